@@ -7,10 +7,10 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::postgres::Cluster;
 
-/// Packages that are measured, and that measure them.
+/// Packages that are measured, and those that measure them.
 const PACKAGES: [&str; 3] = ["pia-server", "pia-demo-upstream", "pia-bench"];
 
-/// Builds for release what is measured, and measures it.
+/// Builds the measured packages for release, and measures them.
 pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     let mut build = cargo();
     build.args(["build", "--release"]).args(PACKAGES.iter().flat_map(|it| ["-p", it]));

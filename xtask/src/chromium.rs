@@ -1,4 +1,4 @@
-//! A browser to look at pages with.
+//! Browser for the tests of pages.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use crate::command::find_program;
 use crate::debian;
 use crate::outcome::Outcome;
 
-/// Names of browsers that the driver knows.
+/// Names of browsers that the driver finds.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// The program that drives Chromium, installed with it if need be.
+/// Returns the program that drives Chromium; installs both if necessary.
 pub(crate) fn driver() -> Outcome<PathBuf> {
     let installed = || {
         let driver = find_program("chromedriver");

@@ -10,24 +10,24 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::workshop::Workshop;
 
-/// All that must pass before a change goes in, the quick ones first.
+/// Runs all checks that a change must pass, the quick ones first.
 pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
-    let mut took = Vec::new();
-    let outcome = steps(&mut took, interrupt);
+    let mut durations = Vec::new();
+    let outcome = steps(&mut durations, interrupt);
     println!("\n{:<28}{:>10}", "step", "seconds");
-    for (name, time) in &took {
+    for (name, time) in &durations {
         println!("{name:<28}{:>10.1}", time.as_secs_f64());
     }
-    let whole: Duration = took.iter().map(|(_, time)| *time).sum();
-    println!("{:<28}{:>10.1}", "all", whole.as_secs_f64());
+    let total: Duration = durations.iter().map(|(_, time)| *time).sum();
+    println!("{:<28}{:>10.1}", "all", total.as_secs_f64());
     outcome
 }
 
-fn steps(took: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -> Outcome {
+fn steps(durations: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -> Outcome {
     let mut timed = |name, step: &mut dyn FnMut() -> Outcome| {
-        let begun = Instant::now();
+        let started = Instant::now();
         let outcome = step();
-        took.push((name, begun.elapsed()));
+        durations.push((name, started.elapsed()));
         outcome.map_err(|err| format!("{name}: {err}"))
     };
     let mut workshop = None;
@@ -44,7 +44,7 @@ fn steps(took: &mut Vec<(&'static str, Duration)>, interrupt: &Interrupt) -> Out
     Ok(())
 }
 
-/// The audit of dependencies by advisories that are on this machine: CI does
+/// Returns the audit of dependencies by the advisories on this machine: CI does
 /// not depend on a download.
 fn audit(workshop: &Workshop) -> Option<(&'static str, Command)> {
     let Some(advisories) = places::advisories() else {
@@ -69,11 +69,11 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
     };
     let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     let mut docs = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
-    // Not in RUSTFLAGS, where it would build the world again.
+    // Not in RUSTFLAGS, which would rebuild all dependencies.
     docs.env("RUSTDOCFLAGS", "-D warnings");
     // `--workspace`, so that dependencies are built once, with the features
-    // that the tests need them with.
-    let shape =
+    // that the tests need.
+    let structure_tests =
         ["test", "--workspace", "--test", "architecture", "--test", "tidy", "--test", "words"];
     vec![
         ("format", cargo(&["fmt", "--all", "--check"])),
@@ -82,7 +82,7 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         ("bans, licences, sources", tool("cargo-deny", &["check", "bans", "licenses", "sources"])),
         ("clippy", cargo(&clippy)),
         ("docs", docs),
-        ("architecture and tidiness", cargo(&shape)),
+        ("architecture and tidiness", cargo(&structure_tests)),
         ("tests", cargo(&["xtask", "test"])),
     ]
 }

@@ -1,4 +1,4 @@
-//! Commands, made ready for what they are to run beside.
+//! Commands, prepared to end with this process.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,33 +7,33 @@ use std::process::Command;
 
 use crate::outcome::Outcome;
 
-/// A command that ends when this process ends, however that happens, where
-/// util-linux is there to see to it.
+/// Returns a command that ends when this process ends, in whatever way, if
+/// util-linux is installed.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
-    ending_with_us("TERM", &[], program.as_ref())
+    ending_with_parent("TERM", &[], program.as_ref())
 }
 
-/// Runs a program that ends with this one by this signal, with more for
-/// `setpriv` to do. Where it is missing, only the plain program is left.
-pub(crate) fn ending_with_us(signal: &str, also: &[&str], program: &OsStr) -> Command {
+/// Returns a command that gets `signal` when this process ends, with further
+/// options for `setpriv`. Without `setpriv`, only the plain program is run.
+pub(crate) fn ending_with_parent(signal: &str, options: &[&str], program: &OsStr) -> Command {
     let Some(setpriv) = find_program("setpriv") else { return Command::new(program) };
     let mut command = Command::new(setpriv);
-    command.args(["--pdeathsig", signal]).args(also).arg(program);
+    command.args(["--pdeathsig", signal]).args(options).arg(program);
     command
 }
 
-/// Cargo, without the environment of the cargo that runs this: build
-/// scripts take such variables for changes and build all anew.
+/// Returns cargo without the variables that the outer cargo set for this
+/// process: build scripts take them for changes and rebuild everything.
 pub(crate) fn cargo() -> Command {
     let mut cargo = command("cargo");
-    let ours = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
+    let internal_names = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
     for (name, _) in env::vars_os() {
-        let reported = name.to_str().is_some_and(|name| {
+        let is_internal = name.to_str().is_some_and(|name| {
             name.starts_with("CARGO_PKG_")
                 || name.starts_with("CARGO_MANIFEST_")
-                || ours.contains(&name)
+                || internal_names.contains(&name)
         });
-        if reported {
+        if is_internal {
             cargo.env_remove(name);
         }
     }
@@ -53,12 +53,13 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     if output.status.success() {
         return Ok(String::from_utf8(output.stdout)?);
     }
-    let message = String::from_utf8_lossy(&output.stderr);
-    Err(format!("`{}` ended with {}: {}", display_command(command), output.status, message.trim())
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("`{}` ended with {}: {}", display_command(command), output.status, stderr.trim())
         .into())
 }
 
-/// A command as one would type it, but for what keeps it from outliving us.
+/// Formats a command as typed, without the prefix that makes it end with this
+/// process.
 pub(crate) fn display_command(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|it| it.to_string_lossy().into_owned()));

@@ -1,4 +1,5 @@
-//! Installing what is missing, where that is possible without asking.
+//! Installation of missing packages, where that is possible without
+//! interaction.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,13 +8,14 @@ use std::process::Command;
 use crate::command::{find_program, output};
 use crate::outcome::Outcome;
 
-/// Installs packages as root on Debian and its kin; elsewhere says what to install.
-pub(crate) fn install(what_for: &str, packages: &[&str]) -> Outcome {
+/// Installs packages as root on Debian and its derivatives; elsewhere the error
+/// says what to install.
+pub(crate) fn install(purpose: &str, packages: &[&str]) -> Outcome {
     let names = packages.join(" ");
     if !root()? || find_program("apt-get").is_none() {
-        return Err(format!("{what_for} is missing: install it (on Debian: `sudo apt-get install {names}`) and try again").into());
+        return Err(format!("{purpose} is missing: install it (on Debian: `sudo apt-get install {names}`) and try again").into());
     }
-    println!("Installing {names}, as {what_for} is missing …");
+    println!("Installing {names}, as {purpose} is missing …");
     apt(&["update", "-qq"])?;
     apt(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat())
 }

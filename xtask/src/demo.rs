@@ -14,14 +14,14 @@ starts it): register, sign in, optimise, a streamed chat, refresh, sign out. Whe
 server answers and none was named, it starts one of its own for as long as that takes.";
 
 /// Default address of `cargo xtask dev`.
-const USUAL: &str = "http://127.0.0.1:8080";
+const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
 /// Walks through a running server, step by step.
 pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        [] if answers(USUAL) => Walk::through(USUAL, interrupt),
-        [] => alone(interrupt),
+        [] if is_reachable(DEFAULT_URL) => Walk::through(DEFAULT_URL, interrupt),
+        [] => run_with_own_server(interrupt),
         ["--url", url] => Walk::through(url.trim_end_matches('/'), interrupt),
         ["--help"] => {
             println!("{HELP}");
@@ -31,13 +31,13 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     }
 }
 
-fn answers(url: &str) -> bool {
+fn is_reachable(url: &str) -> bool {
     ureq::get(format!("{url}/health")).call().is_ok()
 }
 
-/// Runs the walk against a server that lives only as long.
-fn alone(interrupt: &Interrupt) -> Outcome {
-    println!("No server answers at {USUAL}, so this starts one in a temporary folder.");
+/// Runs the walk against a temporary server.
+fn run_with_own_server(interrupt: &Interrupt) -> Outcome {
+    println!("No server answers at {DEFAULT_URL}, so this starts one in a temporary folder.");
     dev_server::build(interrupt)?;
     let dir = tempfile::Builder::new().prefix("pia-demo-").tempdir()?;
     let folder = DevFolder::open(dir.path())?;

@@ -22,7 +22,7 @@ struct Options {
     fresh: bool,
 }
 
-/// Builds and starts a licensed server to try and to work on.
+/// Builds and runs a licensed server for trials and development.
 pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     let Some(options) = parse(args)? else {
         println!("{HELP}");
@@ -71,8 +71,8 @@ fn welcome(server: &DevServer, folder: &DevFolder) {
     println!("Ctrl-C stops it.");
 }
 
-/// First calls of a newcomer. The tokens are cut out with sed, which is
-/// everywhere.
+/// First calls of a new user. The tokens are extracted with sed, which is
+/// available everywhere.
 const CALLS: &str = r#"PIA=BASE
 JSON='content-type: application/json'
 ADA='{"email":"ada@example.com","password":"violet-kettle-umbrella-42"}'

@@ -1,4 +1,4 @@
-//! The folder a development server works in.
+//! Folder of a development server.
 
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions};
@@ -13,11 +13,10 @@ use serde_json::json;
 
 use crate::outcome::Outcome;
 
-/// Builds without a key of their own accept what this one signs.
+/// Key that signs licences for builds without a key of their own.
 const DEVELOPMENT_KEY: &str = include_str!("../dev-license-key");
 
-/// A folder with settings, secrets and a licence, made at its first use and
-/// kept from then on.
+/// Folder with settings, secrets and a licence, created at its first use.
 pub(crate) struct DevFolder(PathBuf);
 
 impl DevFolder {
@@ -41,8 +40,8 @@ impl DevFolder {
     }
 }
 
-/// Settings of a development server, its secrets among them. Paths are
-/// relative to the folder.
+/// Returns the settings of a development server, including its secrets. Paths
+/// are relative to the folder.
 fn settings() -> Outcome<String> {
     let settings = json!({
         "Database": { "Provider": "sqlite", "ConnectionString": "Data Source=pia.db" },
@@ -53,8 +52,8 @@ fn settings() -> Outcome<String> {
     Ok(format!("{settings:#}\n"))
 }
 
-/// A licence for all but what only the managed service does, signed with the
-/// development key.
+/// Returns a licence for all features but those of the managed service, signed
+/// with the development key.
 fn licence() -> Outcome<String> {
     let mut terms = Terms::new("development", Edition::Community, SystemClock.now());
     let managed = Feature::ManagedCloud;
@@ -69,7 +68,7 @@ fn write_secret(path: &Path, text: &str) -> Outcome {
     Ok(file.write_all(text.as_bytes())?)
 }
 
-/// Random bytes in hexadecimal.
+/// Returns random bytes in hexadecimal.
 pub(crate) fn random_hex<const N: usize>() -> Outcome<String> {
     let mut bytes = [0; N];
     SystemRandom::new()

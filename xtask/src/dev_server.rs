@@ -1,4 +1,4 @@
-//! A development server that runs.
+//! Running development server.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -14,29 +14,29 @@ use crate::job::Job;
 use crate::outcome::Outcome;
 use crate::places;
 
-/// Settings of an upstream of the caller's own.
+/// Settings of an upstream that the caller configures.
 const UPSTREAM: [&str; 3] = ["Ai__Endpoint", "Ai__ApiKey", "Ai__Model"];
 
-/// Duration for which a server may take until it is ready; its first start
-/// makes the database.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time until a server is ready; its first start creates the database.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The server and, unless the environment names another, its demo upstream.
-/// Both are stopped when this is dropped, the server first.
+/// Server and, unless the environment names another, its demo upstream. Both
+/// are stopped when this is dropped, the server first.
 pub(crate) struct DevServer {
     server: Job,
     upstream: Option<Upstream>,
     url: String,
 }
 
-/// A demo upstream that runs.
+/// Running demo upstream.
 struct Upstream {
     job: Job,
     url: String,
 }
 
 impl DevServer {
-    /// Starts it in a folder, on a port of 127.0.0.1, and waits until it is ready.
+    /// Starts the server in a folder, on a port of 127.0.0.1, and waits until
+    /// it is ready.
     pub(crate) fn start(folder: &DevFolder, port: u16, interrupt: &Interrupt) -> Outcome<Self> {
         Self::start_with(&[], folder, port, interrupt)
     }
@@ -53,7 +53,7 @@ impl DevServer {
         interrupt: &Interrupt,
     ) -> Outcome<Self> {
         let port = free(port)?;
-        let upstream = if is_named() { None } else { Some(Upstream::start()?) };
+        let upstream = if is_upstream_configured() { None } else { Some(Upstream::start()?) };
         let address = format!("127.0.0.1:{port}");
         let mut server = command(places::debug()?.join("pia-server"));
         server
@@ -77,12 +77,12 @@ impl DevServer {
         &self.url
     }
 
-    /// The demo upstream's address, where answers come from that.
+    /// Returns the URL of the demo upstream, if it is used.
     pub(crate) fn demo_upstream(&self) -> Option<&str> {
         self.upstream.as_ref().map(|it| it.url.as_str())
     }
 
-    /// Goes on until the process is stopped, which is how this ends well.
+    /// Waits until the process is interrupted, which is the regular end.
     pub(crate) fn serve(mut self, interrupt: &Interrupt) -> Outcome {
         while !interrupt.is_set() {
             self.server.still_runs()?;
@@ -95,25 +95,25 @@ impl DevServer {
     }
 
     fn wait(&mut self, interrupt: &Interrupt) -> Outcome {
-        let begun = Instant::now();
+        let started = Instant::now();
         let ready = format!("{}/ready", self.url);
-        while begun.elapsed() < PATIENCE {
+        while started.elapsed() < START_TIMEOUT {
             interrupt.check()?;
             self.server.still_runs()?;
-            // Refused connections and 503 both mean: not yet.
+            // Refused connections and 503 both mean that it is not ready yet.
             if ureq::get(&ready).call().is_ok() {
                 return Ok(());
             }
             sleep(Duration::from_millis(50));
         }
-        Err(format!("{ready} did not answer 200 within {} s", PATIENCE.as_secs()).into())
+        Err(format!("{ready} did not answer 200 within {} s", START_TIMEOUT.as_secs()).into())
     }
 }
 
 impl Upstream {
     fn start() -> Outcome<Self> {
         let mut demo = command(places::debug()?.join("pia-demo-upstream"));
-        // Slow enough that a stream is seen to be one.
+        // Slow enough that streaming is visible.
         demo.args(["--delay-ms", "30"]).stdout(Stdio::piped());
         let mut job = Job::start(&mut demo)?;
         let mut url = String::new();
@@ -127,16 +127,16 @@ impl Upstream {
     }
 }
 
-/// Returns whether the environment names an upstream. The server reads names in
-/// any case.
-fn is_named() -> bool {
+/// Returns whether the environment configures an upstream. The server reads
+/// names in any case.
+fn is_upstream_configured() -> bool {
     env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
         .any(|name| UPSTREAM.iter().any(|it| it.eq_ignore_ascii_case(&name)))
 }
 
-/// The port, or any free one for 0. Where another server listens, that one
-/// would be taken for ours.
+/// Returns the port, or any free one for 0. Another server on the port would be
+/// taken for this one.
 fn free(port: u16) -> Outcome<u16> {
     if port == 0 {
         return places::free_port();
@@ -146,7 +146,7 @@ fn free(port: u16) -> Outcome<u16> {
     Ok(port)
 }
 
-/// Builds what is about to be started.
+/// Builds the programs to start.
 pub(crate) fn build(interrupt: &Interrupt) -> Outcome {
     println!("Building the server; the first time this takes some minutes …");
     let mut build = cargo();

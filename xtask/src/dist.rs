@@ -12,11 +12,11 @@ use crate::job::Job;
 use crate::outcome::Outcome;
 use crate::places;
 
-/// The key that licences for the released binary are verified with.
+/// Public key that verifies licences for the released binary.
 const KEY: &str = "PIA_LICENSE_PUBLIC_KEY";
 
-/// Files that are packed with the binary, where they exist.
-const ALONG: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE", "deploy", "docs"];
+/// Files that are packed with the binary, if they exist.
+const PACKED_FILES: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE", "deploy", "docs"];
 
 /// Builds the binary for distribution and packs it.
 pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
@@ -38,10 +38,10 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
     Ok(())
 }
 
-/// The machine this builds for, as Rust names it.
+/// Returns the target triple of this machine.
 fn host() -> Outcome<String> {
-    let about = output(Command::new("rustc").arg("-vV"))?;
-    let host = about.lines().find_map(|it| it.strip_prefix("host: "));
+    let version_info = output(Command::new("rustc").arg("-vV"))?;
+    let host = version_info.lines().find_map(|it| it.strip_prefix("host: "));
     Ok(host.ok_or("rustc does not name its host")?.to_owned())
 }
 
@@ -54,7 +54,7 @@ fn pack(name: &str) -> Outcome<PathBuf> {
     }
     fs::create_dir_all(&staged)?;
     fs::copy(target.join("dist/pia-server"), staged.join("pia-server"))?;
-    for it in ALONG {
+    for it in PACKED_FILES {
         copy(&places::root().join(it), &staged.join(it))?;
     }
     let packed = dist.join(format!("{name}.tar.gz"));

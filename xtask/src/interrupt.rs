@@ -1,4 +1,4 @@
-//! Signals that stop the process.
+//! Handling of termination signals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,26 +8,27 @@ use signal_hook::flag;
 
 use crate::outcome::Outcome;
 
-/// Signal that Ctrl-C was pressed or the process was asked to end. It is only
-/// recorded, so that whoever holds a child or a folder can clear it away.
+/// Flag that is set by Ctrl-C or a termination signal. It is only recorded, so
+/// that owners of children and folders can clean up.
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     pub(crate) fn listen() -> Outcome<Self> {
-        let noted = Arc::new(AtomicBool::new(false));
+        let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // Reported twice, it ends at once, and its children with it.
-            flag::register_conditional_shutdown(signal, 130, Arc::clone(&noted))?;
-            flag::register(signal, Arc::clone(&noted))?;
+            // A second signal ends the process at once, and its children with
+            // it.
+            flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
+            flag::register(signal, Arc::clone(&interrupted))?;
         }
-        Ok(Self(noted))
+        Ok(Self(interrupted))
     }
 
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Ends what is going on, if it is to end.
+    /// Returns an error if the process should end.
     pub(crate) fn check(&self) -> Outcome {
         if self.is_set() { Err("stopped as told".into()) } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! A child process that does not outlive this one.
+//! Child processes that do not outlive this one.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,14 +9,14 @@ use crate::command::display_command;
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 
-/// Interval at which a running child is looked after.
+/// Interval at which a running child is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Time in which a child must end after its signal.
+/// Maximum time for a child to end after a signal.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// A child in a process group of its own; stopped, with all it started, when
-/// dropped.
+/// Child in a process group of its own; when dropped, it is stopped with all
+/// its descendants.
 pub(crate) struct Job {
     child: Child,
     name: String,
@@ -24,7 +24,7 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Starts a command that SIGTERM ends.
+    /// Starts a command that is stopped by SIGTERM.
     pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
         let name = display_command(command);
         let child = command
@@ -35,20 +35,20 @@ impl Job {
         Ok(Self { child, name, stop: "TERM" })
     }
 
-    /// Runs a program that another signal ends.
+    /// Sets another signal that stops it.
     pub(crate) fn stopped_by(mut self, signal: &'static str) -> Self {
         self.stop = signal;
         self
     }
 
-    /// Runs a command to its end, which must be a good one.
+    /// Runs a command to its end; a failure status is an error.
     pub(crate) fn run(command: &mut Command, interrupt: &Interrupt) -> Outcome {
         let mut job = Self::start(command)?;
         let status = job.wait(interrupt)?;
         if status.success() { Ok(()) } else { Err(job.failed(status)) }
     }
 
-    /// Waits for its end; an interrupt comes out as an error.
+    /// Waits for its end; an interrupt is an error.
     pub(crate) fn wait(&mut self, interrupt: &Interrupt) -> Outcome<ExitStatus> {
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -59,7 +59,7 @@ impl Job {
         }
     }
 
-    /// Fails when it has ended, although it is to go on.
+    /// Returns an error if it has ended although it should run.
     pub(crate) fn still_runs(&mut self) -> Outcome {
         match self.child.try_wait()? {
             Some(status) => Err(self.failed(status)),
@@ -75,12 +75,12 @@ impl Job {
         format!("`{}` ended with {status}", self.name).into()
     }
 
-    /// Reports the child and all it started. The shell's own `kill` does it:
-    /// the program of that name is missing on small systems.
+    /// Signals the child and its descendants with the shell's own `kill`, since
+    /// small systems lack the program.
     fn signal(&self, signal: &str) {
         let mut shell = Command::new("sh");
         let kill = shell.args(["-c", r#"kill -s "$0" -- "-$1""#, signal]);
-        // That the group is gone already is as good.
+        // It does not matter if the group is already gone.
         drop(kill.arg(self.child.id().to_string()).output());
     }
 }
@@ -91,8 +91,8 @@ impl Drop for Job {
             return;
         }
         self.signal(self.stop);
-        let reported = Instant::now();
-        while reported.elapsed() < GRACE {
+        let signalled_at = Instant::now();
+        while signalled_at.elapsed() < GRACE {
             if let Ok(Some(_ended)) = self.child.try_wait() {
                 return;
             }

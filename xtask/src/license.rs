@@ -1,4 +1,4 @@
-//! `cargo xtask license`: makes keys, issues licences and looks into them.
+//! `cargo xtask license`: generates keys, issues licences and inspects them.
 
 mod flags;
 mod inspect;
@@ -23,13 +23,13 @@ Without --key, licences are signed with the development key, which only builds
 without a key of their own accept. Without --out, what was made is printed.
 docs/LICENSING.md says more.";
 
-/// Result of a task, or one sentence on why there is none.
+/// Result of a task, or a message that explains the failure.
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Runs one of the tasks.
 pub(crate) fn run(args: impl Iterator<Item = String>) -> Outcome<()> {
     let mut args = args;
-    let reported = match args.next().as_deref() {
+    let output = match args.next().as_deref() {
         Some("keygen") => keys::generate(args),
         Some("issue") => issue::issue(args),
         Some("inspect") => inspect::inspect(args),
@@ -37,6 +37,6 @@ pub(crate) fn run(args: impl Iterator<Item = String>) -> Outcome<()> {
         Some(other) => Err(format!("there is no task {other:?}\n{USAGE}").into()),
         None => Err(USAGE.into()),
     }?;
-    std::io::stdout().write_all(reported.as_bytes())?;
+    std::io::stdout().write_all(output.as_bytes())?;
     Ok(())
 }

@@ -7,11 +7,11 @@ use pia_kernel::{Clock, SystemClock};
 use crate::outcome::Outcome;
 use crate::places;
 
-/// Makes an empty migration for each database, of the same name.
+/// Creates an empty migration of the same name for each database.
 pub(crate) fn run(args: &[String]) -> Outcome {
     let [new, name] = args else { return Err("usage: cargo xtask migration new NAME".into()) };
-    let plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_';
-    if new != "new" || name.is_empty() || !name.chars().all(plain) {
+    let is_allowed = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_';
+    if new != "new" || name.is_empty() || !name.chars().all(is_allowed) {
         return Err("usage: cargo xtask migration new NAME, \
                     where NAME is of lower-case letters, digits and underscores"
             .into());
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     Ok(())
 }
 
-/// `2026-01-02-030405_name`, of a time as RFC 3339 writes it.
+/// Returns the folder name `2026-01-02-030405_name` for a time in RFC 3339.
 fn folder(now: &str, name: &str) -> Outcome<String> {
     let (date, time) = now.split_once('T').ok_or("a time without a date")?;
     let time: String = time.chars().filter(char::is_ascii_digit).take(6).collect();
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_migration_is_named_after_the_time_it_was_made() {
+    fn a_migration_is_named_after_its_creation_time() {
         let folder = folder("2026-01-02T03:04:05.678Z", "credits").unwrap();
 
         assert_eq!(folder, "2026-01-02-030405_credits");

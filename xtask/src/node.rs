@@ -1,4 +1,4 @@
-//! Packages of the npm registry in folders of our own.
+//! Packages of the npm registry in local folders.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,20 +12,20 @@ use crate::places;
 /// Files that name the packages, and their exact versions.
 const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
 
-/// A folder below `target/tools` that holds exactly what the lists in `from`
-/// name, made once.
+/// Returns a folder below `target/tools` with exactly the packages that the
+/// lists in `from` name, created once.
 pub(crate) fn modules(name: &str, from: &str) -> Outcome<PathBuf> {
     let (from, dir) = (places::root().join(from), places::target()?.join("tools").join(name));
-    let mut holds = String::new();
+    let mut content = String::new();
     for list in LISTS {
-        holds.push_str(&fs::read_to_string(from.join(list))?);
+        content.push_str(&fs::read_to_string(from.join(list))?);
     }
     if find_program("node").is_none() || find_program("npm").is_none() {
         debian::install("Node.js with npm", &["nodejs", "npm"])?;
     }
-    // Written last: a folder half filled does not count.
+    // Written last: an incomplete folder does not count.
     let finished = dir.join("finished.txt");
-    if fs::read_to_string(&finished).is_ok_and(|it| it == holds) {
+    if fs::read_to_string(&finished).is_ok_and(|it| it == content) {
         return Ok(dir);
     }
     println!("Installing npm packages into {} …", dir.display());
@@ -33,9 +33,9 @@ pub(crate) fn modules(name: &str, from: &str) -> Outcome<PathBuf> {
     for list in LISTS {
         fs::copy(from.join(list), dir.join(list))?;
     }
-    // No package is to run anything here.
+    // Packages must not run scripts.
     let quiet = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     output(Command::new("npm").args(quiet).current_dir(&dir))?;
-    fs::write(finished, holds)?;
+    fs::write(finished, content)?;
     Ok(dir)
 }

@@ -2,5 +2,5 @@
 
 use std::error::Error;
 
-/// Done, or a sentence that says why not.
+/// Result of a task; the error is a message for the user.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;

@@ -1,4 +1,4 @@
-//! A PostgreSQL that is thrown away after use.
+//! Temporary PostgreSQL clusters.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::command::{ending_with_us, find_program, output};
+use crate::command::{ending_with_parent, find_program, output};
 use crate::debian;
 use crate::interrupt::Interrupt;
 use crate::job::Job;
@@ -22,10 +22,10 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 /// Log file of a cluster, in its folder.
 const LOG: &str = "log";
 
-/// Duration for which a new cluster may take until it answers.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time until a new cluster responds.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A running cluster in a folder of its own; both are gone when it is dropped.
+/// Running cluster in a folder of its own; both are removed when it is dropped.
 pub(crate) struct Cluster {
     // Fields are dropped in this order: first the server, then its folder.
     server: Job,
@@ -34,12 +34,12 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// One for tests, which would rather be fast than survive a power failure.
+    /// Starts a cluster for tests, without protection against power failures.
     pub(crate) fn for_tests(interrupt: &Interrupt) -> Outcome<Self> {
         Self::start(&["-c", "fsync=off", "-c", "max_connections=500"], interrupt)
     }
 
-    /// One for measurements, which pays for its commits.
+    /// Starts a cluster for benchmarks, with durable commits.
     pub(crate) fn for_benches(interrupt: &Interrupt) -> Outcome<Self> {
         Self::start(&["-c", "max_connections=200"], interrupt)
     }
@@ -69,7 +69,7 @@ impl Cluster {
             .args(settings)
             .stdout(log.try_clone()?)
             .stderr(log);
-        // At once: what it holds goes with its folder.
+        // Stopped immediately when dropped: its data goes with the folder.
         let server = Job::start(&mut postgres)?.stopped_by("QUIT");
         let mut cluster = Self { server, dir, port };
         cluster.wait(&programs.join("pg_isready"), interrupt)?;
@@ -81,38 +81,38 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}", self.port)
     }
 
-    /// Returns the log output.
+    /// Returns the path of the log.
     pub(crate) fn log(&self) -> PathBuf {
         self.dir.path().join(LOG)
     }
 
     fn wait(&mut self, pg_isready: &Path, interrupt: &Interrupt) -> Outcome {
-        let begun = Instant::now();
+        let started = Instant::now();
         let port = self.port.to_string();
-        while begun.elapsed() < PATIENCE {
+        while started.elapsed() < START_TIMEOUT {
             interrupt.check()?;
             self.server.still_runs().map_err(|err| {
                 let log = fs::read_to_string(self.log()).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
             })?;
-            let mut requested = Command::new(pg_isready);
-            if requested.args(["-q", "-h", "127.0.0.1", "-p", &port]).status()?.success() {
+            let mut probe = Command::new(pg_isready);
+            if probe.args(["-q", "-h", "127.0.0.1", "-p", &port]).status()?.success() {
                 return Ok(());
             }
             sleep(Duration::from_millis(50));
         }
-        Err(format!("PostgreSQL did not answer within {} s", PATIENCE.as_secs()).into())
+        Err(format!("PostgreSQL did not answer within {} s", START_TIMEOUT.as_secs()).into())
     }
 }
 
-/// The folder with PostgreSQL's programs, installed if need be.
+/// Returns the folder with PostgreSQL's programs; installs them if necessary.
 fn programs() -> Outcome<PathBuf> {
-    if let Some(found) = installed() {
-        return Ok(found);
+    if let Some(bin) = installed() {
+        return Ok(bin);
     }
     debian::install("PostgreSQL's server", &["postgresql"])?;
-    // Debian starts a cluster of its own with the installation. Nobody asked
-    // for that one; where it was not started, there is nothing to stop.
+    // Debian starts a cluster with the installation, which is not needed; if it
+    // was not started, there is nothing to stop.
     drop(Command::new("service").args(["postgresql", "stop"]).output());
     installed().ok_or_else(|| "the package postgresql brought no server".into())
 }
@@ -131,10 +131,10 @@ fn installed() -> Option<PathBuf> {
     newest.map(|it| it.join("bin")).or_else(on_path)
 }
 
-/// One of PostgreSQL's programs, as a user it agrees to run as.
+/// Returns a command of a PostgreSQL program, as a user it accepts.
 fn unprivileged(program: &Path) -> Outcome<Command> {
     if !debian::root()? {
-        return Ok(ending_with_us("QUIT", &[], program.as_os_str()));
+        return Ok(ending_with_parent("QUIT", &[], program.as_os_str()));
     }
     if find_program("setpriv").is_none() {
         return Err("PostgreSQL does not run as root, and util-linux's setpriv is missing: \
@@ -142,7 +142,7 @@ fn unprivileged(program: &Path) -> Outcome<Command> {
             .into());
     }
     let user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"];
-    let mut command = ending_with_us("QUIT", &user, program.as_os_str());
+    let mut command = ending_with_parent("QUIT", &user, program.as_os_str());
     command.current_dir("/");
     Ok(command)
 }

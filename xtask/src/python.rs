@@ -1,4 +1,4 @@
-//! Python packages in virtual environments of our own.
+//! Python packages in local virtual environments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,19 @@ use crate::debian;
 use crate::outcome::Outcome;
 use crate::places;
 
-/// A virtual environment below `target/tools`, made once.
+/// Virtual environment below `target/tools`, created once.
 pub(crate) struct Venv(PathBuf);
 
 impl Venv {
-    /// One that holds exactly these packages, each as `name==version`.
+    /// Returns an environment with exactly these packages, each as
+    /// `name==version`.
     pub(crate) fn with(name: &str, packages: &[&str]) -> Outcome<Self> {
         let dir = places::target()?.join("tools").join(name);
-        // Written last: an environment half made does not count. It names its
-        // folder, since environments do not survive being moved.
+        // Written last: an incomplete environment does not count. It contains
+        // the folder, since environments do not survive being moved.
         let finished = dir.join("finished.txt");
-        let holds = format!("{}\n{}\n", dir.display(), packages.join("\n"));
-        if fs::read_to_string(&finished).is_ok_and(|it| it == holds) {
+        let content = format!("{}\n{}\n", dir.display(), packages.join("\n"));
+        if fs::read_to_string(&finished).is_ok_and(|it| it == content) {
             return Ok(Self(dir));
         }
         println!("Installing {} into {} …", packages.join(", "), dir.display());
@@ -29,11 +30,11 @@ impl Venv {
         let mut pip = Command::new(venv.program("python"));
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
         output(&mut pip)?;
-        fs::write(finished, holds)?;
+        fs::write(finished, content)?;
         Ok(venv)
     }
 
-    /// One of its programs.
+    /// Returns the path of one of its programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.0.join("bin").join(name)
     }

@@ -1,4 +1,4 @@
-//! A streamed answer.
+//! Streamed responses.
 
 #![expect(clippy::indexing_slicing, reason = "a JSON value lacks a key as null, not by a panic")]
 
@@ -12,7 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::walk::expect;
 
-/// A streamed answer, printed as it came.
+/// Streamed response, printed as it arrives.
 #[derive(Default)]
 pub(crate) struct Streamed {
     pub(crate) chunks: u32,

@@ -10,18 +10,18 @@ use crate::places;
 use crate::postgres::Cluster;
 use crate::python::Venv;
 
-/// The official client that the composed server is tried with.
+/// Official client that the composed server is tested with.
 const OPENAI: &str = "openai==3.54.0";
-/// Clients of others for the same API, each package with its version.
+/// Third-party clients of the same API, each package with its version.
 const SDKS: &str = include_str!("../../crates/server/tests/ai/openai/sdks.txt");
-/// The mail relay that mail is handed to.
+/// Mail relay for the tests.
 const AIOSMTPD: &str = "aiosmtpd==1.4.6";
-/// Package that fuzzes the server by its description.
+/// Package that fuzzes the server by its OpenAPI document.
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
-/// Package that generates a client from the description.
+/// Package that generates a client from that document.
 const OPENAPI_CLIENT: &str = "openapi-python-client==0.29.1";
 
-/// Every test, on SQLite and on a PostgreSQL that lives as long as they run.
+/// Runs all tests, on SQLite and on a temporary PostgreSQL.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD, SCHEMATHESIS, OPENAPI_CLIENT])?;
     let sdks = Venv::with("openai-clients", &SDKS.lines().collect::<Vec<_>>())?;
@@ -45,15 +45,15 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     Job::run(&mut tests, interrupt)
 }
 
-/// Returns the arguments for `cargo test`: the whole workspace by default.
+/// Returns the arguments for `cargo test`: the entire workspace by default.
 fn selection(args: Vec<String>) -> Vec<String> {
     let mut args = args;
     if args.first().is_some_and(|it| it == "--") {
         args.remove(0);
     }
-    let chosen = ["-p", "--package", "--workspace", "--manifest-path"];
-    let states = |arg: &String| chosen.iter().any(|it| arg.starts_with(it));
-    if !args.iter().take_while(|it| *it != "--").any(states) {
+    let package_options = ["-p", "--package", "--workspace", "--manifest-path"];
+    let selects_packages = |arg: &String| package_options.iter().any(|it| arg.starts_with(it));
+    if !args.iter().take_while(|it| *it != "--").any(selects_packages) {
         args.insert(0, "--workspace".to_owned());
     }
     args
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_workspace_is_tested_unless_packages_are_chosen() {
+    fn the_entire_workspace_is_tested_by_default() {
         assert_eq!(selected(""), "--workspace");
         assert_eq!(selected("-- -p pia-web gates"), "-p pia-web gates");
         assert_eq!(selected("gates -- -p"), "--workspace gates -- -p");

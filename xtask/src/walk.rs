@@ -1,4 +1,4 @@
-//! A walk through the server, as a client takes it.
+//! Walk through the server, as a client.
 
 #![expect(clippy::indexing_slicing, reason = "a JSON value lacks a key as null, not by a panic")]
 
@@ -13,10 +13,10 @@ use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::streamed::Streamed;
 
-/// No step takes so long, unless something is stuck.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// Maximum time of a step.
+const STEP_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Progress of a walk: the server, and the tokens in hand.
+/// Progress of a walk: the server, and the current tokens.
 pub(crate) struct Walk<'a> {
     interrupt: &'a Interrupt,
     agent: Agent,
@@ -27,10 +27,10 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Every step in turn; the first that is not as it should be ends it.
+    /// Runs every step in turn; the first failure ends the walk.
     pub(crate) fn through(url: &str, interrupt: &'a Interrupt) -> Outcome {
         let config = Agent::config_builder().http_status_as_error(false);
-        let agent = config.timeout_global(Some(PATIENCE)).build().into();
+        let agent = config.timeout_global(Some(STEP_TIMEOUT)).build().into();
         let url = url.to_owned();
         let mut walk =
             Self { interrupt, agent, url, access: String::new(), refresh: String::new(), steps: 0 };
@@ -54,39 +54,39 @@ impl<'a> Walk<'a> {
 
     fn register(&mut self, account: &Value) -> Outcome {
         self.begin("Register", "POST /auth/register")?;
-        let answer = self.post("/auth/register", account, 200)?;
-        expect(answer["success"] == true, "success is not true", &answer)?;
+        let response = self.post("/auth/register", account, 200)?;
+        expect(response["success"] == true, "success is not true", &response)?;
         println!("   {} has an account", account["email"]);
         Ok(())
     }
 
     fn sign_in(&mut self, account: &Value) -> Outcome {
         self.begin("Sign in", "POST /auth/login/local")?;
-        let answer = self.post("/auth/login/local", account, 200)?;
-        expect(answer["user"]["email"] == account["email"], "another user", &answer)?;
-        self.take_tokens(&answer)?;
-        println!("   an access token for {} s and a refresh token", answer["expiresIn"]);
+        let response = self.post("/auth/login/local", account, 200)?;
+        expect(response["user"]["email"] == account["email"], "another user", &response)?;
+        self.take_tokens(&response)?;
+        println!("   an access token for {} s and a refresh token", response["expiresIn"]);
         Ok(())
     }
 
     fn me(&mut self, email: &str) -> Outcome {
         self.begin("Who am I?", "GET /auth/me")?;
         let url = format!("{}/auth/me", self.url);
-        let requested = self.agent.get(url).header("authorization", self.bearer());
-        let answer = read(requested.call()?, 200)?;
-        expect(answer["email"] == email, "another user", &answer)?;
-        println!("   {answer}");
+        let request = self.agent.get(url).header("authorization", self.bearer());
+        let response = read(request.call()?, 200)?;
+        expect(response["email"] == email, "another user", &response)?;
+        println!("   {response}");
         Ok(())
     }
 
     fn optimise(&mut self) -> Outcome {
         self.begin("Optimise a text", "POST /api/ai/optimize")?;
         let text = "me and him was going too the shop";
-        let answer = self.post("/api/ai/optimize", &json!({ "text": text }), 200)?;
-        let better = answer["optimizedText"].as_str().unwrap_or_default();
-        expect(!better.is_empty(), "there is no text", &answer)?;
-        println!("   before: {text}\n   after:  {better}");
-        println!("   {} tokens in, {} out", answer["inputTokens"], answer["outputTokens"]);
+        let response = self.post("/api/ai/optimize", &json!({ "text": text }), 200)?;
+        let optimised = response["optimizedText"].as_str().unwrap_or_default();
+        expect(!optimised.is_empty(), "there is no text", &response)?;
+        println!("   before: {text}\n   after:  {optimised}");
+        println!("   {} tokens in, {} out", response["inputTokens"], response["outputTokens"]);
         Ok(())
     }
 
@@ -113,10 +113,10 @@ impl<'a> Walk<'a> {
 
     fn renew(&mut self) -> Outcome {
         self.begin("Refresh", "POST /auth/refresh")?;
-        let spent = self.refresh.clone();
-        let answer = self.post("/auth/refresh", &json!({ "refreshToken": spent }), 200)?;
-        self.take_tokens(&answer)?;
-        expect(self.refresh != spent, "the refresh token is still the old one", &Value::Null)?;
+        let old_token = self.refresh.clone();
+        let response = self.post("/auth/refresh", &json!({ "refreshToken": old_token }), 200)?;
+        self.take_tokens(&response)?;
+        expect(self.refresh != old_token, "the refresh token is still the old one", &Value::Null)?;
         println!("   a new access token and a new refresh token");
         Ok(())
     }
@@ -124,13 +124,17 @@ impl<'a> Walk<'a> {
     fn sign_out(&mut self) -> Outcome {
         self.begin("Sign out", "POST /auth/logout")?;
         let token = json!({ "refreshToken": self.refresh });
-        let answer = self.send("/auth/logout", &token)?;
-        expect(answer.status().is_success(), "it was refused", &json!(answer.status().as_u16()))?;
+        let response = self.send("/auth/logout", &token)?;
+        expect(
+            response.status().is_success(),
+            "it was refused",
+            &json!(response.status().as_u16()),
+        )?;
         println!("   done");
         self.begin("Refresh again, which must fail", "POST /auth/refresh")?;
-        let answer = self.post("/auth/refresh", &token, 401)?;
-        expect(answer["error"] == "invalid_refresh_token", "another error", &answer)?;
-        println!("   refused as it should be: {answer}");
+        let response = self.post("/auth/refresh", &token, 401)?;
+        expect(response["error"] == "invalid_refresh_token", "another error", &response)?;
+        println!("   refused as it should be: {response}");
         Ok(())
     }
 
@@ -141,9 +145,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn take_tokens(&mut self, answer: &Value) -> Outcome {
+    fn take_tokens(&mut self, response: &Value) -> Outcome {
         let token = |name: &str| {
-            answer[name].as_str().map(str::to_owned).ok_or(format!("the answer has no {name}"))
+            response[name].as_str().map(str::to_owned).ok_or(format!("the answer has no {name}"))
         };
         (self.access, self.refresh) = (token("accessToken")?, token("refreshToken")?);
         Ok(())
@@ -167,12 +171,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The answer's body, its status being as it should be.
+/// Returns the body of a response after checking its status.
 fn read(mut response: Response<Body>, status: u16) -> Outcome<Value> {
-    let got = response.status().as_u16();
+    let actual = response.status().as_u16();
     let text = response.body_mut().read_to_string()?;
-    if got != status {
-        return Err(format!("answered {got} instead of {status}: {text}").into());
+    if actual != status {
+        return Err(format!("answered {actual} instead of {status}: {text}").into());
     }
     if text.is_empty() {
         return Ok(Value::Null);
@@ -180,11 +184,11 @@ fn read(mut response: Response<Body>, status: u16) -> Outcome<Value> {
     serde_json::from_str(&text).map_err(|err| format!("no JSON ({err}): {text}").into())
 }
 
-/// Fails, with the answer, unless something is so.
-pub(crate) fn expect(so: bool, otherwise: &str, answer: &Value) -> Outcome {
-    match answer {
-        _ if so => Ok(()),
-        Value::Null => Err(otherwise.into()),
-        answer => Err(format!("{otherwise}: {answer}").into()),
+/// Returns an error with the response unless `condition` is true.
+pub(crate) fn expect(condition: bool, failure: &str, response: &Value) -> Outcome {
+    match response {
+        _ if condition => Ok(()),
+        Value::Null => Err(failure.into()),
+        response => Err(format!("{failure}: {response}").into()),
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that CI uses, each in one version.
+//! Tools of CI, each in a fixed version.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::python::Venv;
 
-/// A tool: its program, its version, where to have it.
+/// Tool: its program, version and sources.
 struct Tool {
     program: &'static str,
     version: &'static str,
@@ -40,11 +40,11 @@ const TOOLS: &[Tool] = &[
     Tool { program: "typos", version: "1.52.0", wheel: "typos", krate: "typos-cli" },
 ];
 
-/// Folders in which each tool is found in its version.
+/// Folders in which the tools are found.
 pub(crate) struct Workshop(Vec<PathBuf>);
 
 impl Workshop {
-    /// Installs what is missing: a second each from wheels, minutes from source.
+    /// Installs missing tools: a second each from wheels, minutes from source.
     pub(crate) fn ready(interrupt: &Interrupt) -> Outcome<Self> {
         let missing: Vec<&Tool> = TOOLS.iter().filter(|it| !it.is_installed()).collect();
         if missing.is_empty() {
@@ -64,10 +64,10 @@ impl Workshop {
         Ok(Self(vec![bin]))
     }
 
-    /// A tool as a command.
+    /// Returns a command of a tool.
     pub(crate) fn tool(&self, program: &str) -> Command {
-        let ours = self.0.iter().map(|it| it.join(program)).find(|it| it.is_file());
-        command(ours.unwrap_or_else(|| program.into()))
+        let installed = self.0.iter().map(|it| it.join(program)).find(|it| it.is_file());
+        command(installed.unwrap_or_else(|| program.into()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package, PackageId};
 
-/// Layers that a layer may use in shipped code.
+/// Layers that the shipped code of a layer may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("domain", &["kernel"]),
@@ -26,8 +26,8 @@ const SHARED: &[(&str, &str)] = &[
     ("pia-uplink", "pia-web"),
 ];
 
-/// Domains that `pia-web` may use: those that its gates ask. What only one
-/// surface serves, that surface translates.
+/// Domains that `pia-web` may use: those of its gates. Errors of other domains
+/// are translated by the surface that serves them.
 const DOMAINS_OF_WEB: &[&str] = &["pia-identity", "pia-policy"];
 
 /// Crates that must not be linked into a domain, however indirectly.
@@ -51,7 +51,7 @@ fn dependencies_point_inwards() {
         metadata.workspace_packages().into_iter().map(|it| (it.name.as_str(), layer(it))).collect();
     let rules: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
 
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     for package in metadata.workspace_packages() {
         let layer = layers[package.name.as_str()];
         let allowed = rules.get(layer).unwrap_or_else(|| panic!("no such layer: {layer}"));
@@ -62,15 +62,16 @@ fn dependencies_point_inwards() {
                 .any(|(user, what)| package.name.starts_with(user) && dependency.name == **what);
             let shipped = dependency.kind != DependencyKind::Development;
             if shipped && !shared && !allowed.contains(used) {
-                wrong.push(format!("{} ({layer}) -> {} ({used})", package.name, dependency.name));
+                violations
+                    .push(format!("{} ({layer}) -> {} ({used})", package.name, dependency.name));
             }
         }
     }
-    assert!(wrong.is_empty(), "dependencies that point outwards:\n{}", wrong.join("\n"));
+    assert!(violations.is_empty(), "dependencies that point outwards:\n{}", violations.join("\n"));
 }
 
 #[test]
-fn web_knows_the_domains_of_its_gates_alone() {
+fn web_depends_on_the_domains_of_its_gates_only() {
     let metadata = metadata();
     let packages = metadata.workspace_packages();
     let domains: BTreeSet<&str> =
@@ -89,11 +90,11 @@ fn web_knows_the_domains_of_its_gates_alone() {
 #[test]
 fn domains_stay_free_of_infrastructure() {
     let metadata = metadata();
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     for package in metadata.workspace_packages() {
         if ["kernel", "domain"].contains(&layer(package)) {
             let linked = linked_into(&metadata, &package.id);
-            wrong.extend(
+            violations.extend(
                 NOT_IN_DOMAINS
                     .iter()
                     .filter(|name| linked.contains(**name))
@@ -101,7 +102,7 @@ fn domains_stay_free_of_infrastructure() {
             );
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 fn metadata() -> Metadata {
@@ -114,14 +115,14 @@ fn layer(package: &Package) -> &str {
     })
 }
 
-/// The names of everything shipped with a package, itself included.
+/// Returns the names of all packages shipped with a package, itself included.
 fn linked_into(metadata: &Metadata, root: &PackageId) -> BTreeSet<String> {
     let nodes: BTreeMap<_, _> =
         metadata.resolve.iter().flat_map(|it| &it.nodes).map(|node| (&node.id, node)).collect();
     let mut todo = vec![root];
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     while let Some(id) = todo.pop() {
-        if seen.insert(id) {
+        if visited.insert(id) {
             todo.extend(
                 nodes[id]
                     .deps
@@ -131,5 +132,5 @@ fn linked_into(metadata: &Metadata, root: &PackageId) -> BTreeSet<String> {
             );
         }
     }
-    seen.into_iter().map(|id| metadata[id].name.to_string()).collect()
+    visited.into_iter().map(|id| metadata[id].name.to_string()).collect()
 }

@@ -11,35 +11,35 @@ use cargo_metadata::{Metadata, MetadataCommand};
 /// Number of lines a source file may have, its tests not counted.
 const MAX_LINES: usize = 400;
 
-/// Files that may be longer, each for a reason: the tables are one thing.
+/// Files that may be longer: the tables of the schema belong together.
 const LONGER: &[&str] = &["crates/storage/src/schema.rs"];
 
 #[test]
-fn every_module_states_what_it_is() {
-    let silent = rust_files().into_iter().filter(|it| {
+fn every_module_is_documented() {
+    let undocumented = rust_files().into_iter().filter(|it| {
         let text = text(it);
         !text.starts_with("//!") && !text.starts_with("#![doc")
     });
-    refuse(silent.map(|it| presented(&it)), "files that do not begin with a `//!` line");
+    refuse(undocumented.map(|it| display_path(&it)), "files that do not begin with a `//!` line");
 }
 
 #[test]
 fn source_files_are_short() {
     let shipped = rust_files().into_iter().filter(|it| {
-        let path = presented(it);
+        let path = display_path(it);
         path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("tests.rs")
     });
     let long = shipped.filter_map(|it| {
         let lines = text(&it).lines().take_while(|line| *line != "#[cfg(test)]").count();
-        (lines > MAX_LINES && !LONGER.contains(&presented(&it).as_str()))
-            .then(|| format!("{} ({lines})", presented(&it)))
+        (lines > MAX_LINES && !LONGER.contains(&display_path(&it).as_str()))
+            .then(|| format!("{} ({lines})", display_path(&it)))
     });
     refuse(long, "files of more than 400 lines without their tests");
 }
 
 #[test]
-fn nothing_is_left_for_later() {
-    // Put together here, or this file would be one of those it finds.
+fn no_work_is_left_unfinished() {
+    // Concatenated, so that this file does not match.
     let marks =
         [concat!("#[", "ignore"), concat!("TO", "DO"), concat!("FIX", "ME"), concat!("to", "do!(")];
     let mut files = rust_files();
@@ -50,7 +50,9 @@ fn nothing_is_left_for_later() {
             .lines()
             .enumerate()
             .filter(|(_, line)| marks.iter().any(|it| line.contains(it)))
-            .map(|(number, line)| format!("{}:{}: {}", presented(&file), number + 1, line.trim()))
+            .map(|(number, line)| {
+                format!("{}:{}: {}", display_path(&file), number + 1, line.trim())
+            })
             .collect();
         lines
     });
@@ -58,20 +60,20 @@ fn nothing_is_left_for_later() {
 }
 
 #[test]
-fn storage_writes_a_ports_method_once() {
+fn storage_does_not_forward_port_methods() {
     let storage = rust_files().into_iter().filter(|it| {
-        let path = presented(it);
+        let path = display_path(it);
         path.starts_with("crates/storage") && path.contains("/src/")
     });
     let forwarding = storage.flat_map(|file| {
         let found = forwarding_methods(&text(&file));
-        found.into_iter().map(move |it| format!("{}: {it}", presented(&file)))
+        found.into_iter().map(move |it| format!("{}: {it}", display_path(&file)))
     });
     refuse(forwarding, "methods that only one other method calls, and only to forward to them");
 }
 
-/// Returns the methods of a file that are called once, by a method that does
-/// nothing else.
+/// Returns the methods of a file that are called only once, by a method that
+/// does nothing else.
 fn forwarding_methods(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let bodies = lines.windows(3).filter_map(|it| match it {
@@ -87,7 +89,7 @@ fn forwarding_methods(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_method_that_only_forwards_is_found() {
+fn a_forwarding_method_is_found() {
     let forwards = "async fn end(&self) {\nOk(self.delete().await?)\n}\nasync fn delete(&self) {}";
     let shared = format!("{forwards}\nasync fn sweep(&self) {{\nOk(self.delete().await?)\n}}");
 
@@ -96,15 +98,15 @@ fn a_method_that_only_forwards_is_found() {
 }
 
 #[test]
-fn every_letter_that_is_written_has_its_words() {
+fn every_email_has_a_template() {
     let shipped = rust_files().into_iter().filter(|it| {
-        let path = presented(it);
+        let path = display_path(it);
         path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("/tests.rs")
     });
-    let written: BTreeSet<String> = shipped
+    let emails: BTreeSet<String> = shipped
         .flat_map(|it| {
             let text = text(&it);
-            let named = text.match_indices("Letter::new(\"").map(|(at, it)| at + it.len());
+            let named = text.match_indices("QueuedEmail::new(\"").map(|(at, it)| at + it.len());
             let linked = text.match_indices(" letter: \"").map(|(at, it)| at + it.len());
             let names = named.chain(linked).filter_map(|at| text.get(at..)?.split('"').next());
             names.map(str::to_owned).collect::<Vec<_>>()
@@ -112,10 +114,10 @@ fn every_letter_that_is_written_has_its_words() {
         .collect();
     let kinds = text(&root().join("crates/mail/src/templates/kind.rs"));
 
-    let wordless = written.iter().filter(|it| !kinds.contains(&format!("\"{it}\" =>")));
+    let without_template = emails.iter().filter(|it| !kinds.contains(&format!("\"{it}\" =>")));
 
-    refuse(wordless.cloned(), "letters that nobody can write");
-    assert!(!written.is_empty(), "there are no letters");
+    refuse(without_template.cloned(), "emails without a template");
+    assert!(!emails.is_empty(), "there are no emails");
 }
 
 /// Texts that look like actions: names of files, and of fields.
@@ -132,7 +134,7 @@ fn every_action_of_the_audit_log_is_explained() {
     let folders = deciding.filter_map(|it| it.manifest_path.parent()).map(|it| it.join("src"));
     let shipped = folders.flat_map(|it| files_below(it.as_std_path(), "rs"));
     let shipped = shipped.filter(|it| {
-        let path = presented(it);
+        let path = display_path(it);
         !path.ends_with("tests.rs") && !path.contains("/tests/")
     });
     let used: BTreeSet<String> = shipped
@@ -146,19 +148,19 @@ fn every_action_of_the_audit_log_is_explained() {
         .filter(|it| is_action(it) && !NOT_ACTIONS.contains(&it.as_str()))
         .collect();
     let handbook = text(&root().join("docs/AUDIT.md"));
-    let reported: BTreeSet<String> = handbook
+    let documented: BTreeSet<String> = handbook
         .lines()
         .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
         .collect();
 
-    let differ = used.symmetric_difference(&reported).cloned();
+    let differ = used.symmetric_difference(&documented).cloned();
 
     refuse(differ, "actions that only the code or only docs/AUDIT.md has");
     assert!(!used.is_empty(), "there are no actions");
 }
 
 /// Returns whether a text has the form `noun.what_happened`, or
-/// `Noun.WhatHappened` as what administrators do is called.
+/// `Noun.WhatHappened` as for actions of administrators.
 fn is_action(text: &str) -> bool {
     let word =
         |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
@@ -207,28 +209,28 @@ fn every_crate_inherits_the_lints_and_names_its_layer() {
 }
 
 #[test]
-fn a_crates_root_holds_only_its_modules() {
+fn a_crate_root_contains_only_modules() {
     let roots = rust_files().into_iter().filter(|it| it.ends_with("src/lib.rs"));
-    let fuller = roots.filter_map(|it| {
-        let more = more_than_modules(&text(&it))?;
-        Some(format!("{}: {more}", presented(&it)))
+    let violations = roots.filter_map(|it| {
+        let item = first_other_item(&text(&it))?;
+        Some(format!("{}: {item}", display_path(&it)))
     });
-    refuse(fuller, "lib.rs files with more than docs, modules and uses");
+    refuse(violations, "lib.rs files with more than docs, modules and uses");
 }
 
 #[test]
-fn what_documents_link_to_is_there() {
+fn links_of_documents_have_targets() {
     let dead = documents().into_iter().flat_map(|file| {
         let text = text(&file);
         let folder = file.parent().expect("a folder").to_owned();
         let dead: Vec<String> = links(&text)
             .into_iter()
-            .filter(|link| !leads_somewhere(&file, &folder, link))
-            .map(|link| format!("{}: {link}", presented(&file)))
+            .filter(|link| !has_target(&file, &folder, link))
+            .map(|link| format!("{}: {link}", display_path(&file)))
             .collect();
         dead
     });
-    refuse(dead, "links that lead nowhere");
+    refuse(dead, "links without a target");
 }
 
 #[test]
@@ -237,11 +239,11 @@ fn operators_have_a_changelog() {
 }
 
 #[test]
-fn more_than_modules_is_found_in_a_root() {
+fn other_items_are_found_in_a_root() {
     let good = "//! Docs.\n\n#[cfg(test)]\nmod a;\npub mod b;\n\npub use a::{B, C};\nuse b::D;\n";
 
-    assert_eq!(more_than_modules(good), None);
-    assert_eq!(more_than_modules("mod a;\n\npub fn b() {}\n").as_deref(), Some("pub fn b() {}"));
+    assert_eq!(first_other_item(good), None);
+    assert_eq!(first_other_item("mod a;\n\npub fn b() {}\n").as_deref(), Some("pub fn b() {}"));
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn links_are_found_outside_of_code() {
 }
 
 #[test]
-fn a_heading_is_linked_to_as_forges_do() {
+fn anchors_are_those_of_forges() {
     assert_eq!(anchor("## What `dev` does, and why?"), "what-dev-does-and-why");
 }
 
@@ -269,7 +271,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
 }
 
-fn presented(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
@@ -301,9 +303,9 @@ fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The first thing in a crate's root that is neither comment, attribute,
+/// Returns the first item in a crate's root that is neither comment, attribute,
 /// module nor use.
-fn more_than_modules(text: &str) -> Option<String> {
+fn first_other_item(text: &str) -> Option<String> {
     let lines = text.lines().map(str::trim);
     let code: Vec<&str> = lines
         .filter(|it| !it.is_empty() && !it.starts_with("//") && !it.starts_with('#'))
@@ -317,7 +319,7 @@ fn more_than_modules(text: &str) -> Option<String> {
         .next()
 }
 
-/// The targets of a document's links, those in code left out.
+/// Returns the targets of a document's links, except in code.
 fn links(text: &str) -> Vec<String> {
     let mut links = Vec::new();
     let mut fenced = false;
@@ -334,7 +336,7 @@ fn links(text: &str) -> Vec<String> {
     links
 }
 
-fn leads_somewhere(file: &Path, folder: &Path, link: &str) -> bool {
+fn has_target(file: &Path, folder: &Path, link: &str) -> bool {
     if ["http://", "https://", "mailto:"].iter().any(|it| link.starts_with(it)) {
         return true;
     }
@@ -350,6 +352,6 @@ fn leads_somewhere(file: &Path, folder: &Path, link: &str) -> bool {
 /// Returns the anchor of a heading.
 fn anchor(heading: &str) -> String {
     let words = heading.trim_start_matches('#').trim().to_lowercase();
-    let stored = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
-    stored.map(|it| if it == ' ' { '-' } else { it }).collect()
+    let anchor_chars = words.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    anchor_chars.map(|it| if it == ' ' { '-' } else { it }).collect()
 }

@@ -7,19 +7,19 @@ use crate::request::surface::Surface;
 use crate::routing::target::Mode;
 use crate::rules::ApiKeyBudget;
 
-/// Caller of a model, and their purpose.
+/// Caller of a model, and the purpose of the call.
 #[derive(Debug, Clone, Copy)]
 pub struct AiCaller {
     /// Account of the caller.
     pub user: UserId,
-    /// The group that they are in.
+    /// Group of the caller.
     pub group: GroupId,
-    /// The key that they call with, if they use one.
+    /// API key of the call, if one is used.
     pub key: Option<ApiKeyBudget>,
-    /// The mode that was named, where it is one we know.
+    /// Requested mode, if it is a known one.
     pub mode: Option<Mode>,
-    /// The persona that was named, granted or not.
+    /// Requested persona, granted or not.
     pub persona: Option<Uuid>,
-    /// Through which surface.
+    /// Surface of the call.
     pub surface: Surface,
 }

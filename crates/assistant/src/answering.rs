@@ -13,7 +13,7 @@ use crate::stream;
 use crate::stream::answer::{ChatStream, UsageChunks};
 use crate::turn::{ToolMode, Turn};
 
-/// A whole answer, and what it cost.
+/// Full response and its usage.
 pub(crate) struct FullAnswer {
     pub(crate) body: Bytes,
     /// Metered call of the last attempt.
@@ -23,44 +23,44 @@ pub(crate) struct FullAnswer {
 }
 
 impl Gateway {
-    /// Waits for a whole answer, and does meanwhile what the model calls for.
-    /// The ticket is still open: whether the answer is one is for the caller
-    /// to find out.
+    /// Waits for a full response, and runs the server's tools for the model.
+    /// The metered call is still open: the caller must validate the response
+    /// and end it.
     pub(crate) async fn answer_full(
         &self,
         caller: AiCaller,
-        otherwise: Mode,
+        default_mode: Mode,
         prompt: UpstreamPrompt,
-        served: ToolMode,
+        tool_mode: ToolMode,
     ) -> Result<FullAnswer, AssistantError> {
-        let mut turn = Turn::begin(self.clone(), caller, otherwise, prompt, served).await?;
+        let mut turn = Turn::begin(self.clone(), caller, default_mode, prompt, tool_mode).await?;
         loop {
-            let (body, metered_call) = turn.whole().await?;
-            let called = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
-            let Some((calls, text)) = called else {
+            let (body, metered_call) = turn.complete().await?;
+            let tool_calls = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
+            let Some((calls, text)) = tool_calls else {
                 return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
             };
-            let (ours, theirs): (Vec<_>, Vec<_>) =
-                calls.into_iter().partition(|it| turn.is_ours(&it.name));
-            if ours.is_empty() || !theirs.is_empty() || !turn.has_rounds_left() {
-                let body = stream::completion::with_calls(&body, &theirs).unwrap_or(body);
+            let (server_calls, caller_calls): (Vec<_>, Vec<_>) =
+                calls.into_iter().partition(|it| turn.is_server_tool(&it.name));
+            if server_calls.is_empty() || !caller_calls.is_empty() || !turn.has_rounds_left() {
+                let body = stream::completion::with_calls(&body, &caller_calls).unwrap_or(body);
                 return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
             }
             turn.settle(metered_call);
-            turn.serve(ours, &text).await;
+            turn.serve(server_calls, &text).await;
         }
     }
 
-    /// Begins a streamed answer.
+    /// Starts a streamed response.
     pub(crate) async fn stream(
         &self,
         caller: AiCaller,
-        otherwise: Mode,
+        default_mode: Mode,
         prompt: UpstreamPrompt,
-        (served, usage): (ToolMode, UsageChunks),
+        (tool_mode, usage): (ToolMode, UsageChunks),
     ) -> Result<ChatStream, AssistantError> {
         let tools = prompt.tools;
-        let turn = Turn::begin(self.clone(), caller, otherwise, prompt, served).await?;
+        let turn = Turn::begin(self.clone(), caller, default_mode, prompt, tool_mode).await?;
         let settings = self.settings.get();
         let protected = self.guardrail.protects(&caller);
         ChatStream::new(turn, self, settings.heartbeat, protected)

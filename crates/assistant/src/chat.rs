@@ -8,7 +8,7 @@ use crate::credits::metered_call::{Billable, CallEnd};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
 use crate::gateway::Gateway;
-use crate::guardrail::{marked, unmarked};
+use crate::guardrail::{with_mark, without_mark};
 use crate::request::chat_request::{RequestedChoice, parse};
 use crate::request::surface::Surface;
 use crate::routing::target::Mode;
@@ -18,53 +18,53 @@ use crate::stream::normalize::normalize_answer;
 use crate::turn::ToolMode;
 use pia_json::NullStripper;
 
-/// Passes conversations on to a model.
+/// Chat completions from a model.
 #[derive(Clone)]
 pub struct Chat {
     gateway: Gateway,
 }
 
-/// The answer, in the form that the request requested.
+/// Response in the form that the caller requested.
 pub enum ChatAnswer {
-    /// The upstream's JSON, as it came but for nulls.
+    /// The upstream's JSON without nulls.
     Whole(Bytes),
     /// An event stream.
     Stream(Box<ChatStream>),
 }
 
 impl Chat {
-    /// Conversations through this gateway.
+    /// Creates a chat that calls models through this gateway.
     pub fn new(gateway: Gateway) -> Self {
         Self { gateway }
     }
 
-    /// Answers a request in the shape of OpenAI's chat completions.
+    /// Answers a request in the format of OpenAI's chat completions.
     ///
-    /// Its model is the one that it names, where the caller's group may choose
-    /// that, and else the one for its mode. The body is held once: what goes
-    /// upstream are slices of it. A call without a mode is written down as
-    /// talking.
+    /// The model is the one that it names, if the caller's group may choose it,
+    /// and otherwise the one for its mode. The body is held once: upstream
+    /// requests are slices of it. A call without a mode is recorded as
+    /// `Assistant`.
     pub async fn answer(
         &self,
         caller: AiCaller,
         body: Bytes,
     ) -> Result<ChatAnswer, AssistantError> {
-        let requested = parse(&body)?;
-        // Its slices go as the upstream takes them; this would hold them all.
+        let choice = parse(&body)?;
+        // Slices are freed as they are sent; the body would hold all of them.
         drop(body);
-        let (RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = &requested;
+        let (RequestedChoice::Full(prompt) | RequestedChoice::Stream(prompt, _)) = &choice;
         self.check_model(caller, prompt.model_hint.model.as_deref()).await?;
-        match requested {
-            RequestedChoice::Whole(prompt) => {
-                let requested =
+        match choice {
+            RequestedChoice::Full(prompt) => {
+                let answer =
                     self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools);
-                let answer = complete(requested.await?)?;
+                let answer = complete(answer.await?)?;
                 let protected = self.gateway.guardrail.protects(&caller);
-                Ok(ChatAnswer::Whole(if protected { marked(&answer) } else { answer }))
+                Ok(ChatAnswer::Whole(if protected { with_mark(&answer) } else { answer }))
             }
             RequestedChoice::Stream(prompt, usage) => {
-                let how = (ToolMode::WithTools, usage);
-                let answer = self.gateway.stream(caller, Mode::Assistant, prompt, how).await?;
+                let options = (ToolMode::WithTools, usage);
+                let answer = self.gateway.stream(caller, Mode::Assistant, prompt, options).await?;
                 Ok(ChatAnswer::Stream(Box::new(answer)))
             }
         }
@@ -72,7 +72,8 @@ impl Chat {
 }
 
 impl Chat {
-    /// Refuses a model that the caller may not name, where that is an error.
+    /// Refuses a model that the caller may not name, on surfaces where that is
+    /// an error.
     async fn check_model(
         &self,
         caller: AiCaller,
@@ -84,25 +85,25 @@ impl Chat {
     }
 }
 
-/// The answer as callers take it, if it is one: usage is reported for all calls
-/// that it took.
-fn complete(whole: FullAnswer) -> Result<Bytes, AssistantError> {
-    let FullAnswer { body, mut metered_call, spent } = whole;
+/// Returns the response for the caller, with the usage of all its calls. Errors
+/// if it has no message.
+fn complete(answer: FullAnswer) -> Result<Bytes, AssistantError> {
+    let FullAnswer { body, mut metered_call, spent } = answer;
     if !stream::completion::has_message(&body) {
         tracing::warn!(
             upstream.model = metered_call.target.model,
             "upstream response has no message"
         );
-        // An upstream that reported no usage and no text is owed nothing.
-        let reported = metered_call.meter.reported.is_some();
-        metered_call.fail(if reported { Billable::Something } else { Billable::Nothing });
+        // A response without message and usage costs nothing.
+        let has_usage = metered_call.meter.reported.is_some();
+        metered_call.fail(if has_usage { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
     metered_call.end = CallEnd::Completed;
-    let body = normalize_answer(unmarked(body));
-    let all = (spent != Usage::default()).then(|| spent.plus(&metered_call.used()));
-    let reported = all.and_then(|it| stream::completion::with_usage(&body, &it));
-    Ok(NullStripper::default().strip(reported.unwrap_or(body)))
+    let body = normalize_answer(without_mark(body));
+    let total = (spent != Usage::default()).then(|| spent.plus(&metered_call.used()));
+    let with_total = total.and_then(|it| stream::completion::with_usage(&body, &it));
+    Ok(NullStripper::default().strip(with_total.unwrap_or(body)))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whole answers, and what is written down of them.
+//! Full responses and their usage records.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::credits::usage::{CallOutcome, Usage};
-use crate::fakes::{Script, Surroundings, caller, not_ready, target};
+use crate::fakes::{Script, TestEnv, caller, not_ready, target};
 use crate::gateway::Status;
 use crate::ports::UpstreamError;
 use crate::routing::catalogue::ModelCatalogue;
@@ -17,31 +17,31 @@ const REQUEST: Bytes =
     Bytes::from_static(br#"{"messages":[{"role":"user","content":"12345678"}],"model":"other"}"#);
 const ANSWER: &str = r#"{"id":"x", "choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
-async fn whole(around: &Surroundings, caller: AiCaller) -> Result<Bytes, AssistantError> {
-    match Chat::new(around.gateway()).answer(caller, REQUEST).await? {
+async fn full(env: &TestEnv, caller: AiCaller) -> Result<Bytes, AssistantError> {
+    match Chat::new(env.gateway()).answer(caller, REQUEST).await? {
         ChatAnswer::Whole(body) => Ok(body),
         ChatAnswer::Stream(_) => panic!("not whole"),
     }
 }
 
 #[tokio::test]
-async fn a_whole_answer_goes_on_byte_by_byte() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
+async fn a_full_response_is_passed_on_unchanged() {
+    let env = TestEnv::new(Script::Full(ANSWER));
 
-    let body = whole(&around, caller()).await.unwrap();
+    let body = full(&env, caller()).await.unwrap();
 
     assert_eq!(body, ANSWER);
-    assert_eq!(around.sent(), r#"{"messages":[{"role":"user","content":"12345678"}]"#);
+    assert_eq!(env.sent(), r#"{"messages":[{"role":"user","content":"12345678"}]"#);
 }
 
 #[tokio::test]
-async fn its_usage_is_written_down_with_mode_and_model() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
+async fn usage_is_recorded_with_mode_and_model() {
+    let env = TestEnv::new(Script::Full(ANSWER));
     let caller = AiCaller { mode: Some(Mode::Research), ..caller() };
 
-    whole(&around, caller).await.unwrap();
+    full(&env, caller).await.unwrap();
 
-    let [record] = around.noted().try_into().unwrap();
+    let [record] = env.usage_records().try_into().unwrap();
     assert_eq!((record.user, record.mode), (caller.user, Mode::Research));
     assert_eq!((record.provider, record.model.as_str()), ("OpenAI", "m"));
     assert_eq!(
@@ -52,27 +52,27 @@ async fn its_usage_is_written_down_with_mode_and_model() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_mode_is_written_down_as_talking() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
+async fn a_call_without_a_mode_is_recorded_as_assistant() {
+    let env = TestEnv::new(Script::Full(ANSWER));
 
-    whole(&around, caller()).await.unwrap();
+    full(&env, caller()).await.unwrap();
 
-    assert_eq!(around.noted()[0].mode, Mode::Assistant);
+    assert_eq!(env.usage_records()[0].mode, Mode::Assistant);
 }
 
 #[tokio::test]
-async fn an_answer_without_a_message_is_a_failure_that_costs_what_was_reported() {
-    let reported = r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
+async fn a_response_without_a_message_is_a_failure_that_costs_its_usage() {
+    let with_usage = r#"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
     for (body, outcome) in [
         ("<html>", None),
         ("{}", None),
         (r#"{"error":{"message":"x"}}"#, None),
-        (reported, Some(CallOutcome::Failed)),
+        (with_usage, Some(CallOutcome::Failed)),
     ] {
-        let around = Surroundings::new(Script::Whole(body));
+        let env = TestEnv::new(Script::Full(body));
 
-        assert_eq!(whole(&around, caller()).await, Err(AssistantError::UpstreamFailed), "{body}");
-        assert_eq!(around.noted().first().map(|it| it.outcome), outcome, "{body}");
+        assert_eq!(full(&env, caller()).await, Err(AssistantError::UpstreamFailed), "{body}");
+        assert_eq!(env.usage_records().first().map(|it| it.outcome), outcome, "{body}");
     }
 }
 
@@ -82,22 +82,22 @@ async fn a_refusal_costs_nothing() {
         UpstreamError::Refused { status: 401, retry_after: None, body: Bytes::new() },
         UpstreamError::Unreachable("refused".to_owned()),
     ] {
-        let around = Surroundings::new(Script::Fails(err));
+        let env = TestEnv::new(Script::Fails(err));
 
-        assert_eq!(whole(&around, caller()).await, Err(AssistantError::UpstreamFailed));
-        assert_eq!(around.noted(), []);
+        assert_eq!(full(&env, caller()).await, Err(AssistantError::UpstreamFailed));
+        assert_eq!(env.usage_records(), []);
     }
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_while_waiting_is_written_down() {
-    let around = Surroundings::new(Script::Silence);
-    let mut waiting = Box::pin(whole(&around, caller()));
+async fn a_caller_who_leaves_while_waiting_is_recorded() {
+    let env = TestEnv::new(Script::Silence);
+    let mut waiting = Box::pin(full(&env, caller()));
     not_ready(&mut waiting).await;
 
     drop(waiting);
 
-    let [record] = around.noted().try_into().unwrap();
+    let [record] = env.usage_records().try_into().unwrap();
     assert_eq!((record.outcome, record.estimated), (CallOutcome::Abandoned, true));
     assert_eq!(
         record.tokens,
@@ -106,20 +106,20 @@ async fn a_caller_who_leaves_while_waiting_is_written_down() {
 }
 
 #[tokio::test]
-async fn a_stop_ends_the_waiting() {
-    let around = Surroundings::new(Script::Silence);
-    let mut waiting = Box::pin(whole(&around, caller()));
+async fn a_stop_ends_a_waiting_call() {
+    let env = TestEnv::new(Script::Silence);
+    let mut waiting = Box::pin(full(&env, caller()));
     not_ready(&mut waiting).await;
 
-    around.stop_now();
+    env.stop_now();
 
     assert_eq!(waiting.now_or_never().unwrap(), Err(AssistantError::Stopping));
 }
 
 #[tokio::test]
 async fn without_a_model_there_is_no_call() {
-    let around = Surroundings::new(Script::Silence);
-    let gateway = around.gateway();
+    let env = TestEnv::new(Script::Silence);
+    let gateway = env.gateway();
     gateway.catalogue.set(ModelCatalogue::default());
 
     let outcome = Chat::new(gateway.clone()).answer(caller(), REQUEST).await;
@@ -127,14 +127,14 @@ async fn without_a_model_there_is_no_call() {
     assert_eq!(outcome.err(), Some(AssistantError::NotConfigured));
     let none = Status { available: false, modes: vec![] };
     assert_eq!(gateway.status(caller().group).await, Ok(none));
-    assert_eq!(around.noted(), []);
+    assert_eq!(env.usage_records(), []);
 }
 
 #[tokio::test]
-async fn the_status_names_the_modes_that_are_served() {
-    let around = Surroundings::new(Script::Silence);
+async fn the_status_lists_the_served_modes() {
+    let env = TestEnv::new(Script::Silence);
 
-    let status = around.gateway().status(caller().group).await;
+    let status = env.gateway().status(caller().group).await;
 
     assert_eq!(status, Ok(Status { available: true, modes: Mode::ALL.to_vec() }));
 }
@@ -142,7 +142,7 @@ async fn the_status_names_the_modes_that_are_served() {
 #[tokio::test]
 async fn a_group_that_may_only_name_models_is_served_too() {
     let rules = GroupRules { models: vec!["a".to_owned()], ..GroupRules::default() };
-    let gateway = Surroundings::new(Script::Silence).with_rules(rules).gateway();
+    let gateway = TestEnv::new(Script::Silence).with_rules(rules).gateway();
     let entry = Target { id: Some("A".to_owned()), ..Target::clone(&target("m")) };
     gateway
         .catalogue

@@ -1,4 +1,4 @@
-//! Texts as vectors.
+//! Embeddings of texts.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -18,25 +18,24 @@ use crate::ports::EmbeddingCall;
 use crate::request::chat_request::malformed;
 use crate::request::sample::PromptText;
 use crate::routing::attempts::AttemptOutcome;
-use crate::routing::keys::rest;
+use crate::routing::keys::requested_cooldown;
 use crate::routing::refusal::{Tools, explain_failure};
 use crate::routing::route::may_choose;
 use crate::routing::target::{Mode, Target};
 use crate::stream;
 
-/// Maximum number of inputs, the same as OpenAI's.
+/// Maximum number of inputs; that of OpenAI's API.
 const MAX_INPUTS: usize = 2048;
 
-/// Has embedding models turn texts into vectors.
+/// Embeddings from an embedding model.
 ///
-/// No fallback answers in a model's place: vectors of different models cannot
-/// be compared.
+/// There are no fallbacks: vectors of different models cannot be compared.
 #[derive(Clone)]
 pub struct Embeddings {
     gateway: Gateway,
 }
 
-/// A request in the shape of OpenAI's embeddings, as far as it goes on.
+/// Request in the format of OpenAI's embeddings; other members are dropped.
 #[derive(Deserialize)]
 struct Request<'a> {
     #[serde(borrow)]
@@ -49,26 +48,26 @@ struct Request<'a> {
     dimensions: Option<&'a RawValue>,
 }
 
-/// Input to be turned into vectors.
+/// Input of a request.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Input<'a> {
     Text(Cow<'a, str>),
     Texts(Vec<Cow<'a, str>>),
-    /// A text as its model's tokens.
+    /// Text as tokens of its model.
     Tokens(Vec<u32>),
     ManyTokens(Vec<Vec<u32>>),
 }
 
-/// A request that may go on.
+/// Validated request.
 struct Checked {
     model: String,
     text: PromptText,
-    /// The JSON object, still open, without the model.
+    /// JSON object without the model and the closing brace.
     body: Bytes,
 }
 
-/// The answer, as far as it is looked at.
+/// Checked part of a response.
 #[derive(Deserialize)]
 struct Vectors<'a> {
     #[serde(borrow)]
@@ -76,13 +75,13 @@ struct Vectors<'a> {
 }
 
 impl Embeddings {
-    /// Embeddings through this gateway.
+    /// Creates embeddings that call models through this gateway.
     pub fn new(gateway: Gateway) -> Self {
         Self { gateway }
     }
 
-    /// Answers a request in the shape of OpenAI's embeddings, as the upstream
-    /// does, out of the caller's budget.
+    /// Answers a request in the format of OpenAI's embeddings, at the expense
+    /// of the caller's budget. The upstream's response is returned unchanged.
     pub async fn answer(&self, caller: AiCaller, body: &[u8]) -> Result<Bytes, AssistantError> {
         let request = parse(body)?;
         let rules = self.gateway.rules.rules_of(caller.group).await?;
@@ -90,7 +89,7 @@ impl Embeddings {
         let target = catalogue.embedder(&request.model);
         let target = target.filter(|_| may_choose(&rules, &request.model));
         let target = Arc::clone(target.ok_or(AssistantError::UnknownModel)?);
-        let wanted = CallRequest {
+        let call_request = CallRequest {
             caller,
             mode: caller.mode.unwrap_or(Mode::Assistant),
             rules: &rules,
@@ -101,21 +100,21 @@ impl Embeddings {
             max_output: None,
         };
         let AdmittedCall { mut metered_call, prompt: tokens, .. } =
-            self.gateway.admit(wanted).await?;
-        let patience = self.gateway.settings.get().max_wait;
-        match self.gateway.acquire_permit(&target, (caller.group, tokens), patience).await {
-            Ok(slot) => metered_call.permit = Some(slot),
-            Err(crowded) => {
+            self.gateway.admit(call_request).await?;
+        let max_wait = self.gateway.settings.get().max_wait;
+        match self.gateway.acquire_permit(&target, (caller.group, tokens), max_wait).await {
+            Ok(permit) => metered_call.permit = Some(permit),
+            Err(err) => {
                 metered_call.fail(Billable::Nothing);
-                return Err(crowded);
+                return Err(err);
             }
         }
-        let answer = self.ask(&target, &mut metered_call, &request.body).await?;
+        let answer = self.call_upstream(&target, &mut metered_call, &request.body).await?;
         complete(answer, metered_call)
     }
 
-    /// Asks the model, with one key after the other.
-    async fn ask(
+    /// Calls the model with one key after the other.
+    async fn call_upstream(
         &self,
         target: &Arc<Target>,
         metered_call: &mut MeteredCall,
@@ -141,22 +140,23 @@ impl Embeddings {
             gateway.attempts.count(target, outcome);
             refused = explain_failure(&err, Tools::None, target);
             metered_call.fail(Billable::after_failure(&err));
-            if !outcome.blames_the_key() {
+            if !outcome.is_key_failure() {
                 break;
             }
-            gateway.keys.set_cooldown(&key, gateway.timer.elapsed(), rest(&err));
+            gateway.keys.set_cooldown(&key, gateway.timer.elapsed(), requested_cooldown(&err));
         }
         Err(refused)
     }
 }
 
-/// Returns the reservation for a token that we count: its model may count two.
-/// Vectors cost nothing, however many numbers they have.
+/// Returns the rates to reserve at: the model may count twice our tokens.
+/// Vectors cost nothing.
 fn reserved(rates: Rates) -> Rates {
     Rates { input: rates.input.saturating_mul(2), output: 0, ..rates }
 }
 
-/// The answer, if it is one. What the upstream reported of its tokens is believed.
+/// Returns the response if it has vectors. The usage that the upstream reports
+/// is trusted.
 fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, AssistantError> {
     metered_call.meter.reported = stream::completion::usage(&body);
     let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
@@ -165,8 +165,8 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
             upstream.model = metered_call.target.model,
             "upstream response has no embeddings"
         );
-        let reported = metered_call.meter.reported.is_some();
-        metered_call.fail(if reported { Billable::Something } else { Billable::Nothing });
+        let has_usage = metered_call.meter.reported.is_some();
+        metered_call.fail(if has_usage { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
     }
     metered_call.end = CallEnd::Completed;
@@ -175,31 +175,31 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
 
 fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
     let request: Request<'_> = serde_json::from_slice(body).map_err(|err| malformed(&err))?;
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     let model: Option<String> = parsed(request.model).filter(|it: &String| !it.is_empty());
     if model.is_none() {
-        wrong.push(Violation::new("model", "required", "`model` must be a string."));
+        violations.push(Violation::new("model", "required", "`model` must be a string."));
     }
     let text = parsed::<Input<'_>>(request.input).and_then(|it| it.text());
     if text.is_none() {
         let message = "Must be a non-empty string, a list of 1 to 2048 of them, or tokens.";
-        wrong.push(Violation::new("input", "invalid", message));
+        violations.push(Violation::new("input", "invalid", message));
     }
     let mut open = format!("{{\"input\":{}", request.input.map_or("null", RawValue::get));
     if let Some(format) = request.encoding_format.filter(|it| it.get() != "null") {
         if !["\"float\"", "\"base64\""].contains(&format.get()) {
             let message = "The formats are `float` and `base64`.";
-            wrong.push(Violation::new("encoding_format", "invalid", message));
+            violations.push(Violation::new("encoding_format", "invalid", message));
         }
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _infallible = write!(open, ",\"encoding_format\":{}", format.get());
     }
-    if let Some(input) = request.dimensions.filter(|it| it.get() != "null") {
-        match parsed::<u16>(Some(input)).filter(|it| *it > 0) {
+    if let Some(dimensions_json) = request.dimensions.filter(|it| it.get() != "null") {
+        match parsed::<u16>(Some(dimensions_json)).filter(|it| *it > 0) {
             Some(dimensions) => {
                 let _infallible = write!(open, ",\"dimensions\":{dimensions}");
             }
-            None => wrong.push(Violation::new(
+            None => violations.push(Violation::new(
                 "dimensions",
                 "invalid",
                 "Give a number of dimensions, 1 to 65535.",
@@ -207,10 +207,10 @@ fn parse(body: &[u8]) -> Result<Checked, AssistantError> {
         }
     }
     match (model, text) {
-        (Some(model), Some(text)) if wrong.is_empty() => {
+        (Some(model), Some(text)) if violations.is_empty() => {
             Ok(Checked { model, text, body: Bytes::from(open) })
         }
-        _ => Err(AssistantError::Invalid(wrong)),
+        _ => Err(AssistantError::Invalid(violations)),
     }
 }
 
@@ -219,15 +219,15 @@ fn parsed<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
 }
 
 impl Input<'_> {
-    /// Returns its text; nothing where a part is empty or there are too many.
+    /// Returns its text, or `None` if a part is empty or there are too many.
     fn text(&self) -> Option<PromptText> {
         let mut text = PromptText::default();
         let mut count = |tokens: &[u32]| {
             let number = i64::try_from(tokens.len()).unwrap_or(i64::MAX);
-            text.besides = text.besides.saturating_add(number);
+            text.extra_tokens = text.extra_tokens.saturating_add(number);
             number > 0
         };
-        let whole = match self {
+        let is_valid = match self {
             Self::Text(one) => {
                 text.words.add(one.as_bytes());
                 !one.is_empty()
@@ -240,11 +240,11 @@ impl Input<'_> {
             }
             Self::Tokens(tokens) => count(tokens),
             Self::ManyTokens(all) => {
-                let full = all.iter().all(|it| count(it));
-                full && (1..=MAX_INPUTS).contains(&all.len())
+                let are_valid = all.iter().all(|it| count(it));
+                are_valid && (1..=MAX_INPUTS).contains(&all.len())
             }
         };
-        whole.then_some(text)
+        is_valid.then_some(text)
     }
 }
 

@@ -1,11 +1,11 @@
-//! Requests for vectors, and what they cost.
+//! Requests for embeddings, and their cost.
 
 use pia_kernel::{CreditLimits, LiveSetting};
 
 use super::*;
 use crate::credits::usage::CallOutcome;
 use crate::error::AssistantError;
-use crate::fakes::{self, Script, Surroundings, caller};
+use crate::fakes::{self, Script, TestEnv, caller};
 use crate::ports::UpstreamError;
 use crate::request::surface::Surface;
 use crate::routing::catalogue::ModelCatalogue;
@@ -21,116 +21,116 @@ fn rules(hourly: i64) -> GroupRules {
     GroupRules { credits, models: vec!["small".to_owned()], ..GroupRules::default() }
 }
 
-fn gateway(around: &Surroundings) -> Gateway {
+fn gateway(env: &TestEnv) -> Gateway {
     let small = Target {
         id: Some("small".to_owned()),
         ..Target::clone(&fakes::target("text-embedding")).with_key("second")
     };
     let catalogue =
         ModelCatalogue { embedders: vec![Arc::new(small)], ..ModelCatalogue::default() };
-    Gateway { catalogue: LiveSetting::new(catalogue), ..around.gateway() }
+    Gateway { catalogue: LiveSetting::new(catalogue), ..env.gateway() }
 }
 
-async fn embed(around: &Surroundings, body: &str) -> Result<Bytes, AssistantError> {
-    Embeddings::new(gateway(around)).answer(caller(), body.as_bytes()).await
+async fn embed(env: &TestEnv, body: &str) -> Result<Bytes, AssistantError> {
+    Embeddings::new(gateway(env)).answer(caller(), body.as_bytes()).await
 }
 
 #[tokio::test]
-async fn a_request_goes_on_as_far_as_it_counts_and_its_answer_as_it_came() {
-    let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(0));
+async fn known_members_are_sent_and_the_response_is_unchanged() {
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(0));
 
-    let answer = embed(&around, REQUEST).await.unwrap();
+    let answer = embed(&env, REQUEST).await.unwrap();
 
     assert_eq!(answer, ANSWER);
     let sent = r#"{"input":["a text","another"],"encoding_format":"base64","dimensions":256"#;
-    assert_eq!(around.sent(), sent);
-    assert_eq!(around.call().max_output, None);
-    let [record] = around.noted().try_into().unwrap();
+    assert_eq!(env.sent(), sent);
+    assert_eq!(env.call().max_output, None);
+    let [record] = env.usage_records().try_into().unwrap();
     assert_eq!((record.model.as_str(), record.entry.as_deref()), ("text-embedding", Some("small")));
     assert_eq!((record.tokens.input, record.tokens.output), (40, 0));
     assert_eq!((record.outcome, record.estimated), (CallOutcome::Completed, false));
 }
 
 #[tokio::test]
-async fn its_tokens_are_reserved_and_settled_as_the_upstream_reports_them() {
-    let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(3));
+async fn tokens_are_reserved_and_settled_as_reported() {
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(3));
 
     let request = format!(r#"{{"model":"small","input":"{}"}}"#, "x".repeat(100));
-    embed(&around, &request).await.unwrap();
+    embed(&env, &request).await.unwrap();
 
-    let [ask] = around.requests().try_into().unwrap();
-    assert_eq!(ask.prompt, 25);
-    let [settled] = around.settled().try_into().unwrap();
-    // A thousand tokens are a credit; 40 were reported, and up to 50 reserved.
-    assert_eq!(settled.lines[0].amount, Micros(50_000));
-    assert_eq!(settled.spent, Micros(40_000));
+    let [admission] = env.requests().try_into().unwrap();
+    assert_eq!(admission.prompt, 25);
+    let [settlement] = env.settlements().try_into().unwrap();
+    // A thousand tokens are a credit; 40 were reported, and 50 reserved.
+    assert_eq!(settlement.lines[0].amount, Micros(50_000));
+    assert_eq!(settlement.spent, Micros(40_000));
 }
 
 #[tokio::test]
-async fn who_has_nothing_left_is_refused_before_the_upstream_is_called() {
-    let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(1));
+async fn a_caller_without_credits_is_refused_before_the_call() {
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(1));
     let long = format!(r#"{{"model":"small","input":"{}"}}"#, "word ".repeat(100_000));
 
-    let refused = embed(&around, &long).await;
+    let refused = embed(&env, &long).await;
 
     assert!(matches!(refused, Err(AssistantError::OverBudget(_))), "{refused:?}");
-    assert_eq!((around.calls().len(), around.noted().len()), (0, 0));
+    assert_eq!((env.calls().len(), env.usage_records().len()), (0, 0));
 }
 
 #[tokio::test]
-async fn tokens_count_as_such() {
-    let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(3));
+async fn token_inputs_are_counted_exactly() {
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(3));
 
-    embed(&around, r#"{"model":"small","input":[[1,2,3],[4]]}"#).await.unwrap();
+    embed(&env, r#"{"model":"small","input":[[1,2,3],[4]]}"#).await.unwrap();
 
-    assert_eq!(around.requests()[0].prompt, 4);
+    assert_eq!(env.requests()[0].prompt, 4);
 }
 
 #[tokio::test]
-async fn only_an_embedding_model_that_the_group_may_name_is_called() {
-    let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(GroupRules::default());
-    let refused = embed(&around, REQUEST).await;
-    let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(rules(0));
-    let unknown = embed(&around, r#"{"model":"m","input":"x"}"#).await;
+async fn only_an_embedding_model_of_the_group_is_called() {
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(GroupRules::default());
+    let refused = embed(&env, REQUEST).await;
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(0));
+    let unknown = embed(&env, r#"{"model":"m","input":"x"}"#).await;
 
     assert!(matches!(refused, Err(AssistantError::UnknownModel)), "{refused:?}");
     assert!(matches!(unknown, Err(AssistantError::UnknownModel)), "{unknown:?}");
-    let gateway = gateway(&around);
+    let gateway = gateway(&env);
     let listed = async |surface| gateway.models(AiCaller { surface, ..caller() }).await.unwrap();
     assert_eq!(listed(Surface::OpenAi).await, ["small"]);
     assert!(listed(Surface::Desktop).await.is_empty(), "nobody can talk to it");
 }
 
 #[tokio::test]
-async fn a_key_that_is_refused_is_followed_by_the_next_and_nothing_is_required_for_it() {
+async fn a_refused_key_is_followed_by_the_next_without_cost() {
     let refused = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
-    let scripts = vec![Script::Fails(refused), Script::Whole(ANSWER)];
-    let around = Surroundings::with_scripts(scripts).with_rules(rules(0));
+    let scripts = vec![Script::Fails(refused), Script::Full(ANSWER)];
+    let env = TestEnv::with_scripts(scripts).with_rules(rules(0));
 
-    embed(&around, REQUEST).await.unwrap();
+    embed(&env, REQUEST).await.unwrap();
 
-    assert_eq!((around.calls().len(), around.noted().len()), (2, 1));
+    assert_eq!((env.calls().len(), env.usage_records().len()), (2, 1));
 }
 
 #[tokio::test]
-async fn an_answer_without_vectors_is_none() {
-    for (answer, required) in [
+async fn a_response_without_vectors_is_a_failure() {
+    for (answer, records) in [
         ("{}", 0),
         (r#"{"data":[]}"#, 0),
         ("no JSON", 0),
         (r#"{"data":[],"usage":{"prompt_tokens":3}}"#, 1),
     ] {
-        let around = Surroundings::new(Script::Whole(answer)).with_rules(rules(0));
+        let env = TestEnv::new(Script::Full(answer)).with_rules(rules(0));
 
-        let failed = embed(&around, REQUEST).await;
+        let failed = embed(&env, REQUEST).await;
 
         assert!(matches!(failed, Err(AssistantError::UpstreamFailed)), "{answer}: {failed:?}");
-        assert_eq!(around.noted().len(), required, "{answer}");
+        assert_eq!(env.usage_records().len(), records, "{answer}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_reported_by_its_member() {
+fn violations_name_their_member() {
     for (body, fields) in [
         (r#"{"input":"x"}"#, vec!["model"]),
         (r#"{"model":5,"input":"x"}"#, vec!["model"]),
@@ -145,10 +145,12 @@ fn what_is_wrong_is_reported_by_its_member() {
         (r#"{"model":"small","input":"x","dimensions":0}"#, vec!["dimensions"]),
         ("{}", vec!["model", "input"]),
     ] {
-        let Err(AssistantError::Invalid(wrong)) = parse(body.as_bytes()) else { panic!("{body}") };
+        let Err(AssistantError::Invalid(violations)) = parse(body.as_bytes()) else {
+            panic!("{body}")
+        };
 
-        let reported: Vec<_> = wrong.iter().map(|it| it.field.as_str()).collect();
-        assert_eq!(reported, fields, "{body}");
+        let violated_fields: Vec<_> = violations.iter().map(|it| it.field.as_str()).collect();
+        assert_eq!(violated_fields, fields, "{body}");
     }
     let many = format!(r#"{{"model":"small","input":["a"{}]}}"#, r#","a""#.repeat(MAX_INPUTS));
     assert!(parse(many.as_bytes()).is_err());

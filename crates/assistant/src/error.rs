@@ -1,4 +1,4 @@
-//! Reason why the assistant did not answer.
+//! Errors of the assistant.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::credits::{BudgetRefusal, Period};
 pub struct Violation {
     /// Path of the value: `messages[2].role`.
     pub field: String,
-    /// Code, for programs: `required`, `invalid_type`, `out_of_range`, …
+    /// Machine-readable code: `required`, `invalid_type`, `out_of_range`, …
     pub code: &'static str,
-    /// Description, for people: a sentence.
+    /// Sentence for users.
     pub message: String,
 }
 
@@ -31,80 +31,80 @@ impl Violation {
 const INVALID_REQUEST: &str = "invalid_request_error";
 const SERVER_ERROR: &str = "server_error";
 
-/// An error in the words of OpenAI's API.
+/// Error in the format of OpenAI's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenAiError {
-    /// The status of an answer that did not begin.
+    /// HTTP status, for a response that has not begun.
     pub status: u16,
-    /// The kind of error (`type`): `invalid_request_error`.
+    /// Kind of error (`type`): `invalid_request_error`.
     pub kind: &'static str,
-    /// Code, for programs: `context_length_exceeded`.
+    /// Machine-readable code: `context_length_exceeded`.
     pub code: &'static str,
-    /// Description, for people.
+    /// Description for users.
     pub message: Cow<'static, str>,
 }
 
-/// Reasons why there is no answer, or no more of it.
+/// Reason why a call failed, or a stream ended early.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AssistantError {
-    /// The request's body is no JSON. Carries where and why, never content.
+    /// Body is not valid JSON. Contains the position and the reason, never
+    /// content.
     #[error("the body is not valid JSON: {0}")]
     Malformed(String),
-    /// The request requests what cannot be.
+    /// Request has invalid members.
     #[error("the request is invalid")]
     Invalid(Vec<Violation>),
-    /// The text to optimise is longer than it may be.
+    /// Text to optimise is too long.
     #[error("the text is longer than {limit} characters")]
     TextTooLong {
-        /// Maximum length, in UTF-16 code units.
+        /// Maximum length in UTF-16 code units.
         limit: usize,
     },
-    /// Model is unknown, or the caller may not use it.
+    /// Model is unknown, or not available to the caller.
     #[error("the model is not known")]
     UnknownModel,
     /// No model is configured for this.
     #[error("no upstream model is configured")]
     NotConfigured,
-    /// The model takes no tools, and the request had some: the caller can
-    /// mend that.
+    /// Model accepts no tools, and the request had some.
     #[error("the upstream refused the tools")]
     ToolsRefused,
-    /// The conversation is too long for the model.
+    /// Conversation is too long for the model.
     #[error("the upstream found the context too long")]
     ContextTooLong,
-    /// The caller's budget, or their group's, is used up.
+    /// Budget of the caller, or of their group, is exhausted.
     #[error("a budget is used up")]
     OverBudget(BudgetRefusal),
-    /// The upstream has too much to do.
+    /// Upstream is at capacity.
     #[error("the upstream is busy")]
     UpstreamBusy {
-        /// Time to wait, as the upstream said, or our guess.
+        /// Time to wait, as reported by the upstream, or a default.
         retry_after: Duration,
     },
-    /// More is asked of the upstream than the operator lets through.
+    /// Upstream's limits, which the operator sets, are reached.
     #[error("too much is asked of the upstream")]
     UpstreamLimitReached {
         /// Time to wait.
         retry_after: Duration,
     },
-    /// The upstream refused what the caller requested, for a reason of its own.
+    /// Upstream refused the request for another reason.
     #[error("the upstream refused the request")]
     UpstreamRefused,
-    /// The upstream failed, refused us, or said nothing that makes sense.
+    /// Upstream failed, refused our key, or sent an invalid response.
     #[error("the upstream failed")]
     UpstreamFailed,
-    /// The upstream took too long.
+    /// Upstream timed out.
     #[error("the upstream took too long")]
     UpstreamTimeout,
-    /// The database did not answer.
+    /// Database is unavailable.
     #[error("a port is unavailable")]
     Unavailable,
-    /// The server is about to stop.
+    /// Server is stopping.
     #[error("the server is stopping")]
     Stopping,
 }
 
-/// The cause is for the log alone.
+/// Logs the cause, which is not passed on.
 impl From<Unavailable> for AssistantError {
     fn from(err: Unavailable) -> Self {
         let error = &err as &dyn std::error::Error;
@@ -114,11 +114,12 @@ impl From<Unavailable> for AssistantError {
 }
 
 impl AssistantError {
-    /// Returns a sentence for people, which discloses nothing of the upstream.
+    /// Returns a sentence for users, which discloses nothing about the
+    /// upstream.
     pub fn message(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
-            Self::Malformed(why) => {
-                return Cow::Owned(format!("The request body is not valid JSON: {why}."));
+            Self::Malformed(reason) => {
+                return Cow::Owned(format!("The request body is not valid JSON: {reason}."));
             }
             Self::Invalid(violations) => {
                 let first = violations.first().map(|it| it.message.as_str());
@@ -203,9 +204,9 @@ impl AssistantError {
         }
     }
 
-    /// The `error` of the chunk that ends a stream: the reason phrase of the
-    /// status that it would have had. Clients expect the one of a gateway's
-    /// failure for a timeout, too.
+    /// Returns the `error` of the chunk that ends a stream: the reason phrase
+    /// of the corresponding status. Clients expect that of a failed gateway for
+    /// timeouts, too.
     pub(crate) fn title(&self) -> &'static str {
         match self {
             Self::Malformed(_)

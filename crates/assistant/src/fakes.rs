@@ -1,4 +1,4 @@
-//! An upstream by script, a clock by hand, and a log that is read back.
+//! Fakes of the ports: a scripted upstream, a manual clock, and a recorded log.
 
 mod frames;
 mod polled;
@@ -66,37 +66,37 @@ pub(crate) fn caller() -> AiCaller {
 
 /// Next reaction of the fake upstream.
 pub(crate) enum Script {
-    /// Streams these, and then ends.
+    /// Streams these frames, and ends.
     Frames(Vec<Result<Frame, UpstreamError>>),
-    /// Streams these, and then is silent.
+    /// Streams these frames, and then is silent.
     FramesAndSilence(Vec<Result<Frame, UpstreamError>>),
-    /// Answers with this.
-    Whole(&'static str),
-    /// Does not answer so.
+    /// Sends this full response.
+    Full(&'static str),
+    /// Fails with this error.
     Fails(UpstreamError),
-    /// Says nothing at all.
+    /// Never responds.
     Silence,
-    /// Says nothing until it is woken, and then fails so.
+    /// Fails with this error after a minute.
     FailsLater(UpstreamError),
 }
 
-/// Everything around a gateway, to be looked at from outside.
+/// Ports of a gateway, with recorded calls.
 #[derive(Clone)]
-pub(crate) struct Surroundings(Arc<Inner>);
+pub(crate) struct TestEnv(Arc<Inner>);
 
 struct Inner {
     script: Mutex<VecDeque<Script>>,
     rules: Mutex<GroupRules>,
     fresh: Mutex<Option<GroupRules>>,
-    found: Mutex<Result<Vec<SearchResult>, UpstreamError>>,
-    unfound: Mutex<VecDeque<UpstreamError>>,
-    searched: Mutex<Vec<(String, String)>>,
+    search_results: Mutex<Result<Vec<SearchResult>, UpstreamError>>,
+    search_errors: Mutex<VecDeque<UpstreamError>>,
+    searches: Mutex<Vec<(String, String)>>,
     protects: AtomicBool,
     calls: Mutex<Vec<SentCall>>,
-    noted: Mutex<Vec<UsageRecord>>,
+    usage_records: Mutex<Vec<UsageRecord>>,
     credit_windows: Mutex<Option<CreditWindows>>,
-    requested: Mutex<Vec<AdmissionRequest>>,
-    settled: Mutex<Vec<Settlement>>,
+    admission_requests: Mutex<Vec<AdmissionRequest>>,
+    settlements: Mutex<Vec<Settlement>>,
     time: Mutex<Time>,
 }
 
@@ -107,26 +107,26 @@ struct Time {
     wakers: Vec<Waker>,
 }
 
-impl Surroundings {
+impl TestEnv {
     pub(crate) fn new(script: Script) -> Self {
         Self::with_scripts(vec![script])
     }
 
-    /// Script for each call of a model, in their order.
+    /// Creates an environment with a script for each model call, in order.
     pub(crate) fn with_scripts(scripts: Vec<Script>) -> Self {
         Self(Arc::new(Inner {
             script: Mutex::new(scripts.into()),
             rules: Mutex::default(),
             fresh: Mutex::default(),
-            found: Mutex::new(Ok(Vec::new())),
-            unfound: Mutex::default(),
-            searched: Mutex::default(),
+            search_results: Mutex::new(Ok(Vec::new())),
+            search_errors: Mutex::default(),
+            searches: Mutex::default(),
             protects: AtomicBool::default(),
             calls: Mutex::default(),
-            noted: Mutex::default(),
+            usage_records: Mutex::default(),
             credit_windows: Mutex::default(),
-            requested: Mutex::default(),
-            settled: Mutex::default(),
+            admission_requests: Mutex::default(),
+            settlements: Mutex::default(),
             time: Mutex::default(),
         }))
     }
@@ -160,21 +160,21 @@ impl Surroundings {
         self
     }
 
-    /// Sets the rules that groups have by now, where they changed.
+    /// Sets the fresh rules of groups, which differ from the cached ones.
     pub(crate) fn with_fresh_rules(self, rules: GroupRules) -> Self {
         *self.0.fresh.lock().unwrap() = Some(rules);
         self
     }
 
     /// Sets the result of each web search.
-    pub(crate) fn with_found(self, found: Result<Vec<SearchResult>, UpstreamError>) -> Self {
-        *self.0.found.lock().unwrap() = found;
+    pub(crate) fn with_results(self, results: Result<Vec<SearchResult>, UpstreamError>) -> Self {
+        *self.0.search_results.lock().unwrap() = results;
         self
     }
 
     /// Sets the failures of the first web searches.
-    pub(crate) fn with_unfound(self, errors: Vec<UpstreamError>) -> Self {
-        *self.0.unfound.lock().unwrap() = errors.into();
+    pub(crate) fn with_search_errors(self, errors: Vec<UpstreamError>) -> Self {
+        *self.0.search_errors.lock().unwrap() = errors.into();
         self
     }
 
@@ -183,12 +183,12 @@ impl Surroundings {
         self
     }
 
-    /// The searches of the web, in their order: for what, and with which key.
-    pub(crate) fn searched(&self) -> Vec<(String, String)> {
-        self.0.searched.lock().unwrap().clone()
+    /// Returns the web searches in order: query and key.
+    pub(crate) fn searches(&self) -> Vec<(String, String)> {
+        self.0.searches.lock().unwrap().clone()
     }
 
-    /// The calls of models, in their order: which, with which key, and what.
+    /// Returns the model calls in order: model, key and body.
     pub(crate) fn calls(&self) -> Vec<(String, String, Value)> {
         let calls = self.0.calls.lock().unwrap();
         let to_row = |call: &SentCall| {
@@ -199,33 +199,33 @@ impl Surroundings {
         calls.iter().map(to_row).collect()
     }
 
-    /// Returns the requests sent upstream, in pieces.
+    /// Returns the only request sent upstream, in pieces.
     pub(crate) fn pieces(&self) -> Vec<Bytes> {
         let calls = self.0.calls.lock().unwrap();
         let [call] = calls.as_slice() else { panic!("{} calls", calls.len()) };
         call.body.clone()
     }
 
-    /// Returns the requests sent upstream.
+    /// Returns the only request sent upstream.
     pub(crate) fn sent(&self) -> String {
         String::from_utf8(self.pieces().concat()).unwrap()
     }
 
-    pub(crate) fn noted(&self) -> Vec<UsageRecord> {
-        self.0.noted.lock().unwrap().clone()
+    pub(crate) fn usage_records(&self) -> Vec<UsageRecord> {
+        self.0.usage_records.lock().unwrap().clone()
     }
 
     /// Returns the recorded admission requests.
     pub(crate) fn requests(&self) -> Vec<AdmissionRequest> {
-        self.0.requested.lock().unwrap().clone()
+        self.0.admission_requests.lock().unwrap().clone()
     }
 
     /// Returns the recorded settlements.
-    pub(crate) fn settled(&self) -> Vec<Settlement> {
-        self.0.settled.lock().unwrap().clone()
+    pub(crate) fn settlements(&self) -> Vec<Settlement> {
+        self.0.settlements.lock().unwrap().clone()
     }
 
-    /// The last call that was sent upstream.
+    /// Returns the last call that was sent upstream.
     pub(crate) fn call(&self) -> SentCall {
         self.0.calls.lock().unwrap().last().cloned().unwrap()
     }
@@ -258,7 +258,7 @@ impl Surroundings {
 
     async fn answer(&self, call: SentCall) -> Result<Bytes, UpstreamError> {
         match self.next(call) {
-            Script::Whole(body) => Ok(Bytes::from_static(body.as_bytes())),
+            Script::Full(body) => Ok(Bytes::from_static(body.as_bytes())),
             Script::Fails(err) => Err(err),
             Script::Silence => pending().await,
             _ => panic!("a whole answer was asked for"),
@@ -271,14 +271,14 @@ impl Surroundings {
     }
 }
 
-impl UsageLog for Surroundings {
+impl UsageLog for TestEnv {
     fn record(&self, usage: UsageRecord) {
-        self.0.noted.lock().unwrap().push(usage);
+        self.0.usage_records.lock().unwrap().push(usage);
     }
 }
 
 #[async_trait]
-impl Rules for Surroundings {
+impl Rules for TestEnv {
     async fn rules_of(&self, _group: GroupId) -> Result<Arc<GroupRules>, Unavailable> {
         Ok(Arc::new(self.0.rules.lock().unwrap().clone()))
     }
@@ -292,43 +292,43 @@ impl Rules for Surroundings {
     }
 }
 
-impl Guardrail for Surroundings {
-    fn protects(&self, _asker: &AiCaller) -> bool {
+impl Guardrail for TestEnv {
+    fn protects(&self, _caller: &AiCaller) -> bool {
         self.0.protects.load(Ordering::Relaxed)
     }
 }
 
 #[async_trait]
-impl WebSearch for Surroundings {
+impl WebSearch for TestEnv {
     async fn search(
         &self,
         _provider: &SearchProvider,
         key: &Secret<String>,
         query: &str,
     ) -> Result<Vec<SearchResult>, UpstreamError> {
-        self.0.searched.lock().unwrap().push((query.to_owned(), key.expose().clone()));
-        match self.0.unfound.lock().unwrap().pop_front() {
+        self.0.searches.lock().unwrap().push((query.to_owned(), key.expose().clone()));
+        match self.0.search_errors.lock().unwrap().pop_front() {
             Some(err) => Err(err),
-            None => self.0.found.lock().unwrap().clone(),
+            None => self.0.search_results.lock().unwrap().clone(),
         }
     }
 }
 
-impl SettlementSink for Surroundings {
+impl SettlementSink for TestEnv {
     fn settle(&self, settlement: Settlement) {
-        self.0.noted.lock().unwrap().extend(settlement.usage.clone());
+        self.0.usage_records.lock().unwrap().extend(settlement.usage.clone());
         let mut credit_windows = self.0.credit_windows.lock().unwrap();
         let lines: &[ReservationLine] = &settlement.lines;
         credit_windows.as_mut().unwrap().settle(lines, settlement.spent, lines);
-        self.0.settled.lock().unwrap().push(settlement);
+        self.0.settlements.lock().unwrap().push(settlement);
     }
 }
 
-/// Counts in memory.
+/// Credit store in memory.
 #[async_trait]
-impl CreditStore for Surroundings {
-    async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable> {
-        self.0.requested.lock().unwrap().push(ask);
+impl CreditStore for TestEnv {
+    async fn admit(&self, request: AdmissionRequest) -> Result<Admission, Unavailable> {
+        self.0.admission_requests.lock().unwrap().push(request);
         let mut credit_windows = self.0.credit_windows.lock().unwrap();
         let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
         let credit_windows = credit_windows.get_or_insert_with(|| CreditWindows {
@@ -336,10 +336,10 @@ impl CreditStore for Surroundings {
             weeks,
             now,
         });
-        for key in ask.holder.windows() {
+        for key in request.holder.windows() {
             credit_windows.windows.entry(key).or_insert_with(|| Window::new(key));
         }
-        Ok(match credit_windows.admit(&ask) {
+        Ok(match credit_windows.admit(&request) {
             Ok(grant) => {
                 let (id, sink) = (uuid::Uuid::now_v7(), Arc::new(self.clone()));
                 let reservation = ReservationGuard::new(id, grant.lines, sink);
@@ -372,7 +372,7 @@ impl CreditStore for Surroundings {
 }
 
 #[async_trait]
-impl ChatUpstream for Surroundings {
+impl ChatUpstream for TestEnv {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
         match self.next(call.into()) {
             Script::Frames(frames) => Ok(Box::pin(stream::iter(frames))),
@@ -385,7 +385,7 @@ impl ChatUpstream for Surroundings {
                 Err(err)
             }
             Script::Silence => pending().await,
-            Script::Whole(_) => panic!("a stream was asked for"),
+            Script::Full(_) => panic!("a stream was asked for"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Ports and settings of calls of models, which all use cases share.
+//! Calls of models, full or streamed, that all use cases share.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -25,26 +25,26 @@ use crate::rules::Rules;
 use crate::settings::Settings;
 use crate::tools::web_search::WebSearch;
 
-/// Availability of the AI proxy for somebody.
+/// Availability of the AI proxy for a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// True if it can answer them anything.
+    /// Set if any model is available.
     pub available: bool,
-    /// The modes that a model serves, without one being named.
+    /// Modes that are served without a model name.
     pub modes: Vec<Mode>,
 }
 
-/// The way to the upstream models. Each worker has one of its own, since its
-/// `upstream` holds the connections of that worker.
+/// Gateway to the upstream models. Each worker has its own, since `upstream`
+/// holds the connections of that worker.
 #[derive(Clone)]
 pub struct Gateway {
-    /// Client of the models.
+    /// Client of upstream models.
     pub upstream: Arc<dyn ChatUpstream>,
     /// Log of usage.
     pub usage: Arc<dyn UsageLog>,
     /// Timer of streams.
     pub timer: Arc<dyn Timer>,
-    /// The time.
+    /// Clock.
     pub clock: Arc<dyn Clock>,
     /// Catalogue of models.
     pub catalogue: LiveSetting<ModelCatalogue>,
@@ -60,13 +60,13 @@ pub struct Gateway {
     pub tokens: Arc<dyn TokenCounter>,
     /// Grants of personas.
     pub personas: Arc<dyn Personas>,
-    /// Marking of answers given under protection.
+    /// Source of the protection of responses.
     pub guardrail: Arc<dyn Guardrail>,
-    /// Web search for models that have none.
+    /// Web search for models without one.
     pub search: Arc<dyn WebSearch>,
     /// Health of upstream keys.
     pub keys: Arc<KeyHealth>,
-    /// Lets calls to upstreams as much may be asked of them.
+    /// Limiter of calls to upstreams.
     pub upstream_limiter: Arc<UpstreamLimiter>,
     /// Counters of attempts.
     pub attempts: Arc<Attempts>,
@@ -82,8 +82,8 @@ impl Gateway {
         Ok(Status { available, modes })
     }
 
-    /// The name that a caller may give as the `model` of a request, which may
-    /// be spelled in any case; nothing where they may not.
+    /// Returns a model name, which may be in any case, as the catalogue spells
+    /// it, or `None` if the caller may not use it.
     pub async fn model(
         &self,
         caller: AiCaller,
@@ -93,8 +93,8 @@ impl Gateway {
         Ok(models.into_iter().find(|it| it.eq_ignore_ascii_case(name)))
     }
 
-    /// The names that a caller may give as the `model` of a request: for
-    /// OpenAI's clients also those of embedding models.
+    /// Returns the names that a caller may use as the `model` of a request; for
+    /// OpenAI's clients they include embedding models.
     pub async fn models(&self, caller: AiCaller) -> Result<Vec<String>, AssistantError> {
         let (rules, catalogue) = (self.rules.rules_of(caller.group).await?, self.catalogue.get());
         let mut models = choices(&catalogue, &rules);
@@ -115,18 +115,18 @@ impl Gateway {
         Ok(models.iter().any(|it| it.eq_ignore_ascii_case(name)))
     }
 
-    /// Waits for room at an upstream, so long at most, for a call of a group
-    /// with so many tokens.
+    /// Waits at most `max_wait` for a permit of an upstream, for a group's call
+    /// with this many tokens.
     pub(crate) async fn acquire_permit(
         &self,
         target: &Target,
-        requested: (GroupId, i64),
-        patience: Duration,
+        demand: (GroupId, i64),
+        max_wait: Duration,
     ) -> Result<Permit, AssistantError> {
-        let entering = self.upstream_limiter.acquire(target, requested, patience, &self.timer);
-        match self.unless_stopped(entering).await {
+        let permit = self.upstream_limiter.acquire(target, demand, max_wait, &self.timer);
+        match self.unless_stopped(permit).await {
             None => Err(AssistantError::Stopping),
-            Some(Ok(slot)) => Ok(slot),
+            Some(Ok(permit)) => Ok(permit),
             Some(Err(LimitReached { retry_after })) => {
                 Err(AssistantError::UpstreamLimitReached { retry_after })
             }

@@ -1,35 +1,34 @@
-//! Marking of answers given under protection.
+//! Marks of protected responses.
 
 use bytes::Bytes;
 
 use crate::ai_caller::AiCaller;
 use pia_json::Members;
 
-/// Says which answers are given under the protection of a guardrail. Callers
-/// get no more than that.
+/// Guardrail that protects responses. Callers learn only whether it does.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait Guardrail: Send + Sync {
-    /// Returns whether the answer to this asker is.
+    /// Returns whether responses to this caller are protected.
     fn protects(&self, caller: &AiCaller) -> bool;
 }
 
-/// A server without a guardrail.
+/// Guardrail that protects nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoGuardrail;
 
 impl Guardrail for NoGuardrail {
-    fn protects(&self, _asker: &AiCaller) -> bool {
+    fn protects(&self, _caller: &AiCaller) -> bool {
         false
     }
 }
 
-/// The chunk that says it, before all others.
+/// Chunk that marks a stream, before all others.
 pub(crate) const CHUNK: Bytes =
     Bytes::from_static(b"data: {\"guardrail\":{\"protected\":true}}\n\n");
 
-/// A whole answer without what its upstream says of guardrails: callers take
-/// it for ours.
-pub(crate) fn unmarked(answer: Bytes) -> Bytes {
+/// Removes an upstream's mark from a full response: callers would take it for
+/// ours.
+pub(crate) fn without_mark(answer: Bytes) -> Bytes {
     if memchr::memmem::find(&answer, br#""guardrail""#).is_none() {
         return answer;
     }
@@ -38,8 +37,8 @@ pub(crate) fn unmarked(answer: Bytes) -> Bytes {
     Bytes::from(members.to_json())
 }
 
-/// A whole answer that says it, beside its choices.
-pub(crate) fn marked(answer: &Bytes) -> Bytes {
+/// Adds the mark to a full response.
+pub(crate) fn with_mark(answer: &Bytes) -> Bytes {
     let Some(rest) = answer.trim_ascii_start().strip_prefix(b"{") else { return answer.clone() };
     Bytes::from([br#"{"guardrail":{"protected":true},"#, rest].concat())
 }
@@ -49,11 +48,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_upstreams_mark_is_none_of_ours() {
+    fn an_upstreams_mark_is_removed() {
         let answer = Bytes::from_static(br#"{"choices":[],"guardrail":{"protected":true}}"#);
         let other = Bytes::from_static(br#"{"choices":["a \"guardrail\""]}"#);
 
-        assert_eq!(unmarked(answer), r#"{"choices":[]}"#);
-        assert_eq!(unmarked(other.clone()), other);
+        assert_eq!(without_mark(answer), r#"{"choices":[]}"#);
+        assert_eq!(without_mark(other.clone()), other);
     }
 }

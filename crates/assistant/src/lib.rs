@@ -1,5 +1,4 @@
-//! The AI proxy: which model answers, with which prompt, how its answer is
-//! carried, and what it used.
+//! AI proxy: routing to models, prompts, responses, and usage.
 
 mod ai_caller;
 mod answering;

@@ -1,4 +1,4 @@
-//! Managed persona that a caller has chosen.
+//! Managed personas.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, Unavailable};
@@ -9,18 +9,18 @@ use uuid::Uuid;
 pub struct GrantedPersona {
     /// Instructions for the model.
     pub system_prompt: String,
-    /// Limits that the model gets.
+    /// Limits that are part of the prompt.
     pub guardrails: Option<String>,
-    /// Form of the answers.
+    /// Format of the responses.
     pub output_format: Option<String>,
-    /// Type by which a group's settings choose the model.
+    /// Type by which the group's rules choose the model.
     pub model_type: Option<String>,
-    /// False if it must not use tools.
+    /// Set if the model may use tools.
     pub uses_tools: bool,
 }
 
 impl GrantedPersona {
-    /// Returns all that the model gets, a paragraph each.
+    /// Returns all instructions for the model, a paragraph each.
     pub(crate) fn instructions(&self) -> String {
         let more = [&self.guardrails, &self.output_format].into_iter().flatten();
         let all = std::iter::once(&self.system_prompt).chain(more);
@@ -32,8 +32,8 @@ impl GrantedPersona {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Personas: Send + Sync {
-    /// Loads a persona that is active and assigned to this group. An unknown
-    /// one and one of another group are the same: none.
+    /// Loads an active persona that is assigned to this group. An unknown one
+    /// and one of another group are both `None`.
     async fn granted(
         &self,
         group: GroupId,

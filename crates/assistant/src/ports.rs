@@ -14,18 +14,18 @@ use crate::credits::usage::UsageRecord;
 use crate::request::chat_body::ChatBody;
 use crate::routing::target::{ReasoningEffort, Target};
 
-/// The two names that OpenAI's API has for one thing. Models of one age
-/// understand but one of them, so a caller's choice is stored.
+/// Name of the output limit in OpenAI's API. Models may accept only one of the
+/// two, so the caller's choice is preserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapName {
-    /// The old one, which all who are compatible understand.
+    /// Old name, which compatible servers accept.
     MaxTokens,
-    /// The new one.
+    /// New name.
     MaxCompletionTokens,
 }
 
 impl CapName {
-    /// Key in a request.
+    /// Returns the key in a request.
     pub fn key(self) -> &'static str {
         match self {
             Self::MaxTokens => "max_tokens",
@@ -34,75 +34,76 @@ impl CapName {
     }
 }
 
-/// Maximum length of an answer.
+/// Maximum length of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputCap {
     /// Token limit, reasoning included; above 0.
     pub tokens: i64,
-    /// Parameter name that the caller used, where it was the caller who set it.
+    /// Parameter name that the caller used, if the caller set it.
     pub name: Option<CapName>,
 }
 
 /// Call of an upstream model.
 #[derive(Debug, Clone)]
 pub struct ChatCall {
-    /// Model that is called.
+    /// Model to call.
     pub target: Arc<Target>,
-    /// The key to call it with; empty where it wants none.
+    /// Key of the call; empty if the upstream requires none.
     pub key: Secret<String>,
     /// Messages, tools and parameters. The adapter adds the rest.
     pub body: ChatBody,
-    /// Number of tokens the answer may have at most, where that is bounded.
+    /// Maximum length of the response, if it is limited.
     pub max_output: Option<OutputCap>,
-    /// Reasoning effort, where it was requested.
+    /// Reasoning effort, if it was requested.
     pub effort: Option<ReasoningEffort>,
 }
 
 /// Call of an embedding model.
 #[derive(Debug, Clone)]
 pub struct EmbeddingCall {
-    /// Model that is called.
+    /// Model to call.
     pub target: Arc<Target>,
-    /// The key to call it with; empty where it wants none.
+    /// Key of the call; empty if the upstream requires none.
     pub key: Secret<String>,
-    /// Members of the request in the shape of OpenAI's embeddings, as a JSON
-    /// object that is still open: `{"input":…`. The adapter adds the model.
+    /// Members of the request in the format of OpenAI's embeddings, without the
+    /// closing brace: `{"input":…`. The adapter adds the model.
     pub body: Bytes,
 }
 
-/// Meaning of one piece of an upstream's event stream.
+/// Piece of an upstream's event stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// Whole `data: …\n\n` frames that can go on untouched.
+    /// Complete `data: …\n\n` frames to forward unchanged.
     Pass {
         /// The frames.
         bytes: Bytes,
         /// Number of events.
         events: u32,
     },
-    /// The JSON of one event that says something about usage, an error, the
-    /// end or a tool call.
+    /// JSON of one event to parse: it has usage, an error, a finish reason or a
+    /// tool call.
     Look(Bytes),
-    /// A comment: the upstream is still there.
+    /// Comment: the upstream is alive.
     Alive,
-    /// An event that cannot be read, and is left out.
+    /// Invalid event, which is dropped.
     Unreadable,
-    /// `[DONE]`. The stream itself ends soon after; who reads so far lets its
-    /// connection serve the next call.
+    /// `[DONE]`. The stream itself ends soon after; reading to its end lets the
+    /// connection be reused.
     Done,
 }
 
-/// Reasons why an upstream gave no answer, or no more of it.
+/// Failure of an upstream's response, or of the rest of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UpstreamError {
-    /// Upstream answered with an error status.
+    /// Upstream responded with an error status.
     #[error("the upstream answered {status}")]
     Refused {
-        /// The status.
+        /// HTTP status.
         status: u16,
-        /// Value of its `Retry-After`, where it was a number of seconds.
+        /// Value of `Retry-After`, if it was a number of seconds.
         retry_after: Option<Duration>,
-        /// The first bytes of its body. May hold anything; no client sees it.
+        /// First bytes of the body. May contain anything and is never sent to
+        /// clients.
         body: Bytes,
     },
     /// Upstream could not be reached.
@@ -111,62 +112,64 @@ pub enum UpstreamError {
     /// Upstream exceeded the limit for the first byte or between two.
     #[error("the upstream was silent for too long")]
     Silent,
-    /// Upstream ended the answer midway.
+    /// Upstream ended the response midway.
     #[error("the upstream's answer was cut off")]
     Cut,
-    /// Answer, or one of its events, exceeds the size limit.
+    /// Response, or one of its events, exceeds the size limit.
     #[error("the upstream's answer is too long")]
     TooLong,
 }
 
-/// The frames of a stream that the upstream has agreed to send.
+/// Frames of an accepted stream.
 pub type Frames = Pin<Box<dyn Stream<Item = Result<Frame, UpstreamError>> + Send>>;
 
 /// Client of upstream models.
 ///
-/// Dropping what a method answers, or its future, ends the call upstream.
+/// Dropping a returned stream or future ends the call upstream.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ChatUpstream: Send + Sync {
-    /// Begins a streamed answer: resolves once the upstream has agreed to
-    /// stream, that is with its status and headers.
+    /// Starts a stream: resolves once the upstream has accepted it, with its
+    /// status and headers.
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError>;
 
-    /// Waits for a whole answer and gives its body as it came.
+    /// Waits for a full response and returns its body unchanged.
     async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
 
-    /// Waits for the vectors of texts and gives the answer's body as it came.
+    /// Waits for the embeddings of texts and returns the response body
+    /// unchanged.
     async fn embed(&self, call: EmbeddingCall) -> Result<Bytes, UpstreamError>;
 }
 
 /// Log of usage.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait UsageLog: Send + Sync {
-    /// Notes what a call used. Never waits; the adapter writes it soon after,
-    /// and tries again while the database is away.
+    /// Records the usage of a call. Never waits; the adapter writes it soon
+    /// after, and retries while the database is unavailable.
     fn record(&self, usage: UsageRecord);
 }
 
 /// Counter of tokens.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait TokenCounter: Send + Sync {
-    /// Returns the number of tokens a text has, as far as is known of the model
-    /// that reads or wrote it. Takes a few milliseconds at most for a few
-    /// kilobytes.
+    /// Returns the number of tokens of a text, which may be an estimate for its
+    /// model. Takes at most a few milliseconds for a few kilobytes.
     fn count(&self, text: &str) -> i64;
 }
 
-/// Something to wait for.
+/// Future of a timer.
 pub type TimerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Source of waiting times for a streamed answer.
+/// Timer of streams.
 pub trait Timer: Send + Sync {
-    /// Returns the time since some moment before the first call; it only grows.
+    /// Returns the time since a fixed moment before the first call; it is
+    /// monotonic.
     fn elapsed(&self) -> Duration;
 
-    /// Ready once `delay` is over.
+    /// Returns a future that is ready after `delay`.
     fn pause(&self, delay: Duration) -> TimerFuture;
 
-    /// Ready once the process is to stop, and from then on.
+    /// Returns a future that is ready once the process is to stop, and from
+    /// then on.
     fn stop(&self) -> TimerFuture;
 }

@@ -1,4 +1,4 @@
-//! Requests of callers: what they ask, and what of it goes to a model.
+//! Requests of callers: validation, and the part that is sent to a model.
 
 pub(crate) mod address;
 pub(crate) mod array_elements;

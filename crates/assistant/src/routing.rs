@@ -1,4 +1,5 @@
-//! Routing: which models a call is sent to, in which order, and how many at once.
+//! Routing: choice of the models for a call, their order, and limits on
+//! upstreams.
 
 pub(crate) mod attempts;
 pub(crate) mod catalogue;

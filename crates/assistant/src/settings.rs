@@ -7,14 +7,14 @@ use std::time::Duration;
 pub struct Settings {
     /// Maximum length of a text to optimise, in UTF-16 code units.
     pub max_optimize_text: usize,
-    /// Duration for which a call waits for room at its upstream.
+    /// Maximum time for which a call waits for a permit of its upstream.
     pub max_wait: Duration,
-    /// Number of times that a model may have something done for it in one turn.
+    /// Maximum number of rounds of server tools in one turn.
     pub max_tool_rounds: u32,
-    /// After how long without an event a stream opens all the same, so that
-    /// the caller learns that it is being served.
+    /// Time after which a stream opens without an event, so that the caller
+    /// learns that its request was accepted.
     pub open_after: Duration,
-    /// After how long without a word an open stream says that it is alive.
+    /// Interval of keep-alive comments on a silent stream.
     pub heartbeat: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Answers of models, whole and streamed.
+//! Responses of models, full and streamed.
 
 pub(crate) mod answer;
 pub(crate) mod chunk;

@@ -1,4 +1,5 @@
-//! The tools that a request brings, and who runs them.
+//! Tools of a request: those that the caller runs, and those that the upstream
+//! runs.
 
 pub(crate) mod calls;
 pub(crate) mod searching;
@@ -17,92 +18,91 @@ use crate::request::messages::MAX_VIOLATIONS;
 use crate::routing::refusal::Tools;
 use pia_json::Members;
 
-/// Types of tools that callers run themselves. Every other type is run by the
-/// upstream, at the operator's expense.
+/// Types of tools that callers run. Every other type is run by the upstream, at
+/// the operator's expense.
 const CLIENT_TYPES: [&str; 2] = ["function", "custom"];
-/// Members that a caller's own tool may have besides its type and the member of
-/// that name. Some upstreams switch on tools of theirs by members beside these.
+/// Members that a caller's tool may have besides its type and the member of
+/// that name. Other members may enable tools of the upstream.
 const DESCRIPTION: [&str; 6] =
     ["name", "description", "parameters", "strict", "format", "cache_control"];
 /// Choices that name no tool.
 const PLAIN_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
-/// The choice of some of the tools.
+/// Choice among some of the tools.
 const ALLOWED_TOOLS: &str = "allowed_tools";
-/// Longer types are nobody's.
+/// Maximum length of a type.
 const MAX_TYPE_BYTES: usize = 64;
-/// Longer keys are not repeated to who sent them.
+/// Maximum length of a key that is repeated to the caller.
 const MAX_KEY_BYTES: usize = 40;
 
-/// A type of tools that an upstream runs by itself, and what it costs.
+/// Type of tools that an upstream runs, and its price.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamTool {
-    /// The type, as requests write it: `web_search`.
+    /// Type in requests: `web_search`.
     pub kind: String,
-    /// Price per call of each such tool that the call carries, used or not,
-    /// besides its tokens.
+    /// Price of each such tool in a call, used or not, besides its tokens.
     pub price: Micros,
 }
 
-/// A tool of a request that its upstream is to run.
+/// Tool of a request that its upstream is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostedTool {
-    /// Place among the tools.
+    /// Index among the tools.
     pub(crate) at: usize,
     /// Type.
     pub(crate) kind: String,
 }
 
 impl HostedTool {
-    /// Violation where no model that answers may run it.
+    /// Returns the violation for a tool that the model may not run.
     pub(crate) fn not_allowed(&self) -> Violation {
         not_allowed(format!("tools[{}].type", self.at))
     }
 }
 
-/// The tools of a request, checked.
+/// Validated tools of a request.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTools {
     /// Tools that the upstream runs itself.
     pub(crate) hosted: Vec<HostedTool>,
-    /// The first address in them that the upstream would call.
+    /// Path of the first address, which the upstream would call.
     pub(crate) address: Option<String>,
     count: usize,
 }
 
 impl RequestTools {
-    /// Checks the tools of a request, and its choice among them.
+    /// Checks the tools of a request, and the choice among them.
     pub(crate) fn check(
         tools: Option<&RawValue>,
         choice: Option<&RawValue>,
-        wrong: &mut Vec<Violation>,
+        violations: &mut Vec<Violation>,
     ) -> Self {
         let Some(tools) = tools else { return Self::default() };
         let Ok(ArrayElements { first, count }) = serde_json::from_str(tools.get()) else {
-            wrong.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
+            violations.push(Violation::new("tools", "invalid_type", "The tools must be an array."));
             return Self::default();
         };
         if count > ArrayElements::MAX_LEN {
             let message = format!("There must not be more than {} tools.", ArrayElements::MAX_LEN);
-            wrong.push(Violation::new("tools", "too_many", message));
+            violations.push(Violation::new("tools", "too_many", message));
         }
         let mut checked = Self { count, ..Self::default() };
         for (at, tool) in first.into_iter().enumerate() {
             if let Err(violation) = checked.add(at, tool) {
-                wrong.push(violation);
+                violations.push(violation);
             }
-            if wrong.len() >= MAX_VIOLATIONS {
+            if violations.len() >= MAX_VIOLATIONS {
                 return checked;
             }
         }
         if let Some(choice) = choice.filter(|_| count > 0)
             && let Err(violation) = checked.check_choice(choice)
         {
-            wrong.push(violation);
+            violations.push(violation);
         }
         checked
     }
 
-    /// Reports whether there are any; an array without any counts as none.
+    /// Returns whether there are tools; an empty array counts as none.
     pub(crate) fn sent(&self) -> Tools {
         if self.count == 0 { Tools::None } else { Tools::Sent }
     }
@@ -112,7 +112,7 @@ impl RequestTools {
         let members = members(tool.get(), &field, "A tool")?;
         let kind = kind(&members, &field)?;
         if CLIENT_TYPES.contains(&kind.as_str()) {
-            return no_more_than_described(&members, &kind, &field);
+            return check_members(&members, &kind, &field);
         }
         if self.address.is_none() {
             let json = |it| serde_json::from_str::<&RawValue>(it).ok();
@@ -123,8 +123,8 @@ impl RequestTools {
         Ok(())
     }
 
-    /// Checks that the choice names none but the tools of the request: by
-    /// naming one of their own, some upstreams switch it on.
+    /// Checks that the choice names only tools of the request: naming a tool of
+    /// the upstream would enable it.
     fn check_choice(&self, choice: &RawValue) -> Result<(), Violation> {
         let field = "tool_choice";
         if choice.get().starts_with('"') {
@@ -174,19 +174,19 @@ fn not_allowed(field: String) -> Violation {
     Violation::new(field, "tool_not_allowed", message)
 }
 
-/// The members of an object. Readers differ in which of two equal keys they
-/// take, and some take keys in any case, so each may be there but once.
-fn members<'a>(json: &'a str, field: &str, what: &str) -> Result<Members<'a>, Violation> {
-    let wrong = || {
-        let message = format!("{what} must be an object with each key once.");
+/// Returns the members of an object. Readers differ in which of two equal keys
+/// they use, and some accept keys in any case, so each key must be unique.
+fn members<'a>(json: &'a str, field: &str, subject: &str) -> Result<Members<'a>, Violation> {
+    let violation = || {
+        let message = format!("{subject} must be an object with each key once.");
         Violation::new(field, "invalid_type", message)
     };
-    let members: Members<'_> = serde_json::from_str(json).map_err(|_invalid| wrong())?;
+    let members: Members<'_> = serde_json::from_str(json).map_err(|_invalid| violation())?;
     let mut keys = BTreeSet::new();
     if members.iter().all(|(key, _)| keys.insert(key.to_lowercase())) {
         Ok(members)
     } else {
-        Err(wrong())
+        Err(violation())
     }
 }
 
@@ -201,8 +201,8 @@ fn kind(members: &Members<'_>, field: &str) -> Result<String, Violation> {
     if kind.len() > MAX_TYPE_BYTES { Err(not_allowed(field())) } else { Ok(kind) }
 }
 
-/// Checks that a caller's own tool says nothing that switches on another.
-fn no_more_than_described(members: &Members<'_>, kind: &str, field: &str) -> Result<(), Violation> {
+/// Checks that a caller's tool has no member that enables another.
+fn check_members(members: &Members<'_>, kind: &str, field: &str) -> Result<(), Violation> {
     let is_known = |key: &str| key == "type" || key == kind || DESCRIPTION.contains(&key);
     match members.iter().find(|(key, value)| *value != "null" && !is_known(key)) {
         None => Ok(()),

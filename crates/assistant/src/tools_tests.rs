@@ -1,47 +1,50 @@
-//! Tests of the tools that a request may bring.
+//! Tests of the tools of a request.
 
 use super::*;
 
 fn check(tools: &str, choice: &str) -> (RequestTools, Vec<(String, &'static str)>) {
     let raw = |json| serde_json::from_str::<&RawValue>(json).unwrap();
     let choice = Some(choice).filter(|it| !it.is_empty()).map(raw);
-    let mut wrong = Vec::new();
-    let checked = RequestTools::check(Some(raw(tools)), choice, &mut wrong);
-    (checked, wrong.into_iter().map(|it| (it.field, it.code)).collect())
+    let mut violations = Vec::new();
+    let checked = RequestTools::check(Some(raw(tools)), choice, &mut violations);
+    (checked, violations.into_iter().map(|it| (it.field, it.code)).collect())
 }
 
-fn wrong(tools: &str, choice: &str) -> Vec<(String, &'static str)> {
+fn violations(tools: &str, choice: &str) -> Vec<(String, &'static str)> {
     check(tools, choice).1
 }
 
 #[test]
-fn what_callers_run_themselves_is_taken() {
+fn caller_tools_are_accepted() {
     for tool in [
         r#"{"type":"function","function":{"name":"x","parameters":{"type":"web_search"}}}"#,
         r#"{"type":"function","function":{},"strict":true,"cache_control":{"type":"ephemeral"}}"#,
         r#"{"type":"function","name":"x","description":"y","parameters":{}}"#,
         r#"{"t\u0079pe":"custom","custom":{"name":"x"},"web_search":null}"#,
     ] {
-        let (checked, wrong) = check(&format!("[{tool}]"), "");
+        let (checked, violations) = check(&format!("[{tool}]"), "");
 
-        assert_eq!((wrong, checked.hosted, checked.count), (vec![], vec![], 1), "{tool}");
+        assert_eq!((violations, checked.hosted, checked.count), (vec![], vec![], 1), "{tool}");
     }
 }
 
 #[test]
-fn what_an_upstream_runs_is_reported_by_its_type() {
+fn upstream_tools_are_recognised_by_their_type() {
     let tools = r#"[{"type":"web_search"},{"type":"function"},{"type":"Function"},
         {"type":"mcp","server_url":"https://mcp.internal/","server_label":"x"}]"#;
 
-    let (checked, wrong) = check(tools, "");
+    let (checked, violations) = check(tools, "");
 
     let hosted: Vec<_> = checked.hosted.iter().map(|it| (it.at, it.kind.as_str())).collect();
-    assert_eq!((wrong, hosted), (vec![], vec![(0, "web_search"), (2, "Function"), (3, "mcp")]));
+    assert_eq!(
+        (violations, hosted),
+        (vec![], vec![(0, "web_search"), (2, "Function"), (3, "mcp")])
+    );
     assert_eq!(checked.address.as_deref(), Some("tools[3].server_url"));
 }
 
 #[test]
-fn no_other_tool_hides_behind_one_of_the_callers() {
+fn a_caller_tool_cannot_hide_another() {
     for (tool, field, code) in [
         (r#"{"google_search":{}}"#, "tools[0].type", "required"),
         (r#"{"type":null,"function":{}}"#, "tools[0].type", "required"),
@@ -53,19 +56,19 @@ fn no_other_tool_hides_behind_one_of_the_callers() {
         (r#"{"type":"function","server url":7}"#, "tools[0].?", "tool_not_allowed"),
         (r#"["function"]"#, "tools[0]", "invalid_type"),
     ] {
-        assert_eq!(wrong(&format!("[{tool}]"), ""), [(field.to_owned(), code)], "{tool}");
+        assert_eq!(violations(&format!("[{tool}]"), ""), [(field.to_owned(), code)], "{tool}");
     }
     let long = format!(r#"[{{"type":"{}"}}]"#, "x".repeat(65));
-    assert_eq!(wrong(&long, ""), [("tools[0].type".to_owned(), "tool_not_allowed")]);
+    assert_eq!(violations(&long, ""), [("tools[0].type".to_owned(), "tool_not_allowed")]);
     let many = format!("[{}]", vec!["1"; 1000].join(","));
-    assert_eq!(wrong(&many, "").len(), 20);
+    assert_eq!(violations(&many, "").len(), 20);
 }
 
 #[test]
-fn a_choice_names_none_but_the_tools_that_were_sent() {
+fn a_choice_names_only_tools_of_the_request() {
     let tools = r#"[{"type":"function"},{"type":"mcp"}]"#;
     let some = |tools: &str| format!(r#"{{"type":"allowed_tools","allowed_tools":{tools}}}"#);
-    for fine in [
+    for choice in [
         r#""auto""#,
         r#""none""#,
         r#""required""#,
@@ -75,8 +78,8 @@ fn a_choice_names_none_but_the_tools_that_were_sent() {
         r#"{"type":"mcp","server_label":"x"}"#,
         &some(r#"{"mode":"auto","tools":[{"type":"function","function":{"name":"x"}}]}"#),
     ] {
-        assert_eq!(wrong(tools, fine), [], "{fine}");
-        assert_eq!(wrong("[]", fine), [], "{fine}");
+        assert_eq!(violations(tools, choice), [], "{choice}");
+        assert_eq!(violations("[]", choice), [], "{choice}");
     }
     let of_type = "tool_choice.type";
     for (choice, field, code) in [
@@ -98,6 +101,6 @@ fn a_choice_names_none_but_the_tools_that_were_sent() {
         (&some("7"), "tool_choice.allowed_tools", "invalid_type"),
         (&some(r#"{"tools":7}"#), "tool_choice.allowed_tools.tools", "invalid_type"),
     ] {
-        assert_eq!(wrong(tools, choice), [(field.to_owned(), code)], "{choice}");
+        assert_eq!(violations(tools, choice), [(field.to_owned(), code)], "{choice}");
     }
 }

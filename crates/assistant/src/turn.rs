@@ -1,4 +1,4 @@
-//! Turn of a conversation, which may take several calls of a model.
+//! Turns of a conversation, which may take several calls of a model.
 
 mod capable_models;
 
@@ -24,7 +24,7 @@ use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
 use crate::request::sample::PromptText;
 use crate::request::surface::Surface;
 use crate::routing::attempts::{AttemptOutcome, may_be_repeated};
-use crate::routing::keys::rest;
+use crate::routing::keys::requested_cooldown;
 use crate::routing::refusal::explain_failure;
 use crate::routing::route::{Route, route};
 use crate::routing::target::{Mode, Target};
@@ -36,7 +36,7 @@ use crate::tools::calls::{Call, assistant_message, tool_result};
 use crate::tools::server::{ServerToolTask, ServerTools, format_results};
 use capable_models::retain_capable;
 
-/// Maximum number of upstream calls a turn; further tool calls are not run.
+/// Maximum number of tool calls that are run at once; further ones are refused.
 const MAX_UPSTREAM_CALLS: usize = 8;
 
 /// Rough cost of a picture in tokens.
@@ -46,37 +46,37 @@ const TOKENS_PER_IMAGE: i64 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolMode {
     WithTools,
-    Plainly,
+    WithoutTools,
 }
 
 impl ToolMode {
-    /// Returns the mode of a persona that may use tools, or must not.
+    /// Returns the mode with a persona's permission applied.
     fn filter(self, uses_tools: bool) -> Self {
-        if uses_tools { self } else { Self::Plainly }
+        if uses_tools { self } else { Self::WithoutTools }
     }
 }
 
-/// A turn that is being answered.
+/// Running turn.
 pub(crate) struct Turn {
     gateway: Gateway,
     caller: AiCaller,
-    /// Mode that is recorded where its caller names none.
-    otherwise: Mode,
+    /// Mode that is recorded if the caller names none.
+    default_mode: Mode,
     rules: Arc<GroupRules>,
     route: Route,
     prompt: UpstreamPrompt,
     added: AddedMessages,
     tools: ServerTools,
-    /// Number of times that a model may still have something done.
+    /// Remaining rounds of server tools.
     rounds: u32,
     /// Usage of its earlier calls.
     pub(crate) previous_usage: Usage,
-    /// Set once the caller was informed that there is an answer: from then on no
-    /// other model is called.
+    /// Set once the caller's response has started: from then on no other model
+    /// is called.
     committed: Arc<AtomicBool>,
 }
 
-/// Pending call: the adapter's two methods have one shape.
+/// Pending call of either method of the adapter.
 type PendingCall<T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send>>;
 
 impl Turn {
@@ -88,12 +88,12 @@ impl Turn {
     pub(crate) async fn begin(
         gateway: Gateway,
         caller: AiCaller,
-        otherwise: Mode,
+        default_mode: Mode,
         mut prompt: UpstreamPrompt,
-        served: ToolMode,
+        tool_mode: ToolMode,
     ) -> Result<Self, AssistantError> {
         let rules = gateway.rules.rules_of(caller.group).await?;
-        let persona = caller.persona.filter(|_| otherwise == Mode::Assistant);
+        let persona = caller.persona.filter(|_| default_mode == Mode::Assistant);
         let granted = match persona {
             Some(persona) => gateway.personas.granted(caller.group, persona).await?,
             None => None,
@@ -101,21 +101,22 @@ impl Turn {
         if let Some(granted) = &granted {
             prompt.apply_persona(granted);
         }
-        let served = served.filter(granted.is_none_or(|it| it.uses_tools));
+        let tool_mode = tool_mode.filter(granted.is_none_or(|it| it.uses_tools));
         let catalogue = gateway.catalogue.get();
-        // Optimising is what its routes are for, named or not.
-        let optimising = (otherwise == Mode::Optimize).then_some(otherwise);
+        // Optimising always uses its routes, even if the mode is not named.
+        let optimising = (default_mode == Mode::Optimize).then_some(default_mode);
         let mut route = route(&catalogue, &rules, caller.mode.or(optimising), &prompt.model_hint)
             .ok_or(AssistantError::NotConfigured)?;
         retain_capable(&mut route, &prompt)?;
-        let tools = match (served, route.first()) {
+        let tools = match (tool_mode, route.first()) {
             (ToolMode::WithTools, Some(first)) => {
                 ServerTools::for_prompt(first, &catalogue, &mut prompt)
             }
             _ => ServerTools::default(),
         };
         if prompt.pictures {
-            // The first sees them, or they would have been taken out.
+            // The first model has vision, or the pictures would have been
+            // removed.
             route.retain(|it| it.vision);
         }
         let rounds = gateway.settings.get().max_tool_rounds;
@@ -124,7 +125,7 @@ impl Turn {
         Ok(Self {
             gateway,
             caller,
-            otherwise,
+            default_mode,
             rules,
             route,
             prompt,
@@ -136,28 +137,27 @@ impl Turn {
         })
     }
 
-    /// Returns whether its model may have something done, now or later.
+    /// Returns whether its model has tools of the server.
     pub(crate) fn has_tools(&self) -> bool {
         self.tools.any()
     }
 
-    /// Returns whether a tool is one of those that are done here.
-    pub(crate) fn is_ours(&self, name: &str) -> bool {
+    /// Returns whether a tool is one of the server's.
+    pub(crate) fn is_server_tool(&self, name: &str) -> bool {
         self.tools.has(name)
     }
 
-    /// Returns whether its model may have something done once more.
+    /// Returns whether a round of server tools remains.
     pub(crate) fn has_rounds_left(&self) -> bool {
         self.rounds > 0
     }
 
-    /// Returns a flag that is set once the caller was informed that there is an
-    /// answer.
+    /// Returns the flag to set once the caller's response has started.
     pub(crate) fn committed(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.committed)
     }
 
-    /// Begins a streamed answer.
+    /// Starts a stream.
     pub(crate) async fn open(&mut self) -> Result<(StartedStream, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
         self.call_upstreams(|upstream, call| {
@@ -166,13 +166,13 @@ impl Turn {
         .await
     }
 
-    /// Waits for a whole answer.
-    pub(crate) async fn whole(&mut self) -> Result<(Bytes, MeteredCall), AssistantError> {
+    /// Waits for a full response.
+    pub(crate) async fn complete(&mut self) -> Result<(Bytes, MeteredCall), AssistantError> {
         let tools = self.prompt.tools;
-        let asking = self.call_upstreams(|upstream, call| {
+        let call = self.call_upstreams(|upstream, call| {
             Box::pin(async move { reject_error_body(upstream.complete(call).await?, tools) })
         });
-        let (body, mut metered_call) = asking.await?;
+        let (body, mut metered_call) = call.await?;
         metered_call.meter.reported = stream::completion::usage(&body);
         if metered_call.meter.reported.is_none() {
             metered_call.meter.count_text(&stream::completion::text(&body));
@@ -180,13 +180,13 @@ impl Turn {
         Ok((body, metered_call))
     }
 
-    /// A call of it is over, and was answered.
+    /// Completes a call of the turn and adds its usage.
     pub(crate) fn settle(&mut self, mut metered_call: MeteredCall) {
         self.previous_usage = self.previous_usage.plus(&metered_call.used());
         metered_call.end = CallEnd::Completed;
     }
 
-    /// Does what the model has called for, so that it can be asked again.
+    /// Runs the calls of server tools, so that the model can be called again.
     pub(crate) async fn serve(&mut self, calls: Vec<Call>, text: &str) {
         self.rounds = self.rounds.saturating_sub(1);
         if self.rounds == 0 {
@@ -194,19 +194,19 @@ impl Turn {
         }
         self.added.messages.push(assistant_message(text, &calls));
         for (at, call) in calls.iter().enumerate() {
-            let message = if at < MAX_UPSTREAM_CALLS {
+            let result = if at < MAX_UPSTREAM_CALLS {
                 self.run_task(self.tools.task(call)).await
             } else {
                 "This was not done: too many calls at once.".to_owned()
             };
-            self.added.messages.push(tool_result(call, &message));
+            self.added.messages.push(tool_result(call, &result));
         }
     }
 
-    /// Outcome of a task, as the model gets it.
+    /// Runs a task and returns its result for the model.
     async fn run_task(&mut self, task: ServerToolTask) -> String {
         match task {
-            ServerToolTask::Nonsense(why) => why.to_owned(),
+            ServerToolTask::Invalid(message) => message.to_owned(),
             ServerToolTask::Search(query) => self.run_search(&query).await,
             ServerToolTask::Look { picture, question } => {
                 self.describe_picture(&picture, &question).await
@@ -221,21 +221,24 @@ impl Turn {
         found.map_or_else(failed, |it| format_results(&it))
     }
 
-    /// Asks the model that sees; a call of its own, with its own costs.
+    /// Calls the vision model; this is a separate call with its own cost.
     async fn describe_picture(&mut self, picture: &[u8], question: &str) -> String {
         let failed = || "The picture could not be looked at.".to_owned();
-        let Some(sight) = &self.tools.vision else { return failed() };
+        let Some(vision_model) = &self.tools.vision else { return failed() };
         let picture = String::from_utf8_lossy(picture);
-        let requested = question;
+        let question_text = question;
         let question = json!({ "type": "text", "text": question });
         let messages = format!(r#"[{{"role":"user","content":[{question},{picture}]}}]"#);
-        let text = PromptText { besides: TOKENS_PER_IMAGE, ..PromptText::from_words(&[requested]) };
-        let mut looking = Self {
+        let text = PromptText {
+            extra_tokens: TOKENS_PER_IMAGE,
+            ..PromptText::from_words(&[question_text])
+        };
+        let mut vision_turn = Self {
             gateway: self.gateway.clone(),
             caller: self.caller,
-            otherwise: self.otherwise,
+            default_mode: self.default_mode,
             rules: Arc::clone(&self.rules),
-            route: sight.route.clone(),
+            route: vision_model.route.clone(),
             prompt: UpstreamPrompt {
                 pictures: true,
                 ..UpstreamPrompt::from_messages(&messages, text)
@@ -246,19 +249,19 @@ impl Turn {
             previous_usage: Usage::default(),
             committed: Arc::default(),
         };
-        let Ok((body, mut metered_call)) = looking.whole().await else { return failed() };
-        let seen =
+        let Ok((body, mut metered_call)) = vision_turn.complete().await else { return failed() };
+        let description =
             stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
-        if seen.is_none() {
+        if description.is_none() {
             metered_call.fail(Billable::Something);
             return failed();
         }
         self.settle(metered_call);
-        seen.unwrap_or_else(failed)
+        description.unwrap_or_else(failed)
     }
 
-    /// Returns the request body. With the last attempt it is given away, unless
-    /// it will be needed for another call: its memory is free once it is sent.
+    /// Returns the request body. The last attempt takes the prompt's memory,
+    /// which is freed as it is sent, unless another call needs it.
     fn body(&mut self, is_last: bool) -> ChatBody {
         let body = self.prompt.body(&self.added);
         if is_last && !self.has_tools() {
@@ -267,25 +270,26 @@ impl Turn {
         body
     }
 
-    /// Asks the models of the route one after the other, each with its keys,
-    /// until one begins to answer or has refused what no other would take.
+    /// Calls the models of the route one after the other, each with its keys,
+    /// until one starts to respond, or fails in a way that no other model would
+    /// avoid.
     async fn call_upstreams<T>(
         &mut self,
-        how: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> PendingCall<T>,
+        send: impl Fn(Arc<dyn ChatUpstream>, ChatCall) -> PendingCall<T>,
     ) -> Result<(T, MeteredCall), AssistantError> {
         let gateway = self.gateway.clone();
         let admitted = gateway.admit(self.admission_request()?).await?;
         let AdmittedCall { mut metered_call, prompt: tokens, max_output } = admitted;
-        let mut refused = AssistantError::NotConfigured;
+        let mut error = AssistantError::NotConfigured;
         let route = self.route.clone();
         for (at, target) in route.iter().enumerate() {
             metered_call.target = Arc::clone(target);
             metered_call.fee = target.fee(&self.prompt.hosted);
             metered_call.permit = None;
             metered_call.permit = match self.acquire_permit(target, tokens).await {
-                Ok(slot) => Some(slot),
-                Err(crowded) => {
-                    refused = crowded;
+                Ok(permit) => Some(permit),
+                Err(err) => {
+                    error = err;
                     continue;
                 }
             };
@@ -295,8 +299,8 @@ impl Turn {
                 let is_last = last_target && at + 1 == keys.len();
                 let body = self.body(is_last);
                 let call = self.call(target, key.clone(), body, max_output);
-                let requested = how(Arc::clone(&gateway.upstream), call);
-                let Some(answer) = gateway.unless_stopped(requested).await else {
+                let pending = send(Arc::clone(&gateway.upstream), call);
+                let Some(answer) = gateway.unless_stopped(pending).await else {
                     metered_call.fail(Billable::Something);
                     return Err(AssistantError::Stopping);
                 };
@@ -309,22 +313,22 @@ impl Turn {
                 };
                 let outcome = AttemptOutcome::from_error(&err);
                 gateway.attempts.count(target, outcome);
-                refused = explain_failure(&err, self.prompt.tools, target);
+                error = explain_failure(&err, self.prompt.tools, target);
                 if !may_be_repeated(&err) || self.committed.load(Ordering::Relaxed) {
                     metered_call.fail(Billable::after_failure(&err));
-                    return Err(refused);
+                    return Err(error);
                 }
-                if !outcome.blames_the_key() {
+                if !outcome.is_key_failure() {
                     break;
                 }
-                gateway.keys.set_cooldown(key, gateway.timer.elapsed(), rest(&err));
+                gateway.keys.set_cooldown(key, gateway.timer.elapsed(), requested_cooldown(&err));
             }
         }
         metered_call.fail(Billable::Nothing);
-        Err(refused)
+        Err(error)
     }
 
-    /// The next call, as it is to be admitted.
+    /// Returns the admission request of the next call.
     fn admission_request(&self) -> Result<CallRequest<'_>, AssistantError> {
         let first = self.route.first().ok_or(AssistantError::NotConfigured)?;
         let hosted = &self.prompt.hosted;
@@ -332,7 +336,7 @@ impl Turn {
         self.added.messages.iter().for_each(|it| text.words.add(it));
         Ok(CallRequest {
             caller: self.caller,
-            mode: self.caller.mode.unwrap_or(self.otherwise),
+            mode: self.caller.mode.unwrap_or(self.default_mode),
             rules: &self.rules,
             target: Arc::clone(first),
             rates: self.route.iter().map(|it| it.rates).fold(first.rates, Rates::highest),
@@ -342,7 +346,8 @@ impl Turn {
         })
     }
 
-    /// Waits for room at an upstream; where another may answer, not for long.
+    /// Waits for a permit of an upstream, or only tries to get one if another
+    /// model may answer.
     async fn acquire_permit(
         &self,
         target: &Arc<Target>,
@@ -350,9 +355,9 @@ impl Turn {
     ) -> Result<Permit, AssistantError> {
         let gateway = &self.gateway;
         let is_last = self.route.last().is_some_and(|it| Arc::ptr_eq(it, target));
-        let patience = gateway.settings.get().max_wait;
-        let patience = if is_last { patience } else { Duration::ZERO };
-        gateway.acquire_permit(target, (self.caller.group, tokens), patience).await
+        let max_wait = gateway.settings.get().max_wait;
+        let max_wait = if is_last { max_wait } else { Duration::ZERO };
+        gateway.acquire_permit(target, (self.caller.group, tokens), max_wait).await
     }
 
     fn call(

@@ -1,4 +1,4 @@
-//! Tests of the models and keys that are tried, and of the server's tools.
+//! Tests of fallbacks, keys and server tools.
 
 use futures_util::StreamExt;
 use pia_kernel::LiveSetting;
@@ -8,7 +8,7 @@ use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::rates::Micros;
 use crate::credits::usage::CallOutcome;
-use crate::fakes::{Script, Surroundings, caller, look, not_ready, pass};
+use crate::fakes::{Script, TestEnv, caller, look, not_ready, pass};
 use crate::ports::Frame;
 use crate::routing::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 use crate::routing::target::{Addresses, Protection, ProviderType};
@@ -19,7 +19,7 @@ use crate::tools::web_search::SearchResult;
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":3}}"#;
 const SEARCHES: &str = r#"{"choices":[{"message":{"content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"pia_web_search","arguments":"{\"query\":\"news\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#;
 const LOOKS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}]}"#;
-const SEEN: &str = r#"{"choices":[{"message":{"content":"A cat."}}]}"#;
+const PICTURE_ANSWER: &str = r#"{"choices":[{"message":{"content":"A cat."}}]}"#;
 const DOWN: UpstreamError = UpstreamError::Unreachable(String::new());
 
 fn refused(status: u16) -> UpstreamError {
@@ -42,7 +42,7 @@ fn web() -> SearchProvider {
     }
 }
 
-/// A catalogue whose first entry serves everybody.
+/// Returns a catalogue whose first entry is the default.
 fn catalogue(entries: Vec<Target>) -> ModelCatalogue {
     let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
     ModelCatalogue {
@@ -62,23 +62,19 @@ fn searching() -> ModelCatalogue {
     catalogue(vec![Target { web_search_tool: Some("web".to_owned()), ..entry("first") }])
 }
 
-fn chat(around: &Surroundings, catalogue: ModelCatalogue) -> Chat {
-    Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..around.gateway() })
+fn chat(env: &TestEnv, catalogue: ModelCatalogue) -> Chat {
+    Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..env.gateway() })
 }
 
-async fn whole(
-    around: &Surroundings,
-    with: ModelCatalogue,
-    body: &Value,
-) -> Result<Value, AssistantError> {
-    match chat(around, with).answer(caller(), Bytes::from(body.to_string())).await? {
+async fn full(env: &TestEnv, with: ModelCatalogue, body: &Value) -> Result<Value, AssistantError> {
+    match chat(env, with).answer(caller(), Bytes::from(body.to_string())).await? {
         ChatAnswer::Whole(body) => Ok(serde_json::from_slice(&body).unwrap()),
         ChatAnswer::Stream(_) => panic!("a stream"),
     }
 }
 
-async fn streamed(around: &Surroundings, with: ModelCatalogue, body: &Value) -> String {
-    match chat(around, with).answer(caller(), Bytes::from(body.to_string())).await.unwrap() {
+async fn streamed(env: &TestEnv, with: ModelCatalogue, body: &Value) -> String {
+    match chat(env, with).answer(caller(), Bytes::from(body.to_string())).await.unwrap() {
         ChatAnswer::Stream(answer) => {
             String::from_utf8(answer.collect::<Vec<_>>().await.concat()).unwrap()
         }
@@ -90,168 +86,168 @@ fn request_body() -> Value {
     json!({ "messages": [{ "role": "user", "content": "12345678" }] })
 }
 
-fn stated_for_a_stream() -> Value {
+fn stream_body() -> Value {
     let mut body = request_body();
     body["stream"] = json!(true);
     body["stream_options"] = json!({ "include_usage": true });
     body
 }
 
-fn models(around: &Surroundings) -> Vec<(String, String)> {
-    around.calls().into_iter().map(|(model, key, _)| (model, key)).collect()
+fn models(env: &TestEnv) -> Vec<(String, String)> {
+    env.calls().into_iter().map(|(model, key, _)| (model, key)).collect()
 }
 
 #[tokio::test]
-async fn a_model_that_is_down_is_answered_for_by_its_fallback() {
+async fn the_fallback_of_an_unavailable_model_answers() {
     for err in [DOWN, refused(500), refused(503), refused(429)] {
-        let around = Surroundings::with_scripts(vec![Script::Fails(err), Script::Whole(ANSWER)]);
+        let env = TestEnv::with_scripts(vec![Script::Fails(err), Script::Full(ANSWER)]);
 
-        whole(&around, with_fallback(), &request_body()).await.unwrap();
+        full(&env, with_fallback(), &request_body()).await.unwrap();
 
-        let requested: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
-        assert_eq!(requested, ["first", "second"]);
-        let [record] = around.noted().try_into().unwrap();
+        let called_models: Vec<_> = models(&env).into_iter().map(|it| it.0).collect();
+        assert_eq!(called_models, ["first", "second"]);
+        let [record] = env.usage_records().try_into().unwrap();
         assert_eq!((record.model.as_str(), record.outcome), ("second", CallOutcome::Completed));
     }
 }
 
 #[tokio::test]
-async fn what_no_other_would_take_or_somebody_works_on_is_not_requested_again() {
+async fn invalid_and_running_calls_are_not_repeated() {
     for err in [refused(400), refused(404), refused(422), UpstreamError::Silent, UpstreamError::Cut]
     {
-        let around = Surroundings::with_scripts(vec![Script::Fails(err), Script::Whole(ANSWER)]);
+        let env = TestEnv::with_scripts(vec![Script::Fails(err), Script::Full(ANSWER)]);
 
-        assert!(whole(&around, with_fallback(), &request_body()).await.is_err());
+        assert!(full(&env, with_fallback(), &request_body()).await.is_err());
 
-        assert_eq!(around.calls().len(), 1);
+        assert_eq!(env.calls().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn only_a_model_that_may_fetch_is_granted_addresses() {
-    let presented = |url: &str| {
+async fn only_a_model_that_may_fetch_gets_addresses() {
+    let picture_request = |url: &str| {
         let picture = json!({ "type": "image_url", "image_url": { "url": url } });
         json!({ "messages": [{ "role": "user", "content": [picture] }] })
     };
     let fetching = |id: &str| Target { addresses: Addresses::PassedOn, ..entry(id) };
     let first = Target { fallbacks: vec!["second".to_owned()], ..fetching("first") };
-    let address = presented("http://169.254.169.254/latest");
+    let address = picture_request("http://169.254.169.254/latest");
 
-    let around = Surroundings::new(Script::Whole(ANSWER));
-    let refused = whole(&around, with_fallback(), &address).await.unwrap_err();
-    whole(&around, with_fallback(), &presented("data:image/png;base64,AA")).await.unwrap();
-    let fetched = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let refused = full(&env, with_fallback(), &address).await.unwrap_err();
+    full(&env, with_fallback(), &picture_request("data:image/png;base64,AA")).await.unwrap();
+    let fetched = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
     let no_other = catalogue(vec![first, entry("second")]);
-    let down = whole(&fetched, no_other, &address).await.unwrap_err();
+    let down = full(&fetched, no_other, &address).await.unwrap_err();
 
-    let AssistantError::Invalid(wrong) = refused else { panic!("{refused:?}") };
+    let AssistantError::Invalid(violations) = refused else { panic!("{refused:?}") };
     assert_eq!(
-        (wrong[0].field.as_str(), wrong[0].code),
+        (violations[0].field.as_str(), violations[0].code),
         ("messages[0].content[0].image_url.url", "address_not_allowed")
     );
-    assert_eq!(around.calls().len(), 1);
-    // The fallback may not fetch, and is not asked.
+    assert_eq!(env.calls().len(), 1);
+    // The fallback may not fetch, and is not called.
     assert_eq!((down, models(&fetched).len()), (AssistantError::UpstreamFailed, 1));
 }
 
-/// A tool at this price.
+/// Returns a tool at this price.
 fn upstream_tool(kind: &str, credits: i64) -> UpstreamTool {
     UpstreamTool { kind: kind.to_owned(), price: Micros::credits(credits) }
 }
 
-fn stated_with_tools(tools: &Value) -> Value {
+fn body_with_tools(tools: &Value) -> Value {
     let mut body = request_body();
     body["tools"] = tools.clone();
     body
 }
 
 #[tokio::test]
-async fn a_tool_of_the_upstream_is_run_only_where_it_is_priced() {
+async fn an_upstream_tool_is_run_only_if_it_is_priced() {
     let searches = vec![upstream_tool("web_search", 5)];
     let fallbacks = vec!["second".to_owned()];
     let first = Target { upstream_tools: searches, fallbacks, ..entry("first") };
     let with = || catalogue(vec![first.clone(), entry("second")]);
     let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
-    let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Whole(ANSWER)]);
+    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
 
     let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
-    let refused = whole(&around, with(), &stated_with_tools(&unpriced)).await.unwrap_err();
-    let down = whole(&around, with(), &stated_with_tools(&tools)).await.unwrap_err();
-    whole(&around, with(), &stated_with_tools(&tools)).await.unwrap();
+    let refused = full(&env, with(), &body_with_tools(&unpriced)).await.unwrap_err();
+    let down = full(&env, with(), &body_with_tools(&tools)).await.unwrap_err();
+    full(&env, with(), &body_with_tools(&tools)).await.unwrap();
 
-    let AssistantError::Invalid(wrong) = refused else { panic!("{refused:?}") };
-    let wrong: Vec<_> = wrong.iter().map(|it| (it.field.as_str(), it.code)).collect();
-    assert_eq!(wrong, [("tools[1].type", "tool_not_allowed")]);
-    // The fallback may not run it, and is not asked.
-    assert_eq!((down, models(&around).len()), (AssistantError::UpstreamFailed, 2));
-    assert_eq!(around.calls()[1].2["tools"], tools);
-    assert_eq!(around.noted()[0].spent, Micros::credits(5).plus(Micros(33_000)));
+    let AssistantError::Invalid(violations) = refused else { panic!("{refused:?}") };
+    let violations: Vec<_> = violations.iter().map(|it| (it.field.as_str(), it.code)).collect();
+    assert_eq!(violations, [("tools[1].type", "tool_not_allowed")]);
+    // The fallback may not run it, and is not called.
+    assert_eq!((down, models(&env).len()), (AssistantError::UpstreamFailed, 2));
+    assert_eq!(env.calls()[1].2["tools"], tools);
+    assert_eq!(env.usage_records()[0].spent, Micros::credits(5).plus(Micros(33_000)));
 }
 
 #[tokio::test]
-async fn the_last_refusal_is_reported_and_nothing_is_required() {
-    let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Fails(refused(429))]);
+async fn the_last_refusal_is_returned_without_cost() {
+    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Fails(refused(429))]);
 
-    let err = whole(&around, with_fallback(), &request_body()).await.unwrap_err();
+    let err = full(&env, with_fallback(), &request_body()).await.unwrap_err();
 
     assert!(matches!(err, AssistantError::UpstreamBusy { .. }), "{err:?}");
-    assert_eq!(around.noted(), []);
+    assert_eq!(env.usage_records(), []);
 }
 
 #[tokio::test]
 async fn a_stream_falls_back_before_its_first_event_and_never_after() {
     let answer = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
-    let around = Surroundings::with_scripts(vec![Script::Fails(DOWN), Script::Frames(answer)]);
-    let stream = streamed(&around, with_fallback(), &stated_for_a_stream()).await;
+    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Frames(answer)]);
+    let stream = streamed(&env, with_fallback(), &stream_body()).await;
     assert!(
         stream.starts_with("data: {\"choices\":[{\"delta\":{}}]}\n\n")
             && stream.contains(r#""model":"second""#)
     );
 
     let cut = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Err(UpstreamError::Cut)];
-    let around = Surroundings::with_scripts(vec![Script::Frames(cut), Script::Whole(ANSWER)]);
-    let stream = streamed(&around, with_fallback(), &stated_for_a_stream()).await;
+    let env = TestEnv::with_scripts(vec![Script::Frames(cut), Script::Full(ANSWER)]);
+    let stream = streamed(&env, with_fallback(), &stream_body()).await;
     assert!(stream.contains("Bad Gateway"), "{stream}");
-    assert_eq!(around.calls().len(), 1);
+    assert_eq!(env.calls().len(), 1);
 }
 
 #[tokio::test]
-async fn a_key_that_is_refused_makes_room_for_the_next_and_rests() {
+async fn a_refused_key_is_replaced_and_cools_down() {
     let two_keys = || catalogue(vec![entry("first").with_key("k2")]);
     let scripts = (0..5).map(|at| match at {
         0 => Script::Fails(refused(401)),
-        _ => Script::Whole(ANSWER),
+        _ => Script::Full(ANSWER),
     });
-    let around = Surroundings::with_scripts(scripts.collect());
-    let chat = chat(&around, two_keys());
+    let env = TestEnv::with_scripts(scripts.collect());
+    let chat = chat(&env, two_keys());
     for _ in 0..4 {
         chat.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
     }
 
-    let keys: Vec<_> = models(&around).into_iter().map(|it| it.1).collect();
+    let keys: Vec<_> = models(&env).into_iter().map(|it| it.1).collect();
     let (refused, rest) = keys.split_first().unwrap();
     assert!(rest.iter().all(|it| it != refused), "{keys:?}");
     assert_eq!(rest.len(), 4);
 }
 
 #[tokio::test]
-async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
+async fn a_search_is_run_by_the_server_and_hidden_from_the_caller() {
     let found = SearchResult {
         title: "Rust".to_owned(),
         url: "https://rust-lang.org".to_owned(),
         text: "news".to_owned(),
     };
-    let around = Surroundings::with_scripts(vec![Script::Whole(SEARCHES), Script::Whole(ANSWER)])
-        .with_found(Ok(vec![found]));
+    let env = TestEnv::with_scripts(vec![Script::Full(SEARCHES), Script::Full(ANSWER)])
+        .with_results(Ok(vec![found]));
 
-    let answer = whole(&around, searching(), &request_body()).await.unwrap();
+    let answer = full(&env, searching(), &request_body()).await.unwrap();
 
     assert_eq!(answer["choices"][0]["message"], json!({ "content": "Fine." }));
     assert_eq!(answer["usage"]["prompt_tokens"], 40);
     assert_eq!(answer["usage"]["completion_tokens"], 5);
-    assert_eq!(around.searched().len(), 1);
-    assert_eq!(around.searched()[0].0, "news");
-    let calls = around.calls();
+    assert_eq!(env.searches().len(), 1);
+    assert_eq!(env.searches()[0].0, "news");
+    let calls = env.calls();
     assert_eq!(calls[0].2["tools"][0]["function"]["name"], "pia_web_search");
     let messages = calls[1].2["messages"].as_array().unwrap();
     let roles: Vec<_> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
@@ -261,48 +257,49 @@ async fn a_search_is_done_here_and_the_caller_sees_the_answer_alone() {
         (&json!("I look."), &json!("a"))
     );
     assert!(messages[2]["content"].as_str().unwrap().contains("[Rust](https://rust-lang.org)"));
-    let noted: Vec<_> = around.noted().iter().map(|it| (it.tokens.input, it.outcome)).collect();
-    assert_eq!(noted, [(10, CallOutcome::Completed), (30, CallOutcome::Completed)]);
+    let usage_records: Vec<_> =
+        env.usage_records().iter().map(|it| (it.tokens.input, it.outcome)).collect();
+    assert_eq!(usage_records, [(10, CallOutcome::Completed), (30, CallOutcome::Completed)]);
 }
 
 #[tokio::test]
-async fn a_model_that_never_ends_its_searches_is_made_to_answer() {
-    let scripts = (0..5).map(|_| Script::Whole(SEARCHES)).chain([Script::Whole(SEARCHES)]);
-    let around = Surroundings::with_scripts(scripts.collect());
+async fn the_rounds_of_searches_are_limited() {
+    let scripts = (0..5).map(|_| Script::Full(SEARCHES)).chain([Script::Full(SEARCHES)]);
+    let env = TestEnv::with_scripts(scripts.collect());
 
-    let answer = whole(&around, searching(), &request_body()).await.unwrap();
+    let answer = full(&env, searching(), &request_body()).await.unwrap();
 
-    // The sixth call declares no tools, and what it calls all the same is not
-    // the caller's.
-    assert_eq!(around.searched().len(), 5);
-    assert!(around.calls()[5].2.get("tools").is_none());
+    // The sixth call declares no tools, and its tool calls are not the
+    // caller's.
+    assert_eq!(env.searches().len(), 5);
+    assert!(env.calls()[5].2.get("tools").is_none());
     assert!(answer["choices"][0]["message"].get("tool_calls").is_none());
     assert_eq!(answer["choices"][0]["finish_reason"], "stop");
 }
 
 #[tokio::test]
-async fn a_picture_is_looked_at_by_a_model_that_sees() {
+async fn a_picture_is_described_by_the_vision_model() {
     let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
-    let scripts = [LOOKS, SEEN, ANSWER].map(Script::Whole);
-    let around = Surroundings::with_scripts(scripts.into());
+    let scripts = [LOOKS, PICTURE_ANSWER, ANSWER].map(Script::Full);
+    let env = TestEnv::with_scripts(scripts.into());
     let picture =
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
     let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
 
-    whole(&around, catalogue(vec![blind, entry("eyes")]), &body).await.unwrap();
+    full(&env, catalogue(vec![blind, entry("eyes")]), &body).await.unwrap();
 
-    let calls = around.calls();
-    let requested: Vec<_> = calls.iter().map(|it| it.0.as_str()).collect();
-    assert_eq!(requested, ["first", "eyes", "first"]);
+    let calls = env.calls();
+    let called_models: Vec<_> = calls.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(called_models, ["first", "eyes", "first"]);
     assert!(!calls[0].2.to_string().contains("base64"));
     let content = &calls[1].2["messages"][0]["content"];
     assert_eq!(content, &json!([{ "type": "text", "text": "what?" }, picture]));
     assert_eq!(calls[2].2["messages"][2]["content"], "A cat.");
-    assert_eq!(around.noted().len(), 3);
+    assert_eq!(env.usage_records().len(), 3);
 }
 
 #[tokio::test]
-async fn a_picture_is_looked_at_by_the_fallback_that_sees_where_the_first_is_down() {
+async fn a_picture_is_described_by_the_vision_models_fallback() {
     let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
     let fallbacks = ["dark", "other"].map(str::to_owned).into();
     let eyes = Target { fallbacks, ..entry("eyes") };
@@ -310,88 +307,92 @@ async fn a_picture_is_looked_at_by_the_fallback_that_sees_where_the_first_is_dow
     let picture =
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
     let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
-    let scripts =
-        vec![Script::Whole(LOOKS), Script::Fails(DOWN), Script::Whole(SEEN), Script::Whole(ANSWER)];
-    let around = Surroundings::with_scripts(scripts);
+    let scripts = vec![
+        Script::Full(LOOKS),
+        Script::Fails(DOWN),
+        Script::Full(PICTURE_ANSWER),
+        Script::Full(ANSWER),
+    ];
+    let env = TestEnv::with_scripts(scripts);
 
-    whole(&around, catalogue(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
+    full(&env, catalogue(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
 
-    let requested: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
-    assert_eq!(requested, ["first", "eyes", "other", "first"]);
-    assert_eq!(around.calls()[3].2["messages"][2]["content"], "A cat.");
-    let noted: Vec<_> = around.noted().iter().map(|it| it.model.clone()).collect();
-    assert_eq!(noted, ["first", "other", "first"]);
+    let called_models: Vec<_> = models(&env).into_iter().map(|it| it.0).collect();
+    assert_eq!(called_models, ["first", "eyes", "other", "first"]);
+    assert_eq!(env.calls()[3].2["messages"][2]["content"], "A cat.");
+    let usage_records: Vec<_> = env.usage_records().iter().map(|it| it.model.clone()).collect();
+    assert_eq!(usage_records, ["first", "other", "first"]);
 }
 
 #[tokio::test]
-async fn the_callers_own_tools_are_left_to_the_caller() {
+async fn tool_calls_of_the_caller_are_returned() {
     const CALLS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"read_file","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
-    let around = Surroundings::with_scripts(vec![Script::Whole(CALLS)]);
+    let env = TestEnv::with_scripts(vec![Script::Full(CALLS)]);
     let mut body = request_body();
     body["tools"] = json!([{ "type": "function", "function": { "name": "read_file" } }]);
 
-    let answer = whole(&around, searching(), &body).await.unwrap();
+    let answer = full(&env, searching(), &body).await.unwrap();
 
     let call = &answer["choices"][0]["message"]["tool_calls"][0];
     assert_eq!(call["function"]["name"], "read_file");
-    assert_eq!(around.calls()[0].2["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(env.calls()[0].2["tools"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]
-async fn what_a_group_states_decides_who_answers() {
+async fn the_groups_rules_choose_the_model() {
     let rules = GroupRules { models: vec!["second".to_owned()], ..GroupRules::default() };
-    let around = Surroundings::with_scripts(vec![Script::Whole(ANSWER)]).with_rules(rules);
+    let env = TestEnv::with_scripts(vec![Script::Full(ANSWER)]).with_rules(rules);
     let mut body = request_body();
     body["model"] = json!("second");
 
-    whole(&around, with_fallback(), &body).await.unwrap();
+    full(&env, with_fallback(), &body).await.unwrap();
 
-    assert_eq!(models(&around)[0].0, "second");
+    assert_eq!(models(&env)[0].0, "second");
 }
 
 #[tokio::test]
-async fn an_answer_under_protection_states_so_first() {
-    let around = Surroundings::with_scripts(vec![Script::Whole(ANSWER)]).protected();
-    let answer = whole(&around, searching(), &request_body()).await.unwrap();
+async fn a_protected_response_starts_with_a_mark() {
+    let env = TestEnv::with_scripts(vec![Script::Full(ANSWER)]).protected();
+    let answer = full(&env, searching(), &request_body()).await.unwrap();
     assert_eq!(answer["guardrail"], json!({ "protected": true }));
 
     let frames = vec![Ok(pass("data: {\"choices\":[{\"delta\":{}}]}\n\n")), Ok(Frame::Done)];
-    let around = Surroundings::with_scripts(vec![Script::Frames(frames)]).protected();
-    let stream = streamed(&around, searching(), &stated_for_a_stream()).await;
+    let env = TestEnv::with_scripts(vec![Script::Frames(frames)]).protected();
+    let stream = streamed(&env, searching(), &stream_body()).await;
     assert!(stream.starts_with(
         "data: {\"guardrail\":{\"protected\":true}}\n\ndata: {\"choices\":[{\"delta\":{}}]}\n\n"
     ));
 }
 
 #[tokio::test]
-async fn a_model_that_is_full_is_answered_for_or_states_when_to_come_again() {
-    let full = |fallbacks: &[&str]| {
+async fn a_model_at_its_limit_falls_back_or_has_a_retry_time() {
+    let limited = |fallbacks: &[&str]| {
         let protection = Protection { requests_per_minute: Some(1), ..Protection::default() };
         let fallbacks = fallbacks.iter().map(|&it| it.to_owned()).collect();
         catalogue(vec![Target { fallbacks, protection, ..entry("first") }, entry("second")])
     };
-    let around = Surroundings::with_scripts([ANSWER, ANSWER].map(Script::Whole).into());
-    let with_fallback = chat(&around, full(&["second"]));
+    let env = TestEnv::with_scripts([ANSWER, ANSWER].map(Script::Full).into());
+    let with_fallback = chat(&env, limited(&["second"]));
     for _ in 0..2 {
         with_fallback.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
     }
-    let requested: Vec<_> = models(&around).into_iter().map(|it| it.0).collect();
-    assert_eq!(requested, ["first", "second"]);
+    let called_models: Vec<_> = models(&env).into_iter().map(|it| it.0).collect();
+    assert_eq!(called_models, ["first", "second"]);
 
-    let around = Surroundings::with_scripts([ANSWER, ANSWER].map(Script::Whole).into());
-    let alone = chat(&around, full(&[]));
+    let env = TestEnv::with_scripts([ANSWER, ANSWER].map(Script::Full).into());
+    let alone = chat(&env, limited(&[]));
     alone.answer(caller(), Bytes::from(request_body().to_string())).await.unwrap();
     let mut second = Box::pin(alone.answer(caller(), Bytes::from(request_body().to_string())));
     not_ready(&mut second).await;
-    around.advance(Duration::from_secs(5));
+    env.advance(Duration::from_secs(5));
     let err = second.await.err().unwrap();
     let retry_after = Duration::from_secs(55);
     assert_eq!(err, AssistantError::UpstreamLimitReached { retry_after });
-    assert_eq!(around.noted().len(), 1);
+    assert_eq!(env.usage_records().len(), 1);
 }
 
 #[path = "stream/start_tests.rs"]
-mod begun;
+mod stream_starts;
 
 #[path = "tools/searching_tests.rs"]
 mod searching;

@@ -1,8 +1,8 @@
-//! Cabinet files, as far as their signature goes.
+//! Cabinet files and the location of their signatures.
 //!
 //! A signed cabinet has 20 bytes of reserved data in its header, which name
 //! offset and length of the signature at its end. The signature covers all
-//! bytes before it but the checksum, the number in a set and the reserved
+//! bytes before it except the checksum, the number in a set and the reserved
 //! data.
 
 use ring::digest::{Algorithm, Context, Digest};
@@ -20,7 +20,7 @@ const RESERVED: [u8; 8] = [20, 0, 0, 0, 0, 0, 16, 0];
 /// Errors that make a cabinet's signature unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CabinetError {
-    /// File does not begin as a cabinet.
+    /// File does not begin like a cabinet.
     #[error("the file is not a cabinet")]
     NotACabinet,
     /// Cabinet is not signed.
@@ -40,7 +40,7 @@ pub enum CabinetError {
 /// Cabinet with a signature at its end.
 pub(crate) struct SignedCabinet<'a> {
     signed: [&'a [u8]; 3],
-    /// PKCS #7 structure in DER, maybe padded.
+    /// PKCS #7 structure in DER, possibly padded.
     pub(crate) signature: &'a [u8],
 }
 
@@ -80,7 +80,7 @@ impl<'a> SignedCabinet<'a> {
         Ok(Self { signed, signature: bytes(file, offset, length)? })
     }
 
-    /// Returns the digest of what is signed.
+    /// Returns the digest of the signed parts.
     pub(crate) fn digest(&self, algorithm: &'static Algorithm) -> Digest {
         let mut context = Context::new(algorithm);
         for part in self.signed {

@@ -15,7 +15,7 @@ pub struct InvalidCertificate;
 /// Certificate of a signer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningCertificate {
-    /// Common name of its holder, or else the whole name.
+    /// Common name of its holder, or else the full name.
     pub name: String,
     /// SHA-1 of the certificate, as 40 upper-case hex digits.
     pub thumbprint: String,
@@ -24,8 +24,8 @@ pub struct SigningCertificate {
 }
 
 impl SigningCertificate {
-    /// Parses a certificate in PEM or DER. Of a chain in PEM the first is
-    /// read.
+    /// Parses a certificate in PEM or DER. Of a chain in PEM the first one is
+    /// parsed.
     pub fn parse(bytes: &[u8]) -> Result<Self, InvalidCertificate> {
         let trimmed = bytes.trim_ascii();
         let certificate = if trimmed.starts_with(b"-----BEGIN") {

@@ -1,4 +1,4 @@
-//! The PKCS #7 structure of an Authenticode signature.
+//! PKCS #7 structure of an Authenticode signature.
 
 use cms::cert::CertificateChoices;
 use cms::content_info::ContentInfo;
@@ -35,9 +35,9 @@ struct DigestInfo {
     digest: OctetString,
 }
 
-/// Verifies the signature of a cabinet file: that the file is the one that was
-/// signed, and with the key of the certificate in it. Returns that
-/// certificate; whether its holder is trusted is for the caller to decide.
+/// Verifies that a cabinet file is unchanged since it was signed, with the key
+/// of the certificate in it. Returns that certificate; the caller decides
+/// whether its holder is trusted.
 pub fn verify_cabinet(file: &[u8]) -> Result<SigningCertificate, CabinetError> {
     let cabinet = SignedCabinet::parse(file)?;
     let signed = signed_data(cabinet.signature)?;
@@ -62,7 +62,7 @@ pub fn verify_cabinet(file: &[u8]) -> Result<SigningCertificate, CabinetError> {
     SigningCertificate::new(certificate).map_err(|_unwritable| MALFORMED)
 }
 
-/// Parses the structure; up to seven bytes of padding may follow it.
+/// Parses the structure, which up to seven bytes of padding may follow.
 fn signed_data(bytes: &[u8]) -> Result<SignedData, CabinetError> {
     let mut reader = SliceReader::new(bytes).map_err(|_malformed| MALFORMED)?;
     let info = ContentInfo::decode(&mut reader).map_err(|_malformed| MALFORMED)?;

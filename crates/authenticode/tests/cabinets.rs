@@ -1,4 +1,4 @@
-//! Signed cabinets, whole and mutilated. `data/make.sh` makes them.
+//! Tests of intact and damaged signed cabinets. `data/make.sh` makes them.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -27,19 +27,19 @@ fn number(file: &[u8], offset: usize) -> usize {
     u32::from_le_bytes(file[offset..offset + 4].try_into().unwrap()).try_into().unwrap()
 }
 
-/// The cabinet with these bytes at an offset.
+/// Returns the cabinet with these bytes at an offset.
 fn with(offset: usize, bytes: &[u8]) -> Vec<u8> {
     let mut file = RSA.to_vec();
     file[offset..offset + bytes.len()].copy_from_slice(bytes);
     file
 }
 
-/// The cabinet with one bit of the byte at an offset flipped.
+/// Returns the cabinet with one bit of the byte at an offset flipped.
 fn flipped(offset: usize) -> Vec<u8> {
     with(offset, &[RSA[offset] ^ 1])
 }
 
-/// Returns whether a file counts as the signer's.
+/// Returns whether a file is accepted as the signer's.
 fn is_of_signer(file: &[u8]) -> bool {
     let signer = SigningCertificate::parse(RSA_DER).unwrap();
     verify_cabinet(file).is_ok_and(|it| it.thumbprint == signer.thumbprint)
@@ -82,7 +82,7 @@ fn unsigned_and_weakly_signed_cabinets_are_refused() {
 }
 
 #[test]
-fn mutilated_cabinets_are_refused() {
+fn damaged_cabinets_are_refused() {
     let (offset, length) = (number(RSA, SIGNATURE_OFFSET), number(RSA, SIGNATURE_LENGTH));
     let longer = [RSA, &[0; 8]].concat();
     let mut unsigned = RSA[..offset].to_vec();
@@ -92,7 +92,7 @@ fn mutilated_cabinets_are_refused() {
     let mut moved = [&RSA[..offset], &[0; 8], &RSA[offset..]].concat();
     moved[SIGNATURE_OFFSET..SIGNATURE_OFFSET + 4]
         .copy_from_slice(&u32::try_from(offset + 8).unwrap().to_le_bytes());
-    let mut mutilated = vec![
+    let mut damaged = vec![
         flipped(0),
         flipped(4),
         flipped(SIZE),
@@ -130,21 +130,21 @@ fn mutilated_cabinets_are_refused() {
         other,
         moved,
     ];
-    assert!(mutilated.len() >= 30);
-    // And every byte that is signed, with every bit of the signature's frame.
-    mutilated.extend((8..34).chain(56..offset).map(flipped));
-    for (place, file) in mutilated.iter().enumerate() {
-        assert!(!is_of_signer(file), "mutilation {place}");
+    assert!(damaged.len() >= 30);
+    // Every signed byte is changed too, as is the signature's frame.
+    damaged.extend((8..34).chain(56..offset).map(flipped));
+    for (index, file) in damaged.iter().enumerate() {
+        assert!(!is_of_signer(file), "mutilation {index}");
     }
 }
 
-/// Changes are noticed but in the name of the key's algorithm, which the
-/// certificate has too, and in the tags of absent parameters.
+/// Checks that changes are detected, except in the name of the key's algorithm,
+/// which the certificate has too, and in the tags of absent parameters.
 #[test]
-fn a_changed_byte_of_a_signature_is_noticed() {
+fn a_changed_byte_of_a_signature_is_detected() {
     let signature = number(RSA, SIGNATURE_OFFSET)..RSA.len();
-    let unnoticed = signature.filter(|it| is_of_signer(&flipped(*it))).count();
-    assert!(unnoticed <= 12, "{unnoticed}");
+    let undetected = signature.filter(|it| is_of_signer(&flipped(*it))).count();
+    assert!(undetected <= 12, "{undetected}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub fn admin(options: &Options) -> Outcome<()> {
         limits::admin(&program, &server.installation, &["grant", &browser::ADMIN])?;
         match &postgres {
             Some(database) if place == 1 => {
-                seeding::postgres(&Session::open(&database.url)?, plan.size)?
+                seeding::postgres(&Session::open(&database.url)?, plan.size)?;
             }
             _ => seeding::sqlite(&server.installation.dir.join(DATABASE_FILE), plan.size)?,
         }

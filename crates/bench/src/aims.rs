@@ -7,33 +7,33 @@ use crate::metric::Metric;
 use crate::stats::{median, range};
 use crate::table::Table;
 
-/// Aim: a figure that is to stay on one side of a limit.
+/// Performance target: a limit that a figure must stay on one side of.
 struct Aim {
     metric: Metric,
-    of: FigureBase,
+    base: FigureBase,
     limit: Limit,
     unit: &'static str,
-    whose: TargetGroup,
+    group: TargetGroup,
 }
 
-/// Figure that the aim compares.
+/// Figure that is compared with the limit.
 #[derive(Debug, Clone, Copy)]
 enum FigureBase {
-    /// The figure itself.
-    Itself,
+    /// The measured figure.
+    Value,
     /// The overhead: the figure minus the bare proxy's.
-    WhatIsAdded,
+    Overhead,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Limit {
     AtMost(f64),
     AtLeast(f64),
-    /// At most a commit of the same round plus the allowance of a call with limits.
-    ACommitAndMore,
+    /// At most the commit time of the same run plus the allowance of the role.
+    CommitPlus,
 }
 
-/// Contenders that a target applies to.
+/// Contenders that an aim applies to.
 #[derive(Debug, Clone, Copy)]
 enum TargetGroup {
     Servers,
@@ -44,87 +44,88 @@ enum TargetGroup {
 const AIMS: [Aim; 10] = [
     Aim {
         metric: Metric::P50Fast,
-        of: FigureBase::WhatIsAdded,
+        base: FigureBase::Overhead,
         limit: Limit::AtMost(0.15),
         unit: "ms",
-        whose: TargetGroup::WithoutLimits,
+        group: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::P50Fast,
-        of: FigureBase::WhatIsAdded,
-        limit: Limit::ACommitAndMore,
+        base: FigureBase::Overhead,
+        limit: Limit::CommitPlus,
         unit: "ms",
-        whose: TargetGroup::WithLimits,
+        group: TargetGroup::WithLimits,
     },
     Aim {
         metric: Metric::P99Fast,
-        of: FigureBase::WhatIsAdded,
+        base: FigureBase::Overhead,
         limit: Limit::AtMost(1.0),
         unit: "ms",
-        whose: TargetGroup::WithoutLimits,
+        group: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::PerSecond,
-        of: FigureBase::Itself,
+        base: FigureBase::Value,
         limit: Limit::AtLeast(5000.0),
         unit: "/s",
-        whose: TargetGroup::WithLimits,
+        group: TargetGroup::WithLimits,
     },
     Aim {
         metric: Metric::Chunk,
-        of: FigureBase::Itself,
+        base: FigureBase::Value,
         limit: Limit::AtMost(20.0),
         unit: "µs",
-        whose: TargetGroup::Servers,
+        group: TargetGroup::Servers,
     },
     Aim {
         metric: Metric::OpenStream,
-        of: FigureBase::Itself,
+        base: FigureBase::Value,
         limit: Limit::AtMost(50.0),
         unit: "KB",
-        whose: TargetGroup::Servers,
+        group: TargetGroup::Servers,
     },
     Aim {
         metric: Metric::Grown,
-        of: FigureBase::Itself,
+        base: FigureBase::Value,
         limit: Limit::AtMost(0.5),
         unit: "MB",
-        whose: TargetGroup::Servers,
+        group: TargetGroup::Servers,
     },
     Aim {
         metric: Metric::Resident,
-        of: FigureBase::Itself,
+        base: FigureBase::Value,
         limit: Limit::AtMost(60.0),
         unit: "MB",
-        whose: TargetGroup::WithoutLimits,
+        group: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::ResidentAfterSignIns,
-        of: FigureBase::Itself,
+        base: FigureBase::Value,
         limit: Limit::AtMost(60.0),
         unit: "MB",
-        whose: TargetGroup::WithoutLimits,
+        group: TargetGroup::WithoutLimits,
     },
     Aim {
         metric: Metric::Health,
-        of: FigureBase::Itself,
+        base: FigureBase::Value,
         limit: Limit::AtMost(20.0),
         unit: "ms",
-        whose: TargetGroup::WithoutLimits,
+        group: TargetGroup::WithoutLimits,
     },
 ];
 
-/// Each aim beside what was measured of each server.
-pub(crate) fn judged(
+/// Returns the table of the aims and of the results of each server.
+pub(crate) fn evaluate(
     figures: &Figures,
     contenders: &[(&'static str, ContenderRole)],
     floors: &[Floor],
 ) -> Table {
     let mut table = Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
     for aim in AIMS {
-        for (place, (name, kind)) in contenders.iter().enumerate() {
-            let rounds = aim.rounds(figures, place);
-            let limit = aim.whose.is(*kind).then(|| aim.limit.for_a(*kind, floors)).flatten();
+        for (index, (name, role)) in contenders.iter().enumerate() {
+            let rounds = aim.rounds(figures, index);
+            let limit =
+                aim.group.includes(*role).then(|| aim.limit.value_for(*role, floors)).flatten();
             let (Some(median), Some((lowest, highest)), Some(limit)) =
                 (median(&rounds), range(&rounds), limit)
             else {
@@ -132,7 +133,7 @@ pub(crate) fn judged(
             };
             let digits = aim.metric.digits();
             table.row(vec![
-                aim.text(*kind),
+                aim.text(*role),
                 (*name).to_owned(),
                 format!("{median:.digits$} {}", aim.unit),
                 format!("{lowest:.digits$} to {highest:.digits$}"),
@@ -144,65 +145,65 @@ pub(crate) fn judged(
 }
 
 impl Aim {
-    fn rounds(&self, figures: &Figures, of: ContenderIndex) -> Vec<f64> {
-        match self.of {
-            FigureBase::Itself => figures.of(of, self.metric).to_vec(),
-            FigureBase::WhatIsAdded => figures.added(of, PROXY, self.metric),
+    fn rounds(&self, figures: &Figures, contender: ContenderIndex) -> Vec<f64> {
+        match self.base {
+            FigureBase::Value => figures.series(contender, self.metric).to_vec(),
+            FigureBase::Overhead => figures.added(contender, PROXY, self.metric),
         }
     }
 
-    fn text(&self, kind: ContenderRole) -> String {
+    fn text(&self, role: ContenderRole) -> String {
         let label = self.metric.label();
-        let what = label.rsplit_once(", ").map_or(label, |(what, _)| what);
-        let added = match self.of {
-            FigureBase::Itself => "",
-            FigureBase::WhatIsAdded => ", added to the bare proxy",
+        let name = label.rsplit_once(", ").map_or(label, |(name, _)| name);
+        let added = match self.base {
+            FigureBase::Value => "",
+            FigureBase::Overhead => ", added to the bare proxy",
         };
-        let limit = match (self.limit, kind) {
+        let limit = match (self.limit, role) {
             (Limit::AtMost(limit), _) => format!("at most {limit}"),
             (Limit::AtLeast(limit), _) => format!("at least {limit}"),
-            (Limit::ACommitAndMore, ContenderRole::Limited { more, .. }) => {
+            (Limit::CommitPlus, ContenderRole::Limited { more, .. }) => {
                 format!("at most a commit and {more}")
             }
-            (Limit::ACommitAndMore, _) => "at most a commit".to_owned(),
+            (Limit::CommitPlus, _) => "at most a commit".to_owned(),
         };
-        format!("{what}{added}: {limit} {}", self.unit)
+        format!("{name}{added}: {limit} {}", self.unit)
     }
 
     fn result(&self, median: f64, limit: f64) -> String {
         let digits = self.metric.digits();
-        let beyond = match self.limit {
+        let excess = match self.limit {
             Limit::AtLeast(_) => limit - median,
-            Limit::AtMost(_) | Limit::ACommitAndMore => median - limit,
+            Limit::AtMost(_) | Limit::CommitPlus => median - limit,
         };
-        let message = match self.limit {
-            Limit::ACommitAndMore => format!(" (at most {limit:.digits$})"),
+        let limit_note = match self.limit {
+            Limit::CommitPlus => format!(" (at most {limit:.digits$})"),
             Limit::AtMost(_) | Limit::AtLeast(_) => String::new(),
         };
-        if beyond <= 0.0 {
-            return format!("met{message}");
+        if excess <= 0.0 {
+            return format!("met{limit_note}");
         }
-        format!("**missed** by {beyond:.digits$} {}{message}", self.unit)
+        format!("**missed** by {excess:.digits$} {}{limit_note}", self.unit)
     }
 }
 
 impl Limit {
-    /// The number, where there is one for a contender of this kind.
-    fn for_a(self, kind: ContenderRole, floors: &[Floor]) -> Option<f64> {
-        match (self, kind) {
+    /// Returns the limit for a contender of this role; `None` if there is none.
+    fn value_for(self, role: ContenderRole, floors: &[Floor]) -> Option<f64> {
+        match (self, role) {
             (Self::AtMost(limit) | Self::AtLeast(limit), _) => Some(limit),
-            (Self::ACommitAndMore, ContenderRole::Limited { commit, more }) => {
-                let floor = floors.iter().find(|it| it.what == commit)?;
+            (Self::CommitPlus, ContenderRole::Limited { commit, more }) => {
+                let floor = floors.iter().find(|it| it.name == commit)?;
                 Some(median(&floor.rounds)? + more)
             }
-            (Self::ACommitAndMore, _) => None,
+            (Self::CommitPlus, _) => None,
         }
     }
 }
 
 impl TargetGroup {
-    fn is(self, kind: ContenderRole) -> bool {
-        match kind {
+    fn includes(self, role: ContenderRole) -> bool {
+        match role {
             ContenderRole::Server => matches!(self, Self::Servers | Self::WithoutLimits),
             ContenderRole::Limited { .. } => matches!(self, Self::Servers | Self::WithLimits),
             ContenderRole::Reference | ContenderRole::Peer => false,
@@ -218,7 +219,7 @@ mod tests {
 
     fn lines(figures: &Figures) -> Vec<String> {
         let limited = ContenderRole::Limited { commit: COMMIT, more: 0.1 };
-        let floors = [Floor { what: COMMIT, rounds: vec![0.1, 0.3, 0.2] }];
+        let floors = [Floor { name: COMMIT, rounds: vec![0.1, 0.3, 0.2] }];
         let contenders = [
             ("upstream", ContenderRole::Reference),
             ("proxy", ContenderRole::Reference),
@@ -226,11 +227,11 @@ mod tests {
             ("limits", limited),
             ("peer", ContenderRole::Peer),
         ];
-        judged(figures, &contenders, &floors).render().lines().map(str::to_owned).collect()
+        evaluate(figures, &contenders, &floors).render().lines().map(str::to_owned).collect()
     }
 
     #[test]
-    fn an_aim_that_is_reached_is_met() {
+    fn a_figure_at_its_limit_meets_the_aim() {
         let mut figures = Figures::default();
         figures.record(2, Metric::Chunk, 20.0);
 
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_aim_states_by_how_much() {
+    fn a_missed_aim_is_reported_with_the_excess() {
         let mut figures = Figures::default();
         for (proxy, server) in [(1.0, 1.2), (2.0, 2.4), (1.0, 2.0)] {
             figures.record(1, Metric::P50Fast, proxy);
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn with_limits_a_commit_of_the_same_run_is_allowed() {
+    fn a_server_with_limits_may_take_a_commit_of_the_same_run() {
         for (added, result) in [(0.3, "| met (at most 0.300)"), (0.4, "**missed** by 0.100 ms")] {
             let mut figures = Figures::default();
             figures.record(1, Metric::P50Fast, 1.0);
@@ -271,10 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_to_be_reached_from_above() {
+    fn a_rate_below_its_limit_misses_the_aim() {
         let mut figures = Figures::default();
         figures.record(3, Metric::PerSecond, 4999.0);
-        // Neither aims at it.
+        // The aim does not apply to these two.
         figures.record(2, Metric::PerSecond, 1.0);
         figures.record(4, Metric::PerSecond, 1.0);
 
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_not_judged() {
+    fn figures_that_were_not_measured_are_left_out() {
         assert_eq!(lines(&Figures::default()).len(), 2);
     }
 }

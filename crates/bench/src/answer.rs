@@ -1,30 +1,30 @@
-//! Reading answers of HTTP/1.1 as their bytes arrive.
+//! Incremental parser of HTTP/1.1 responses.
 
 use std::fmt;
 
 use memchr::memmem;
 
-/// Longer than anything that a contender may answer.
+/// Maximum sizes of a response head and body.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// A whole answer, its body without the framing.
+/// Complete response, its body without the framing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
-    /// `ETag`, by which it is known again.
+    /// Value of the `ETag` header.
     pub(crate) tag: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
-/// The bytes are no answer that this reader knows.
+/// Error for bytes that are not a supported response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Malformed(&'static str);
 
-/// Takes the bytes of one connection, in pieces of any size.
+/// Parser of the responses of one connection, in pieces of any size.
 #[derive(Debug, Default)]
-pub(crate) struct AnswerReader {
-    held: Vec<u8>,
+pub(crate) struct ResponseReader {
+    buffer: Vec<u8>,
     next: Next,
     status: u16,
     tag: Option<String>,
@@ -39,38 +39,38 @@ enum Next {
     /// Body of known length, in bytes.
     Sized(usize),
     ChunkSize,
-    /// Chunk of this many bytes, and the line end after it.
+    /// Chunk of this many bytes, followed by a line end.
     Chunk(usize),
     /// Lines up to an empty one, after the last chunk.
     Trailer,
     Done,
 }
 
-impl AnswerReader {
-    /// Takes what arrived; gives the answer once it is whole.
-    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Option<Answer>, Malformed> {
-        self.held.extend_from_slice(piece);
+impl ResponseReader {
+    /// Parses the received bytes and returns the response once it is complete.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Option<Response>, Malformed> {
+        self.buffer.extend_from_slice(piece);
         while self.step()? {}
         if !matches!(self.next, Next::Done) {
             return Ok(None);
         }
         self.next = Next::Head;
         let (tag, body) = (self.tag.take(), std::mem::take(&mut self.body));
-        Ok(Some(Answer { status: self.status, tag, body }))
+        Ok(Some(Response { status: self.status, tag, body }))
     }
 
     /// Returns `true` if no part of a next response is buffered.
-    pub(crate) fn is_between_answers(&self) -> bool {
-        matches!(self.next, Next::Head) && self.held.is_empty()
+    pub(crate) fn is_between_responses(&self) -> bool {
+        matches!(self.next, Next::Head) && self.buffer.is_empty()
     }
 
-    /// Goes one part further, if that part is held whole.
+    /// Parses the next part, if it is buffered completely.
     fn step(&mut self) -> Result<bool, Malformed> {
         let next = match self.next {
             Next::Done => return Ok(false),
             Next::Head => self.head()?,
             Next::Sized(0) => Some(Next::Done),
-            Next::Sized(left) => self.sized(left)?,
+            Next::Sized(remaining) => self.sized(remaining)?,
             Next::ChunkSize => self.chunk_size()?,
             Next::Chunk(size) => self.chunk(size)?,
             Next::Trailer => {
@@ -82,12 +82,12 @@ impl AnswerReader {
     }
 
     fn head(&mut self) -> Result<Option<Next>, Malformed> {
-        let Some(end) = memmem::find(&self.held, b"\r\n\r\n") else {
-            let within = self.held.len() <= MAX_HEAD_BYTES;
+        let Some(end) = memmem::find(&self.buffer, b"\r\n\r\n") else {
+            let within = self.buffer.len() <= MAX_HEAD_BYTES;
             return if within { Ok(None) } else { Err(Malformed("the head is too long")) };
         };
-        let bytes: Vec<u8> = self.held.drain(..end + 4).collect();
-        let text = String::from_utf8(bytes).map_err(|_binary| Malformed("the head is no text"))?;
+        let bytes: Vec<u8> = self.buffer.drain(..end + 4).collect();
+        let text = String::from_utf8(bytes).map_err(|_err| Malformed("the head is no text"))?;
         let mut lines = text.lines();
         self.status = status(lines.next().unwrap_or_default())?;
         let mut next = None;
@@ -98,15 +98,14 @@ impl AnswerReader {
             {
                 next = Some(Next::ChunkSize);
             } else if name.eq_ignore_ascii_case("content-length") && next.is_none() {
-                let length =
-                    value.parse().map_err(|_other| Malformed("the length is no number"))?;
+                let length = value.parse().map_err(|_err| Malformed("the length is no number"))?;
                 next = Some(Next::Sized(length));
             } else if name.eq_ignore_ascii_case("etag") {
                 self.tag = Some(value.to_owned());
             }
         }
         match next {
-            // Whatever length they tell of what they do not hold.
+            // These have no body, whatever length they announce.
             _ if [204, 304].contains(&self.status) => Ok(Some(Next::Done)),
             Some(Next::Sized(length)) if length > MAX_BODY_BYTES => Err(TOO_LONG),
             None => Err(Malformed("the body has neither a length nor chunks")),
@@ -114,20 +113,20 @@ impl AnswerReader {
         }
     }
 
-    fn sized(&mut self, left: usize) -> Result<Option<Next>, Malformed> {
-        if self.held.is_empty() {
+    fn sized(&mut self, remaining: usize) -> Result<Option<Next>, Malformed> {
+        if self.buffer.is_empty() {
             return Ok(None);
         }
-        let taken = left.min(self.held.len());
-        self.keep(taken)?;
-        Ok(Some(Next::Sized(left - taken)))
+        let taken = remaining.min(self.buffer.len());
+        self.take_body(taken)?;
+        Ok(Some(Next::Sized(remaining - taken)))
     }
 
     fn chunk_size(&mut self) -> Result<Option<Next>, Malformed> {
         let Some(line) = self.line()? else { return Ok(None) };
         let digits = line.split(';').next().unwrap_or_default().trim();
         let size =
-            usize::from_str_radix(digits, 16).map_err(|_other| Malformed("a chunk has no size"))?;
+            usize::from_str_radix(digits, 16).map_err(|_err| Malformed("a chunk has no size"))?;
         if size > MAX_BODY_BYTES {
             return Err(TOO_LONG);
         }
@@ -135,30 +134,30 @@ impl AnswerReader {
     }
 
     fn chunk(&mut self, size: usize) -> Result<Option<Next>, Malformed> {
-        if self.held.len() < size + 2 {
+        if self.buffer.len() < size + 2 {
             return Ok(None);
         }
-        self.keep(size)?;
-        let end: Vec<u8> = self.held.drain(..2).collect();
+        self.take_body(size)?;
+        let end: Vec<u8> = self.buffer.drain(..2).collect();
         if end == b"\r\n" { Ok(Some(Next::ChunkSize)) } else { Err(Malformed("a chunk overran")) }
     }
 
-    /// The next line without its end, if it is held whole.
+    /// Returns the next line without its end, if it is buffered completely.
     fn line(&mut self) -> Result<Option<String>, Malformed> {
-        let Some(end) = memmem::find(&self.held, b"\r\n") else {
-            let within = self.held.len() <= MAX_HEAD_BYTES;
+        let Some(end) = memmem::find(&self.buffer, b"\r\n") else {
+            let within = self.buffer.len() <= MAX_HEAD_BYTES;
             return if within { Ok(None) } else { Err(Malformed("a line is too long")) };
         };
-        let mut line: Vec<u8> = self.held.drain(..end + 2).collect();
+        let mut line: Vec<u8> = self.buffer.drain(..end + 2).collect();
         line.truncate(end);
-        String::from_utf8(line).map(Some).map_err(|_binary| Malformed("a line is no text"))
+        String::from_utf8(line).map(Some).map_err(|_err| Malformed("a line is no text"))
     }
 
-    fn keep(&mut self, bytes: usize) -> Result<(), Malformed> {
+    fn take_body(&mut self, bytes: usize) -> Result<(), Malformed> {
         if self.body.len() + bytes > MAX_BODY_BYTES {
             return Err(TOO_LONG);
         }
-        self.body.extend(self.held.drain(..bytes));
+        self.body.extend(self.buffer.drain(..bytes));
         Ok(())
     }
 }
@@ -168,7 +167,7 @@ const TOO_LONG: Malformed = Malformed("the body is too long");
 fn status(line: &str) -> Result<u16, Malformed> {
     let rest = line.strip_prefix("HTTP/1.1 ").ok_or(Malformed("it is no answer of HTTP/1.1"))?;
     let code = rest.split(' ').next().unwrap_or_default();
-    code.parse().map_err(|_other| Malformed("the status is no number"))
+    code.parse().map_err(|_err| Malformed("the status is no number"))
 }
 
 impl fmt::Display for Malformed {

@@ -1,5 +1,5 @@
-//! The least that a reverse proxy on actix-web can do: the measure of what
-//! the server adds.
+//! Minimal reverse proxy on actix-web: the baseline for the overhead of the
+//! server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,28 +18,28 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use crate::failure::Outcome;
 
 const WORKERS: usize = 2;
-/// Less than the five seconds after which many servers close an unused
-/// connection: a request that meets that moment is lost.
+/// Idle timeout, shorter than the five seconds after which many servers close a
+/// connection: a request sent at that moment is lost.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// These concern one connection, not the request: RFC 9110 section 7.6.1.
+/// Headers of one connection, not of the request: RFC 9110 section 7.6.1.
 const HOP_BY_HOP: [&str; 6] =
     ["connection", "keep-alive", "te", "transfer-encoding", "upgrade", "content-length"];
 
-/// A worker's way to the upstream. Each worker has its own, as a connection
-/// is driven by the worker that opened it.
+/// HTTP client of one worker. Workers share no client, as a connection is
+/// driven by the worker that opened it.
 struct Upstream {
     http: Client<HttpConnector, Full<Bytes>>,
     authority: String,
 }
 
-/// Passes everything on to `upstream` until the process is ended. Where
-/// `listen` has the port 0 it takes a free one; `told` learns where it
-/// listens, once it does.
+/// Forwards every request to `upstream` until the process ends. If `listen` has
+/// the port 0, a free port is used. `on_listening` is called with the address
+/// once the proxy listens on it.
 pub fn serve(
     listen: SocketAddr,
     upstream: SocketAddr,
-    reported: impl FnOnce(SocketAddr) -> io::Result<()>,
+    on_listening: impl FnOnce(SocketAddr) -> io::Result<()>,
 ) -> Outcome<()> {
     let server = HttpServer::new(move || {
         let mut connector = HttpConnector::new();
@@ -52,7 +52,7 @@ pub fn serve(
         App::new().app_data(Data::new(upstream)).default_service(web::to(forward))
     });
     let server = server.workers(WORKERS).tcp_nodelay(true).bind(listen)?;
-    reported(server.addrs().first().copied().unwrap_or(listen))?;
+    on_listening(server.addrs().first().copied().unwrap_or(listen))?;
     actix_web::rt::System::new().block_on(server.run())?;
     Ok(())
 }
@@ -63,8 +63,8 @@ async fn forward(
     upstream: Data<Upstream>,
 ) -> Result<HttpResponse, actix_web::Error> {
     let outgoing = outgoing(&request, body, &upstream).map_err(bad_gateway)?;
-    let answer = upstream.http.request(outgoing).await.map_err(bad_gateway)?;
-    let (head, body) = answer.into_parts();
+    let upstream_response = upstream.http.request(outgoing).await.map_err(bad_gateway)?;
+    let (head, body) = upstream_response.into_parts();
     let status = StatusCode::from_u16(head.status.as_u16()).map_err(bad_gateway)?;
     let mut response = HttpResponse::build(status);
     for (name, value) in &head.headers {
@@ -80,8 +80,7 @@ async fn forward(
     })
 }
 
-/// Converts the request for the upstream: actix-web and hyper have types of
-/// their own.
+/// Converts the request from the types of actix-web to those of hyper.
 fn outgoing(
     request: &HttpRequest,
     body: Bytes,

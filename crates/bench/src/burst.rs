@@ -1,4 +1,4 @@
-//! Streams that come as fast as they can, one after another.
+//! Streams without delays between chunks, one after another.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -8,8 +8,8 @@ use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::stats::median;
 
-/// The median of the microseconds that a chunk takes: a stream's time from its
-/// request to its end, shared out over its chunks.
+/// Returns the median time of a chunk in microseconds: the time of a stream
+/// from its request to its end, divided by its chunks.
 pub(crate) fn microseconds_a_chunk(
     to: SocketAddr,
     call: &Call,
@@ -17,35 +17,35 @@ pub(crate) fn microseconds_a_chunk(
     chunks: u32,
 ) -> Outcome<f64> {
     let mut connection = Connection::open(to)?;
-    let mut took = Vec::new();
+    let mut samples = Vec::new();
     for _ in 0..streams {
-        let begun = Instant::now();
-        let answer = connection.exchange(&call.request)?;
-        took.push(begun.elapsed().as_secs_f64() * 1e6 / f64::from(chunks));
-        call.check(&answer)?;
+        let start = Instant::now();
+        let response = connection.exchange(&call.request)?;
+        samples.push(start.elapsed().as_secs_f64() * 1e6 / f64::from(chunks));
+        call.check(&response)?;
     }
-    median(&took).ok_or_else(|| "no stream was asked for".into())
+    median(&samples).ok_or_else(|| "no stream was asked for".into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::{HELLO, answering, greeting};
+    use crate::stub::{HELLO, hello_call, stub_server};
 
     #[test]
-    fn a_chunk_takes_its_share_of_the_stream() {
-        let to = answering(HELLO);
+    fn the_time_of_a_stream_is_divided_by_its_chunks() {
+        let to = stub_server(HELLO);
 
-        let whole = microseconds_a_chunk(to, &greeting(to), 5, 1).unwrap();
-        let share = microseconds_a_chunk(to, &greeting(to), 5, 1_000_000).unwrap();
+        let full = microseconds_a_chunk(to, &hello_call(to), 5, 1).unwrap();
+        let share = microseconds_a_chunk(to, &hello_call(to), 5, 1_000_000).unwrap();
 
-        assert!(whole > 0.0 && share < whole, "{whole} {share}");
+        assert!(full > 0.0 && share < full, "{full} {share}");
     }
 
     #[test]
-    fn no_stream_takes_no_time_that_could_be_reported() {
-        let to = answering(HELLO);
+    fn measuring_no_stream_is_an_error() {
+        let to = stub_server(HELLO);
 
-        assert!(microseconds_a_chunk(to, &greeting(to), 0, 100).is_err());
+        assert!(microseconds_a_chunk(to, &hello_call(to), 0, 100).is_err());
     }
 }

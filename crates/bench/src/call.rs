@@ -1,42 +1,47 @@
-//! Requests that are sent over and over, and how a right answer looks.
+//! Repeated requests, with the expected response.
 
 use std::net::SocketAddr;
 
 use memchr::memmem;
 use serde_json::Value;
 
-use crate::answer::Answer;
+use crate::answer::Response;
 use crate::failure::Outcome;
 
-/// Request, ready to be written, and what must come back.
+/// Serialized request, and the response that it requires.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) request: Vec<u8>,
-    proof: Expectation,
+    expectation: Expectation,
 }
 
 /// Condition that a correct response meets, besides its status.
 #[derive(Debug, Clone)]
 pub(crate) enum Expectation {
-    /// These bytes are in it.
+    /// Response that contains these bytes.
     Holds(Vec<u8>),
     /// Complete event stream of at least this many chunks.
     Stream(usize),
-    /// Answer that says that nothing has changed.
+    /// Status 304 without a body.
     Unchanged,
 }
 
 impl Call {
-    pub(crate) fn get(to: SocketAddr, path: &str, proof: Expectation) -> Self {
+    pub(crate) fn get(to: SocketAddr, path: &str, expectation: Expectation) -> Self {
         let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\n\r\n").into_bytes();
-        Self { request, proof }
+        Self { request, expectation }
     }
 
     /// Creates a GET request with an access token.
-    pub(crate) fn get_as(to: SocketAddr, path: &str, token: &str, proof: Expectation) -> Self {
+    pub(crate) fn get_as(
+        to: SocketAddr,
+        path: &str,
+        token: &str,
+        expectation: Expectation,
+    ) -> Self {
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\r\n");
-        Self { request: request.into_bytes(), proof }
+        Self { request: request.into_bytes(), expectation }
     }
 
     /// Creates a conditional GET request of a client that has the response with
@@ -46,31 +51,31 @@ impl Call {
             "GET {path} HTTP/1.1\r\nhost: {to}\r\nauthorization: Bearer {token}\r\n\
              if-none-match: {tag}\r\n\r\n"
         );
-        Self { request: request.into_bytes(), proof: Expectation::Unchanged }
+        Self { request: request.into_bytes(), expectation: Expectation::Unchanged }
     }
 
-    pub(crate) fn post(post: &Post<'_>, proof: Expectation) -> Self {
-        Self { request: post.bytes(), proof }
+    pub(crate) fn post(post: &Post<'_>, expectation: Expectation) -> Self {
+        Self { request: post.to_bytes(), expectation }
     }
 
     /// Checks that the response is the one this call requires.
-    pub(crate) fn check(&self, answer: &Answer) -> Outcome<()> {
-        let right = match &self.proof {
-            Expectation::Unchanged => answer.status == 304 && answer.body.is_empty(),
-            _ if answer.status != 200 => false,
-            Expectation::Holds(bytes) => memmem::find(&answer.body, bytes).is_some(),
-            Expectation::Stream(chunks) => is_whole_stream(&answer.body, *chunks),
+    pub(crate) fn check(&self, response: &Response) -> Outcome<()> {
+        let is_correct = match &self.expectation {
+            Expectation::Unchanged => response.status == 304 && response.body.is_empty(),
+            _ if response.status != 200 => false,
+            Expectation::Holds(bytes) => memmem::find(&response.body, bytes).is_some(),
+            Expectation::Stream(chunks) => is_complete_stream(&response.body, *chunks),
         };
-        if right {
+        if is_correct {
             return Ok(());
         }
-        let body = String::from_utf8_lossy(&answer.body);
-        let begin: String = body.chars().take(300).collect();
-        Err(format!("a wrong answer, status {}: {begin}", answer.status).into())
+        let body = String::from_utf8_lossy(&response.body);
+        let excerpt: String = body.chars().take(300).collect();
+        Err(format!("a wrong answer, status {}: {excerpt}", response.status).into())
     }
 }
 
-/// A JSON body on its way.
+/// POST request with a JSON body.
 pub(crate) struct Post<'a> {
     pub(crate) to: SocketAddr,
     pub(crate) path: &'a str,
@@ -79,7 +84,7 @@ pub(crate) struct Post<'a> {
 }
 
 impl Post<'_> {
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let Self { to, path, token, body } = self;
         let body = body.to_string();
         let bearer = token.map(|it| format!("authorization: Bearer {it}\r\n")).unwrap_or_default();
@@ -92,10 +97,10 @@ impl Post<'_> {
     }
 }
 
-/// True for a stream without an error and with its end.
-fn is_whole_stream(body: &[u8], chunks: usize) -> bool {
+/// Returns `true` for a stream with an end marker and no error.
+fn is_complete_stream(body: &[u8], chunks: usize) -> bool {
     let events = memmem::find_iter(body, b"data: ").count();
-    // The end is an event too.
+    // The end marker is an event too.
     events > chunks
         && body.ends_with(b"data: [DONE]\n\n")
         && memmem::find(body, b"data: {\"error\"").is_none()
@@ -105,45 +110,45 @@ fn is_whole_stream(body: &[u8], chunks: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn call(proof: Expectation) -> Call {
-        Call::get(SocketAddr::from(([127, 0, 0, 1], 80)), "/", proof)
+    fn call(expectation: Expectation) -> Call {
+        Call::get(SocketAddr::from(([127, 0, 0, 1], 80)), "/", expectation)
     }
 
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer { status, tag: None, body: body.as_bytes().to_vec() }
+    fn response(status: u16, body: &str) -> Response {
+        Response { status, tag: None, body: body.as_bytes().to_vec() }
     }
 
     #[test]
-    fn an_answer_must_hold_what_is_expected() {
+    fn a_response_must_contain_the_expected_bytes() {
         let call = call(Expectation::Holds(b"hello".to_vec()));
 
-        assert!(call.check(&answer(200, "<hello>")).is_ok());
-        assert!(call.check(&answer(200, "good day")).is_err());
-        assert!(call.check(&answer(429, "hello")).is_err());
+        assert!(call.check(&response(200, "<hello>")).is_ok());
+        assert!(call.check(&response(200, "good day")).is_err());
+        assert!(call.check(&response(429, "hello")).is_err());
     }
 
     #[test]
-    fn a_stream_must_come_whole() {
+    fn a_stream_must_be_complete() {
         let call = call(Expectation::Stream(2));
 
-        assert!(call.check(&answer(200, "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n")).is_ok());
-        assert!(call.check(&answer(200, "data: 1\n\ndata: [DONE]\n\n")).is_err());
-        assert!(call.check(&answer(200, "data: 1\n\ndata: 2\n\ndata: 3\n\n")).is_err());
+        assert!(call.check(&response(200, "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n")).is_ok());
+        assert!(call.check(&response(200, "data: 1\n\ndata: [DONE]\n\n")).is_err());
+        assert!(call.check(&response(200, "data: 1\n\ndata: 2\n\ndata: 3\n\n")).is_err());
         let broken = "data: 1\n\ndata: {\"error\":\"cut\"}\n\ndata: [DONE]\n\n";
-        assert!(call.check(&answer(200, broken)).is_err());
+        assert!(call.check(&response(200, broken)).is_err());
     }
 
     #[test]
-    fn who_has_everything_must_be_reported() {
+    fn a_conditional_request_requires_status_304() {
         let call = call(Expectation::Unchanged);
 
-        assert!(call.check(&answer(304, "")).is_ok());
-        assert!(call.check(&answer(200, "")).is_err());
+        assert!(call.check(&response(304, "")).is_ok());
+        assert!(call.check(&response(200, "")).is_err());
     }
 
     #[test]
-    fn a_wrong_answer_is_displayed_by_its_beginning() {
-        let wrong = answer(502, &"x".repeat(1000));
+    fn an_error_quotes_the_start_of_a_wrong_response() {
+        let wrong = response(502, &"x".repeat(1000));
 
         let message = call(Expectation::Stream(2)).check(&wrong).unwrap_err().to_string();
 
@@ -152,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn a_post_carries_its_length_and_the_token() {
+    fn a_post_has_its_length_and_the_token() {
         let body = serde_json::json!({ "a": "ä" });
         let to = SocketAddr::from(([127, 0, 0, 1], 80));
 
-        let bytes = Post { to, path: "/x", token: Some("t"), body: &body }.bytes();
+        let bytes = Post { to, path: "/x", token: Some("t"), body: &body }.to_bytes();
 
         let text = String::from_utf8(bytes).unwrap();
         assert!(text.starts_with("POST /x HTTP/1.1\r\nhost: 127.0.0.1:80\r\n"));

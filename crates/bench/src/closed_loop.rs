@@ -1,4 +1,4 @@
-//! Closed-loop load: each connection sends its next request when the last is answered.
+//! Closed-loop load: each connection sends its next request after the response to the last.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -12,15 +12,16 @@ use crate::failure::Outcome;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Throughput {
     pub(crate) answered: usize,
-    pub(crate) took: Duration,
+    pub(crate) elapsed: Duration,
 }
 
-/// Sends on each connection as soon as the request before was answered.
+/// Sends requests on each connection for this duration, each after the response
+/// to the one before.
 pub(crate) fn closed_loop(
     to: SocketAddr,
     call: &Call,
     connections: usize,
-    lasts: Duration,
+    duration: Duration,
 ) -> Outcome<Throughput> {
     let connections =
         (0..connections).map(|_| Connection::open(to)).collect::<Result<Vec<_>, _>>()?;
@@ -28,14 +29,14 @@ pub(crate) fn closed_loop(
     let counts = thread::scope(|scope| {
         let clients: Vec<_> = connections
             .into_iter()
-            .map(|connection| scope.spawn(move || client(connection, call, start + lasts)))
+            .map(|connection| scope.spawn(move || client(connection, call, start + duration)))
             .collect();
         clients
             .into_iter()
             .map(|client| client.join().unwrap_or_else(|_| Err("a client panicked".into())))
             .collect::<Outcome<Vec<usize>>>()
     })?;
-    Ok(Throughput { answered: counts.iter().sum(), took: start.elapsed() })
+    Ok(Throughput { answered: counts.iter().sum(), elapsed: start.elapsed() })
 }
 
 fn client(mut connection: Connection, call: &Call, until: Instant) -> Outcome<usize> {
@@ -50,23 +51,23 @@ fn client(mut connection: Connection, call: &Call, until: Instant) -> Outcome<us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::{BUSY, HELLO, answering, greeting};
+    use crate::stub::{BUSY, HELLO, hello_call, stub_server};
 
-    fn run(answer: &'static [u8]) -> Outcome<Throughput> {
-        let to = answering(answer);
-        closed_loop(to, &greeting(to), 4, Duration::from_millis(20))
+    fn run(response: &'static [u8]) -> Outcome<Throughput> {
+        let to = stub_server(response);
+        closed_loop(to, &hello_call(to), 4, Duration::from_millis(20))
     }
 
     #[test]
-    fn every_connection_stays_busy() {
+    fn every_connection_sends_for_the_duration() {
         let throughput = run(HELLO).unwrap();
 
         assert!(throughput.answered >= 4, "{throughput:?}");
-        assert!(throughput.took >= Duration::from_millis(20), "{throughput:?}");
+        assert!(throughput.elapsed >= Duration::from_millis(20), "{throughput:?}");
     }
 
     #[test]
-    fn a_wrong_answer_ends_the_load() {
+    fn a_wrong_response_ends_the_load() {
         assert!(run(BUSY).unwrap_err().to_string().contains("status 503"));
         assert!(run(b"").unwrap_err().to_string().contains("closed"));
     }

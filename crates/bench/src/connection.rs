@@ -1,21 +1,21 @@
-//! A kept-alive connection that sends one request after another.
+//! Persistent HTTP connection that sends one request after another.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::answer::{Answer, AnswerReader};
+use crate::answer::{Response, ResponseReader};
 use crate::failure::Outcome;
 
-/// No contender may be silent for as long, a sign-in in a long queue included.
-const SILENCE: Duration = Duration::from_mins(2);
+/// Read and write timeout, longer than the wait of a sign-in in a long queue.
+const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Connection, and what is held of its next answer.
+/// Connection, with the buffered part of its next response.
 pub(crate) struct Connection {
     stream: TcpStream,
-    reader: AnswerReader,
+    reader: ResponseReader,
     /// A response that was complete before it was requested.
-    whole: Option<Answer>,
+    buffered: Option<Response>,
     buffer: Vec<u8>,
 }
 
@@ -23,46 +23,47 @@ impl Connection {
     pub(crate) fn open(to: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(to)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(SILENCE))?;
-        stream.set_write_timeout(Some(SILENCE))?;
-        let (reader, buffer) = (AnswerReader::default(), vec![0; 64 * 1024]);
-        Ok(Self { stream, reader, whole: None, buffer })
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        let (reader, buffer) = (ResponseReader::default(), vec![0; 64 * 1024]);
+        Ok(Self { stream, reader, buffered: None, buffer })
     }
 
-    /// A connection on which the beginning of an answer was read already.
-    pub(crate) fn with(stream: TcpStream, begun: &[u8]) -> Outcome<Self> {
-        let mut reader = AnswerReader::default();
-        let whole = reader.push(begun)?;
-        Ok(Self { stream, reader, whole, buffer: vec![0; 64 * 1024] })
+    /// Creates a connection on which the start of a response was already read.
+    pub(crate) fn with_start(stream: TcpStream, start: &[u8]) -> Outcome<Self> {
+        let mut reader = ResponseReader::default();
+        let buffered = reader.push(start)?;
+        Ok(Self { stream, reader, buffered, buffer: vec![0; 64 * 1024] })
     }
 
-    /// A second handle, for whoever sends while another receives.
+    /// Returns a second handle, to send on one thread and receive on another.
     pub(crate) fn sender(&self) -> io::Result<TcpStream> {
         self.stream.try_clone()
     }
 
-    /// Sends a request and waits for its whole answer.
-    pub(crate) fn exchange(&mut self, request: &[u8]) -> Outcome<Answer> {
+    /// Sends a request and waits for the complete response.
+    pub(crate) fn exchange(&mut self, request: &[u8]) -> Outcome<Response> {
         self.stream.write_all(request)?;
         self.receive()?.ok_or_else(|| "the connection was closed instead of an answer".into())
     }
 
-    /// The next answer; nothing where the connection ended between two.
-    pub(crate) fn receive(&mut self) -> Outcome<Option<Answer>> {
-        if let Some(whole) = self.whole.take() {
-            return Ok(Some(whole));
+    /// Waits for the next response; returns `None` if the connection was closed
+    /// between responses.
+    pub(crate) fn receive(&mut self) -> Outcome<Option<Response>> {
+        if let Some(buffered) = self.buffered.take() {
+            return Ok(Some(buffered));
         }
         loop {
             let bytes = self.stream.read(&mut self.buffer)?;
-            if bytes == 0 && self.reader.is_between_answers() {
+            if bytes == 0 && self.reader.is_between_responses() {
                 return Ok(None);
             }
             if bytes == 0 {
                 return Err("the connection was closed in the middle of an answer".into());
             }
             let piece = self.buffer.get(..bytes).unwrap_or_default();
-            if let Some(answer) = self.reader.push(piece)? {
-                return Ok(Some(answer));
+            if let Some(response) = self.reader.push(piece)? {
+                return Ok(Some(response));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::Response;
 use crate::call::{Call, Expectation, Post};
 use crate::connection::Connection;
 use crate::failure::Outcome;
@@ -27,7 +27,7 @@ pub(crate) const PROXY: ContenderIndex = 1;
 pub(crate) const CHUNKS: u32 = 100;
 
 const MESSAGE: &str = "Say something that takes a hundred chunks.";
-/// Magic words of the demo upstream.
+/// Directives in the message for the demo upstream.
 const SLOW: &str = "demo:slow=500 demo:chunks=16";
 const SLOW_CHUNKS: usize = 16;
 const LONG: &str = "demo:chunks=100000";
@@ -35,7 +35,7 @@ const LONG_CHUNKS: usize = 100_000;
 const OPENAI_PATH: &str = "/v1/chat/completions";
 const SERVER_PATH: &str = "/api/ai/chat/completions";
 
-/// The programs that are started.
+/// Paths of the programs that are started.
 #[derive(Clone)]
 pub(crate) struct Programs {
     demo: PathBuf,
@@ -44,15 +44,16 @@ pub(crate) struct Programs {
     litellm: Option<PathBuf>,
 }
 
-/// The server's program: the one that is named, or else the one beside this.
+/// Returns the path of the server's program: the configured one, or else the
+/// one in the folder of this program.
 pub(crate) fn server_program(options: &Options) -> Outcome<PathBuf> {
     program(options.server.as_deref(), "pia-server")
 }
 
-fn program(input: Option<&Path>, name: &str) -> Outcome<PathBuf> {
+fn program(configured: Option<&Path>, name: &str) -> Outcome<PathBuf> {
     let this = std::env::current_exe()?;
-    let path = input.map_or_else(|| this.with_file_name(name), Path::to_owned);
-    // The server runs in a folder of its own.
+    let path = configured.map_or_else(|| this.with_file_name(name), Path::to_owned);
+    // The server runs in another folder.
     std::path::absolute(&path)
         .ok()
         .filter(|it| it.is_file())
@@ -60,8 +61,9 @@ fn program(input: Option<&Path>, name: &str) -> Outcome<PathBuf> {
 }
 
 impl Programs {
-    /// Contenders named by the options, or else those beside this program.
-    pub(crate) fn of(options: &Options) -> Outcome<Self> {
+    /// Returns the configured programs, and by default those in this program's
+    /// folder.
+    pub(crate) fn from_options(options: &Options) -> Outcome<Self> {
         let litellm = options.litellm.as_deref();
         Ok(Self {
             litellm: litellm.map(|it| program(Some(it), "LiteLLM")).transpose()?,
@@ -83,80 +85,81 @@ impl Programs {
 /// Role of a contender, which determines its loads and its targets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ContenderRole {
-    /// The baseline that others are compared with.
+    /// Baseline that others are compared with.
     Reference,
-    /// The server, whose callers no budget concerns.
+    /// Server without budgets for its callers.
     Server,
-    /// The server, each call of which is admitted out of a budget. It aims at
-    /// this floor, and so many milliseconds more.
+    /// Server that charges each call to budgets. Its target is the floor
+    /// `commit` plus this number of milliseconds.
     Limited { commit: &'static str, more: f64 },
-    /// Something else for the same purpose.
+    /// Other product for the same purpose.
     Peer,
 }
 
 /// Process under load.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
-    pub(crate) kind: ContenderRole,
+    pub(crate) role: ContenderRole,
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
     pub(crate) calls: Calls,
     /// Data that only a server has.
-    pub(crate) own: Option<ServerData>,
+    pub(crate) data: Option<ServerData>,
 }
 
 impl Contender {
     pub(crate) fn is_peer(&self) -> bool {
-        matches!(self.kind, ContenderRole::Peer)
+        matches!(self.role, ContenderRole::Peer)
     }
 }
 
 /// Requests that every contender is measured with.
 pub(crate) struct Calls {
-    /// A whole answer.
-    pub(crate) whole: Call,
-    /// A stream.
+    /// Full response.
+    pub(crate) full: Call,
+    /// Streamed response.
     pub(crate) stream: Call,
-    /// A stream that has a chunk each half second.
+    /// Stream with a chunk every half second.
     pub(crate) slow: Call,
-    /// A stream of about 20 MB.
+    /// Stream of about 20 MB.
     pub(crate) long: Call,
 }
 
-/// Data of a server beyond that of every contender.
+/// Data of a contender that is a server.
 pub(crate) struct ServerData {
     installation: Installation,
     /// Accounts that can sign in.
     pub(crate) accounts: Accounts,
-    /// Usage records that it stores, one for each call.
+    /// Usage records in its database, one for each call.
     pub(crate) usage: UsageRows,
 }
 
-/// All of them, running.
+/// All contenders, running.
 pub(crate) struct Contenders {
     list: Vec<Contender>,
-    /// The text of the whole answer, which each of them must bring.
+    /// Text of the full response, required of each contender.
     content: Vec<u8>,
     server: PathBuf,
-    crowd: usize,
+    accounts: usize,
 }
 
-/// Databases of PostgreSQL for the server without limits, and with them.
+/// PostgreSQL databases of the server without limits and of the one with
+/// limits.
 pub(crate) type Urls<'a> = (&'a str, &'a str);
 
 impl Contenders {
-    /// Starts them, each with its folder below `dir`. So many people may sign
-    /// in to a server without limits.
+    /// Starts the contenders, each with its folder below `dir`. A server
+    /// without limits gets this number of accounts.
     pub(crate) fn start(
         programs: &Programs,
         postgres: Option<Urls<'_>>,
         dir: &Path,
-        crowd: usize,
+        accounts: usize,
     ) -> Outcome<Self> {
         let demo = free_address()?;
         let upstream = start_demo(&programs.demo, demo, dir)?;
         let (content, server) = (content(demo)?, programs.server.clone());
-        let mut contenders = Self { list: Vec::new(), content, server, crowd };
+        let mut contenders = Self { list: Vec::new(), content, server, accounts };
         contenders.add("upstream, direct", ContenderRole::Reference, demo, upstream);
         let address = free_address()?;
         let mut command = Command::new(&programs.proxy);
@@ -182,19 +185,19 @@ impl Contenders {
         Ok(contenders)
     }
 
-    /// Signs in anew, so that no access token is older than a round.
+    /// Signs in again, so that no access token is older than a round.
     pub(crate) fn renew_tokens(&mut self) -> Outcome<()> {
         for contender in &mut self.list {
-            let Some(own) = &contender.own else { continue };
-            let (token, to) = (own.accounts.token()?, contender.address);
-            let to = Endpoint { to, path: SERVER_PATH, token: Some(&token), model: None };
-            contender.calls = to.calls(&self.content);
+            let Some(data) = &contender.data else { continue };
+            let (token, to) = (data.accounts.token()?, contender.address);
+            let endpoint = Endpoint { to, path: SERVER_PATH, token: Some(&token), model: None };
+            contender.calls = endpoint.calls(&self.content);
         }
         Ok(())
     }
 
-    /// All of them, beginning at another one each round: whoever comes first
-    /// meets other caches than whoever comes last.
+    /// Returns all contenders, starting with a different one each round: the
+    /// first one finds other caches than the last.
     pub(crate) fn from(&self, round: usize) -> impl Iterator<Item = (ContenderIndex, &Contender)> {
         let all = self.list.iter().enumerate();
         all.clone().cycle().skip(round % self.list.len().max(1)).take(self.list.len())
@@ -204,23 +207,23 @@ impl Contenders {
         &self,
     ) -> impl Iterator<Item = (ContenderIndex, &Contender, &ServerData)> {
         let all = self.list.iter().enumerate();
-        all.filter_map(|(place, it)| it.own.as_ref().map(|own| (place, it, own)))
+        all.filter_map(|(index, it)| it.data.as_ref().map(|data| (index, it, data)))
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = (&'static str, ContenderRole)> {
-        self.list.iter().map(|it| (it.name, it.kind))
+        self.list.iter().map(|it| (it.name, it.role))
     }
 
-    /// Fails where budgets and open calls do not agree.
+    /// Fails if the budgets do not match the open calls.
     pub(crate) fn check_budgets(&self) -> Outcome<()> {
-        for (_, contender, own) in self.servers() {
-            limits::check(&self.server, &own.installation)
+        for (_, contender, data) in self.servers() {
+            limits::check(&self.server, &data.installation)
                 .map_err(|err| format!("{}: {err}", contender.name))?;
         }
         Ok(())
     }
 
-    /// Waits until none of them is busy any more.
+    /// Waits until no contender is busy.
     pub(crate) fn settle(&self) -> Outcome<()> {
         process::settle(&self.list.iter().map(|it| &it.process).collect::<Vec<_>>())
     }
@@ -228,13 +231,13 @@ impl Contenders {
     fn add_server(
         &mut self,
         name: &'static str,
-        kind: ContenderRole,
+        role: ContenderRole,
         database: &Database,
         dir: &Path,
     ) -> Outcome<()> {
         let upstream = self.list.first().ok_or("there is no upstream")?.address;
-        let limited = matches!(kind, ContenderRole::Limited { .. });
-        let accounts = if limited { 1 } else { self.crowd };
+        let limited = matches!(role, ContenderRole::Limited { .. });
+        let accounts = if limited { 1 } else { self.accounts };
         let Server { address, process, accounts, installation } =
             Server::start(name, &self.server, database, (dir, upstream), accounts)?;
         if limited {
@@ -244,9 +247,9 @@ impl Contenders {
             Database::Sqlite => UsageRows::Sqlite(installation.dir.join(DATABASE_FILE)),
             Database::Postgres(url) => UsageRows::Postgres(Box::new(Session::open(url)?)),
         };
-        self.add(name, kind, address, process);
+        self.add(name, role, address, process);
         if let Some(contender) = self.list.last_mut() {
-            contender.own = Some(ServerData { installation, accounts, usage });
+            contender.data = Some(ServerData { installation, accounts, usage });
         }
         Ok(())
     }
@@ -257,9 +260,9 @@ impl Contenders {
         let LiteLlm { process, key } = LiteLlm::start(program, to, upstream, dir)?;
         self.add("LiteLLM", ContenderRole::Peer, to, process);
         let model = Some(litellm::MODEL);
-        let entrance = Endpoint { to, path: OPENAI_PATH, token: Some(&key), model };
+        let endpoint = Endpoint { to, path: OPENAI_PATH, token: Some(&key), model };
         if let Some(contender) = self.list.last_mut() {
-            contender.calls = entrance.calls(&self.content);
+            contender.calls = endpoint.calls(&self.content);
         }
         Ok(())
     }
@@ -267,26 +270,26 @@ impl Contenders {
     fn add(
         &mut self,
         name: &'static str,
-        kind: ContenderRole,
+        role: ContenderRole,
         address: SocketAddr,
         process: Process,
     ) {
-        let calls = Endpoint::open(address).calls(&self.content);
-        self.list.push(Contender { name, kind, address, process, calls, own: None });
+        let calls = Endpoint::without_token(address).calls(&self.content);
+        self.list.push(Contender { name, role, address, process, calls, data: None });
     }
 }
 
-/// A server that runs, and who may sign in to it.
+/// Running server, with its accounts.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) process: Process,
     pub(crate) accounts: Accounts,
-    /// Folder of the process, and its settings.
+    /// Folder and settings of the server.
     pub(crate) installation: Installation,
 }
 
 impl Server {
-    /// Starts one with a folder of its own below `dir`.
+    /// Starts a server with a new folder below `dir`.
     pub(crate) fn start(
         name: &str,
         program: &Path,
@@ -294,10 +297,10 @@ impl Server {
         (dir, upstream): (&Path, SocketAddr),
         accounts: usize,
     ) -> Outcome<Self> {
-        let (address, own) = (free_address()?, dir.join(name.replace(", ", "-")));
-        let installation = Installation::prepare(&own, database, address, upstream)?;
+        let (address, home) = (free_address()?, dir.join(name.replace(", ", "-")));
+        let installation = Installation::prepare(&home, database, address, upstream)?;
         let mut command = Command::new(program);
-        // Nothing of the environment that this runs in may change a setting.
+        // No variable of this environment may change a setting.
         command
             .env_clear()
             .envs(installation.settings.iter().cloned())
@@ -325,21 +328,22 @@ struct Endpoint<'a> {
 }
 
 impl Endpoint<'_> {
-    /// One that requests nothing, as the upstream's.
-    fn open(to: SocketAddr) -> Self {
+    /// Creates an endpoint that requires no credentials, like that of the
+    /// upstream.
+    fn without_token(to: SocketAddr) -> Self {
         Self { to, path: OPENAI_PATH, token: None, model: None }
     }
 
     fn calls(&self, content: &[u8]) -> Calls {
         Calls {
-            whole: self.call(MESSAGE, false, Expectation::Holds(content.to_vec())),
+            full: self.call(MESSAGE, false, Expectation::Holds(content.to_vec())),
             stream: self.call(MESSAGE, true, Expectation::Stream(CHUNKS as usize)),
             slow: self.call(SLOW, true, Expectation::Stream(SLOW_CHUNKS)),
             long: self.call(LONG, true, Expectation::Stream(LONG_CHUNKS)),
         }
     }
 
-    fn call(&self, message: &str, stream: bool, proof: Expectation) -> Call {
+    fn call(&self, message: &str, stream: bool, expectation: Expectation) -> Call {
         let Self { to, path, token, model } = *self;
         let mut body = json!({ "messages": [{ "role": "user", "content": message }] });
         if let Some(body) = body.as_object_mut() {
@@ -351,36 +355,37 @@ impl Endpoint<'_> {
                 body.insert("model".to_owned(), json!(model));
             }
         }
-        Call::post(&Post { to, path, token, body: &body }, proof)
+        Call::post(&Post { to, path, token, body: &body }, expectation)
     }
 }
 
 fn start_demo(program: &Path, address: SocketAddr, dir: &Path) -> Outcome<Process> {
     let mut command = Command::new(program);
-    // Made beforehand: a whole answer of 359 bytes, and chunks of 244.
+    // Prepared in advance: a full response of 359 bytes, and chunks of 244.
     command.arg("--prepared").args(["--workers", "2", "--port", &address.port().to_string()]);
     let mut demo = Process::start("demo upstream", &mut command, dir)?;
     demo.wait_for(|| TcpStream::connect(address).is_ok())?;
     Ok(demo)
 }
 
-/// The text of the demo upstream's whole answer, as it stands in its JSON.
+/// Returns the text of the demo upstream's full response, escaped as in its
+/// JSON.
 fn content(demo: SocketAddr) -> Outcome<Vec<u8>> {
-    let call = Endpoint::open(demo).calls(b"\"choices\"").whole;
-    let answer = call_once(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
-    let body: Value = serde_json::from_slice(&answer.body)?;
+    let call = Endpoint::without_token(demo).calls(b"\"choices\"").full;
+    let response = call_once(demo, &call).map_err(|err| format!("demo upstream: {err}"))?;
+    let body: Value = serde_json::from_slice(&response.body)?;
     let text = body.pointer("/choices/0/message/content").filter(|it| it.is_string());
     Ok(text.ok_or("the demo upstream's answer has no content")?.to_string().into_bytes())
 }
 
-fn call_once(to: SocketAddr, call: &Call) -> Outcome<Answer> {
-    let answer = Connection::open(to)?.exchange(&call.request)?;
-    call.check(&answer)?;
-    Ok(answer)
+fn call_once(to: SocketAddr, call: &Call) -> Outcome<Response> {
+    let response = Connection::open(to)?.exchange(&call.request)?;
+    call.check(&response)?;
+    Ok(response)
 }
 
-/// An address on this machine that is free now; that nobody takes it before
-/// the contender does is good enough here.
+/// Returns a free local address. Another process may take it before the
+/// contender does, an acceptable risk here.
 fn free_address() -> Outcome<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }

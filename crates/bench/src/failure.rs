@@ -2,5 +2,5 @@
 
 use std::error::Error;
 
-/// Result of a measurement; a failure is one sentence for whoever started it.
+/// Result of a measurement; an error is one sentence for the user.
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;

@@ -8,41 +8,44 @@ use crate::stats::median;
 /// Index of the contender that a figure belongs to.
 pub(crate) type ContenderIndex = usize;
 
-/// Every round's figures of every contender.
+/// Figures of every contender in every round.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     series: BTreeMap<(ContenderIndex, Metric), Vec<f64>>,
 }
 
 impl Figures {
-    /// Notes a round's figure. Each contender gets one a round.
-    pub(crate) fn record(&mut self, of: ContenderIndex, metric: Metric, value: f64) {
-        self.series.entry((of, metric)).or_default().push(value);
+    /// Records a figure of a round. Each contender has one a round.
+    pub(crate) fn record(&mut self, contender: ContenderIndex, metric: Metric, value: f64) {
+        self.series.entry((contender, metric)).or_default().push(value);
     }
 
-    /// A contender's figures, a round each; none where it has no such figure.
-    pub(crate) fn of(&self, place: ContenderIndex, metric: Metric) -> &[f64] {
-        self.series.get(&(place, metric)).map(Vec::as_slice).unwrap_or_default()
+    /// Returns a contender's figures, one a round; empty if the metric does not
+    /// apply.
+    pub(crate) fn series(&self, contender: ContenderIndex, metric: Metric) -> &[f64] {
+        self.series.get(&(contender, metric)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Round by round, how much more one contender takes than another.
+    /// Returns the difference of a contender's figure to a baseline's, for each
+    /// round.
     pub(crate) fn added(
         &self,
-        of: ContenderIndex,
-        over: ContenderIndex,
+        contender: ContenderIndex,
+        baseline: ContenderIndex,
         metric: Metric,
     ) -> Vec<f64> {
-        self.paired(of, over, metric, |one, other| one - other)
+        self.paired(contender, baseline, metric, |one, other| one - other)
     }
 
-    /// The median over the rounds of one contender's share of another's figure.
+    /// Returns the ratio of a contender's figure to a baseline's, as the median
+    /// over the rounds.
     pub(crate) fn ratio(
         &self,
-        of: ContenderIndex,
-        to: ContenderIndex,
+        contender: ContenderIndex,
+        baseline: ContenderIndex,
         metric: Metric,
     ) -> Option<f64> {
-        let ratios = self.paired(of, to, metric, |one, other| one / other);
+        let ratios = self.paired(contender, baseline, metric, |one, other| one / other);
         median(&ratios).filter(|it| it.is_finite())
     }
 
@@ -53,7 +56,7 @@ impl Figures {
         metric: Metric,
         combine: fn(f64, f64) -> f64,
     ) -> Vec<f64> {
-        let pairs = self.of(one, metric).iter().zip(self.of(other, metric));
+        let pairs = self.series(one, metric).iter().zip(self.series(other, metric));
         pairs.map(|(one, other)| combine(*one, *other)).collect()
     }
 }
@@ -75,11 +78,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_has_no_ratio() {
+    fn a_figure_without_a_baseline_has_no_ratio() {
         let mut figures = Figures::default();
         figures.record(2, Metric::Health, 3.0);
 
         assert_eq!(figures.ratio(2, 1, Metric::Health), None);
-        assert_eq!(figures.of(1, Metric::Health), [] as [f64; 0]);
+        assert_eq!(figures.series(1, Metric::Health), [] as [f64; 0]);
     }
 }

@@ -14,12 +14,13 @@ use crate::postgres::Session;
 use crate::stats::median;
 
 /// Number of measurements of each floor in a round.
-const TRIES: usize = 40;
+const ATTEMPTS: usize = 40;
 const PACED: usize = 500;
 const HASHES: usize = 3;
 
-/// A commit that a call waits for, at 1000 calls a second: what was not busy
-/// for most of a millisecond takes longer than what never rests.
+/// Names of the commit times at 1000 commits a second, as calls wait for them:
+/// a database that was idle for most of a millisecond is slower than a busy
+/// one.
 pub(crate) const SQLITE_COMMIT: &str = "SQLite, one-row commit, 1000/s";
 pub(crate) const POSTGRES_COMMIT: &str = "PostgreSQL, one-row commit, 1000/s";
 const PACE: Duration = Duration::from_millis(1);
@@ -32,22 +33,22 @@ const TABLE: &str = "CREATE TABLE pia_bench_floor (id INTEGER NOT NULL, note TEX
 const ROW: &str = "INSERT INTO pia_bench_floor (id, note) VALUES (1, 'one row')";
 const NOTHING: &str = "SELECT 1";
 
-/// The floors, and what was measured of them.
+/// Connections that the floors are measured on, and the results.
 pub(crate) struct Floors {
     sqlite: SqliteConnection,
     postgres: Option<Session>,
-    found: Vec<Floor>,
+    list: Vec<Floor>,
 }
 
-/// Floor's milliseconds, a round each.
+/// Times of a floor in milliseconds, one a round.
 #[derive(Debug, Clone)]
 pub(crate) struct Floor {
-    pub(crate) what: &'static str,
+    pub(crate) name: &'static str,
     pub(crate) rounds: Vec<f64>,
 }
 
 impl Floors {
-    /// Puts a small table into each database.
+    /// Creates a small table in each database.
     pub(crate) fn prepare(dir: &Path, postgres: Option<&str>) -> Outcome<Self> {
         let file = dir.join("floor.db");
         let mut sqlite = SqliteConnection::establish(&file.to_string_lossy())?;
@@ -57,21 +58,21 @@ impl Floors {
         if let Some(session) = &postgres {
             session.run(TABLE)?;
         }
-        Ok(Self { sqlite, postgres, found: Vec::new() })
+        Ok(Self { sqlite, postgres, list: Vec::new() })
     }
 
-    /// Measures all of them once.
+    /// Measures every floor once.
     pub(crate) fn measure(&mut self) -> Outcome<()> {
         let sqlite = &mut self.sqlite;
-        let read = milliseconds(TRIES, None, || Ok(sqlite.batch_execute(NOTHING)?))?;
-        let commit = milliseconds(TRIES, None, || Ok(sqlite.batch_execute(ROW)?))?;
+        let read = milliseconds(ATTEMPTS, None, || Ok(sqlite.batch_execute(NOTHING)?))?;
+        let commit = milliseconds(ATTEMPTS, None, || Ok(sqlite.batch_execute(ROW)?))?;
         let paced = milliseconds(PACED, Some(PACE), || Ok(sqlite.batch_execute(ROW)?))?;
         self.record("SQLite, `SELECT 1`", read);
         self.record("SQLite, one-row commit", commit);
         self.record(SQLITE_COMMIT, paced);
         if let Some(session) = &self.postgres {
-            let read = milliseconds(TRIES, None, || session.run(NOTHING))?;
-            let commit = milliseconds(TRIES, None, || session.run(ROW))?;
+            let read = milliseconds(ATTEMPTS, None, || session.run(NOTHING))?;
+            let commit = milliseconds(ATTEMPTS, None, || session.run(ROW))?;
             let paced = milliseconds(PACED, Some(PACE), || session.run(ROW))?;
             self.record("PostgreSQL, `SELECT 1`", read);
             self.record("PostgreSQL, one-row commit", commit);
@@ -83,39 +84,40 @@ impl Floors {
         Ok(())
     }
 
-    pub(crate) fn found(&self) -> &[Floor] {
-        &self.found
+    pub(crate) fn floors(&self) -> &[Floor] {
+        &self.list
     }
 
-    fn record(&mut self, what: &'static str, value: f64) {
-        match self.found.iter_mut().find(|it| it.what == what) {
+    fn record(&mut self, name: &'static str, value: f64) {
+        match self.list.iter_mut().find(|it| it.name == name) {
             Some(floor) => floor.rounds.push(value),
-            None => self.found.push(Floor { what, rounds: vec![value] }),
+            None => self.list.push(Floor { name, rounds: vec![value] }),
         }
     }
 }
 
-/// The median of what one try takes, one after the other or each at its time.
+/// Returns the median time of an attempt; attempts are made without a pause, or
+/// one every `pace`.
 fn milliseconds(
-    tries: usize,
+    attempts: usize,
     pace: Option<Duration>,
     mut attempt: impl FnMut() -> Outcome<()>,
 ) -> Outcome<f64> {
-    let mut took = Vec::with_capacity(tries);
+    let mut samples = Vec::with_capacity(attempts);
     let mut due = Instant::now();
-    for _ in 0..tries {
+    for _ in 0..attempts {
         if let Some(pace) = pace {
             due += pace;
             thread::sleep(due.saturating_duration_since(Instant::now()));
         }
-        let begun = Instant::now();
+        let start = Instant::now();
         attempt()?;
-        took.push(begun.elapsed().as_secs_f64() * 1e3);
+        samples.push(start.elapsed().as_secs_f64() * 1e3);
     }
-    median(&took).ok_or_else(|| "nothing was tried".into())
+    median(&samples).ok_or_else(|| "nothing was tried".into())
 }
 
-/// The server's default, which is OWASP's.
+/// Returns a hasher with the server's default cost, which is OWASP's.
 pub(crate) fn hasher() -> Outcome<Argon2<'static>> {
     let params = Params::new(19 * 1024, 2, 1, None).map_err(|err| err.to_string())?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))

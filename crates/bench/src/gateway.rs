@@ -1,4 +1,5 @@
-//! The gateway's benchmark, from its programs to its report.
+//! Benchmark of the gateway: starts the programs, runs the rounds, prints the
+//! report.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use crate::contenders::{Contenders, PROXY, Programs};
 use crate::failure::Outcome;
 use crate::figures::Figures;
 use crate::floors::Floors;
-use crate::installation::CROWD;
+use crate::installation::ACCOUNTS;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::postgres::OwnDatabase;
@@ -16,18 +17,19 @@ use crate::report::Report;
 use crate::round::Round;
 use crate::{machine, memory, page};
 
-/// Before anything counts, each contender is kept busy for as long.
+/// Duration of each load of a contender before the measurements.
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// Runs the rounds, prints the report and writes it down where that is asked.
+/// Runs the rounds, prints the report and writes it to the configured file.
 ///
-/// It fails where a contender answers wrongly, never because of a time.
+/// Fails if a contender sends a wrong response, but not if it is slow.
 pub fn gateway(options: &Options) -> Outcome<()> {
-    let (plan, programs) = (Plan::of(options), Programs::of(options)?);
+    let (plan, programs) = (Plan::from_options(options), Programs::from_options(options)?);
     let dir = tempfile::tempdir()?;
     let mut figures = Figures::default();
     memory(&plan, &programs, options, &mut figures)?;
-    // Declared before the contenders, so that they end before it is dropped.
+    // Declared before the contenders, so that they end before the databases are
+    // dropped.
     let postgres = databases(options)?;
     let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
     let mut machine = machine::describe(dir.path());
@@ -45,18 +47,18 @@ pub fn gateway(options: &Options) -> Outcome<()> {
         }
     }
     let mut floors = Floors::prepare(dir.path(), urls.map(|it| it.0))?;
-    let mut contenders = Contenders::start(&programs, urls, dir.path(), CROWD)?;
-    let turned_away = rounds(&plan, &mut contenders, &mut floors, &mut figures)?;
+    let mut contenders = Contenders::start(&programs, urls, dir.path(), ACCOUNTS)?;
+    let rejected = rounds(&plan, &mut contenders, &mut floors, &mut figures)?;
     contenders.check_budgets()?;
-    if turned_away > 0 {
-        remarks.push(format!("{turned_away} sign-ins were told to come again (503)."));
+    if rejected > 0 {
+        remarks.push(format!("{rejected} sign-ins were told to come again (503)."));
     }
     let report = Report {
         plan: &plan,
         machine: &machine,
         contenders: &contenders.names().collect::<Vec<_>>(),
         figures: &figures,
-        floors: floors.found(),
+        floors: floors.floors(),
         remarks: &remarks,
     }
     .render();
@@ -64,13 +66,14 @@ pub fn gateway(options: &Options) -> Outcome<()> {
     options.out.as_deref().map_or(Ok(()), |file| page::write(file, "gateway", &report))
 }
 
-/// A database for the servers without limits, and one for those with them.
+/// Creates a database for the servers without limits, and one for those with
+/// limits.
 fn databases(options: &Options) -> Outcome<Option<(OwnDatabase, OwnDatabase)>> {
     let Some(url) = options.postgres_url.as_deref() else { return Ok(None) };
     Ok(Some((OwnDatabase::create(url)?, OwnDatabase::second(url)?)))
 }
 
-/// Measures the memory that streams take in processes without any other load.
+/// Measures the memory that streams take, in processes without any other load.
 fn memory(
     plan: &Plan,
     programs: &Programs,
@@ -81,17 +84,17 @@ fn memory(
     let urls = postgres.as_ref().map(|(one, other)| (one.url.as_str(), other.url.as_str()));
     let mut contenders = Contenders::start(&programs.without_peers(), urls, dir.path(), 1)?;
     contenders.renew_tokens()?;
-    for (place, it) in contenders.from(PROXY).filter(|(place, _)| *place >= PROXY) {
-        say(&format!("memory of {}", it.name));
-        let found = memory::measure(it, plan.still_for);
-        for (metric, value) in found.map_err(|err| format!("{}: {err}", it.name))? {
-            figures.record(place, metric, value);
+    for (index, it) in contenders.from(PROXY).filter(|(index, _)| *index >= PROXY) {
+        log_progress(&format!("memory of {}", it.name));
+        let measured = memory::measure(it, plan.still_for);
+        for (metric, value) in measured.map_err(|err| format!("{}: {err}", it.name))? {
+            figures.record(index, metric, value);
         }
     }
     Ok(())
 }
 
-/// All rounds; answers how many sign-ins were turned away.
+/// Runs all rounds and returns the number of rejected sign-ins.
 fn rounds(
     plan: &Plan,
     contenders: &mut Contenders,
@@ -99,28 +102,28 @@ fn rounds(
     figures: &mut Figures,
 ) -> Outcome<usize> {
     warm_up(contenders)?;
-    let mut turned_away = 0;
+    let mut rejected = 0;
     for number in 0..plan.rounds as usize {
-        say(&format!("round {} of {}", number + 1, plan.rounds));
+        log_progress(&format!("round {} of {}", number + 1, plan.rounds));
         contenders.settle()?;
         floors.measure()?;
         contenders.renew_tokens()?;
-        turned_away += Round { number, plan, contenders, figures }.run()?;
+        rejected += Round { number, plan, contenders, figures }.run()?;
     }
-    Ok(turned_away)
+    Ok(rejected)
 }
 
 fn warm_up(contenders: &mut Contenders) -> Outcome<()> {
     contenders.renew_tokens()?;
     for (_, it) in contenders.from(0) {
-        closed_loop(it.address, &it.calls.whole, 32, WARM_UP)
+        closed_loop(it.address, &it.calls.full, 32, WARM_UP)
             .and_then(|_| closed_loop(it.address, &it.calls.stream, 2, WARM_UP))
             .map_err(|err| format!("{}: {err}", it.name))?;
     }
     contenders.settle()
 }
 
-/// Says where it is; that nobody reads it does no harm.
-fn say(what: &str) {
-    drop(writeln!(std::io::stderr().lock(), "pia-bench: {what}"));
+/// Prints a message to stderr, which may be closed.
+fn log_progress(message: &str) {
+    drop(writeln!(std::io::stderr().lock(), "pia-bench: {message}"));
 }

@@ -1,4 +1,5 @@
-//! The benchmark of signing in, from its programs to its report.
+//! Benchmark of signing in: starts the servers, runs the rounds, prints the
+//! report.
 
 mod figures;
 mod hashes;
@@ -18,7 +19,7 @@ use crate::{machine, page, servers};
 use report::Report;
 use round::Round;
 
-/// Duration of each load, and number of rounds.
+/// Size of the loads, and number of rounds.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     rounds: u32,
@@ -30,7 +31,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(options: &Options) -> Self {
+    fn from_options(options: &Options) -> Self {
         let plan = if options.quick {
             Self { rounds: 2, load: Duration::from_millis(500), storm: 50, quick: true }
         } else {
@@ -40,13 +41,14 @@ impl Plan {
     }
 }
 
-/// Runs the rounds, prints the report and writes it down where that is asked.
+/// Runs the rounds, prints the report and writes it to the configured file.
 ///
-/// It fails where a server answers wrongly, never because of a time.
+/// Fails if a server sends a wrong response, but not if it is slow.
 pub fn identity(options: &Options) -> Outcome<()> {
-    let (plan, program) = (Plan::of(options), server_program(options)?);
+    let (plan, program) = (Plan::from_options(options), server_program(options)?);
     let dir = tempfile::tempdir()?;
-    // Declared before the servers, so that they end before it is dropped.
+    // Declared before the servers, so that they end before the database is
+    // dropped.
     let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
     let mut machine = machine::describe(dir.path());
     if let Some(database) = &postgres {
@@ -54,14 +56,14 @@ pub fn identity(options: &Options) -> Outcome<()> {
     }
     let servers = servers::start(&program, postgres.as_ref(), dir.path())?;
     let mut figures = Figures::default();
-    let mut turned_away = 0;
+    let mut rejected = 0;
     for number in 1..=plan.rounds {
         drop(writeln!(std::io::stderr().lock(), "pia-bench: round {number} of {}", plan.rounds));
-        turned_away += Round { plan: &plan, servers: &servers, figures: &mut figures }.run()?;
+        rejected += Round { plan: &plan, servers: &servers, figures: &mut figures }.run()?;
     }
     let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();
     let report = Report { plan: &plan, machine: &machine, servers: &names, figures: &figures };
-    let report = report.render(turned_away);
+    let report = report.render(rejected);
     std::io::stdout().lock().write_all(report.as_bytes())?;
     options.out.as_deref().map_or(Ok(()), |file| page::write(file, "identity", &report))
 }

@@ -1,5 +1,5 @@
-//! The server, set up as an operator would: a folder, settings in the
-//! environment, a licence, and accounts made over HTTP.
+//! Setup of a server as by an operator: a folder, settings in the environment,
+//! a licence, and accounts registered over HTTP.
 
 use std::fs;
 use std::io::Read;
@@ -14,15 +14,16 @@ use crate::call::{Call, Expectation, Post};
 use crate::connection::Connection;
 use crate::failure::Outcome;
 
-/// Builds without a key of their own accept what this one signs.
+/// Signing key of licences that builds without a configured key accept.
 const DEVELOPMENT_KEY: &str = include_str!("../../../xtask/dev-license-key");
 /// Database file of a server on SQLite, in its folder.
 pub(crate) const DATABASE_FILE: &str = "pia.db";
 pub(crate) const PASSWORD: &str = "a lantern over nine quiet harbours";
-/// Number of accounts at which a crowd of 500 sign-ins ends no session and waits for no other: an
-/// account keeps ten sessions, and has five passwords checked at once.
-pub(crate) const CROWD: usize = 201;
-/// High enough that no budget refuses; each is still counted.
+/// Number of accounts at which 500 concurrent sign-ins end no session and do not wait for each
+/// other: an account has at most ten sessions and five concurrent password checks.
+pub(crate) const ACCOUNTS: usize = 201;
+/// Rate limits, set high enough that no request is rejected; requests are still
+/// counted.
 const BUDGETS: [&str; 5] = ["Global", "Auth", "LocalAuth", "Ai", "Sync"];
 const BUDGET: &str = "1000000";
 
@@ -40,7 +41,7 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// Makes the folder, with a licence in it.
+    /// Creates the folder, with a licence in it.
     pub(crate) fn prepare(
         dir: &Path,
         database: &Database,
@@ -85,47 +86,47 @@ impl Installation {
     }
 }
 
-/// People who may sign in to one server.
+/// Accounts of one server.
 pub(crate) struct Accounts {
     server: SocketAddr,
-    how_many: usize,
+    count: usize,
 }
 
 impl Accounts {
-    /// Registers so many.
-    pub(crate) fn register(server: SocketAddr, how_many: usize) -> Outcome<Self> {
+    /// Registers this number of accounts.
+    pub(crate) fn register(server: SocketAddr, count: usize) -> Outcome<Self> {
         let mut connection = Connection::open(server)?;
-        for number in 0..how_many {
+        for number in 0..count {
             let body = json!({ "email": address(number), "password": PASSWORD });
             let post = Post { to: server, path: "/auth/register", token: None, body: &body };
             let call = Call::post(&post, Expectation::Holds(b"\"success\":true".to_vec()));
-            let answer = connection.exchange(&call.request)?;
-            call.check(&answer).map_err(|err| format!("registering: {err}"))?;
+            let response = connection.exchange(&call.request)?;
+            call.check(&response).map_err(|err| format!("registering: {err}"))?;
         }
-        Ok(Self { server, how_many })
+        Ok(Self { server, count })
     }
 
-    /// Signs one of them in; gives the access token.
+    /// Signs the first account in and returns the access token.
     pub(crate) fn token(&self) -> Outcome<String> {
         Ok(self.tokens(0)?.access)
     }
 
-    /// Signs this one in.
+    /// Signs this account in.
     pub(crate) fn tokens(&self, number: usize) -> Outcome<Tokens> {
-        let call = self.sign_in(number % self.how_many);
-        let answer = Connection::open(self.server)?.exchange(&call.request)?;
-        call.check(&answer).map_err(|err| format!("signing in: {err}"))?;
-        Tokens::read(&answer.body)
+        let call = self.sign_in(number % self.count);
+        let response = Connection::open(self.server)?.exchange(&call.request)?;
+        call.check(&response).map_err(|err| format!("signing in: {err}"))?;
+        Tokens::read(&response.body)
     }
 
-    /// Sign-ins spread over all accounts but the first, so that they end none of its sessions.
-    pub(crate) fn crowd_of_others(&self, how_many: usize) -> Vec<Call> {
-        (0..how_many).map(|number| self.sign_in(1 + number % (self.how_many - 1))).collect()
+    /// Returns sign-ins spread over all accounts but the first, whose sessions stay valid.
+    pub(crate) fn sign_ins_of_others(&self, count: usize) -> Vec<Call> {
+        (0..count).map(|number| self.sign_in(1 + number % (self.count - 1))).collect()
     }
 
-    /// Sign-ins spread over the accounts.
-    pub(crate) fn crowd(&self, how_many: usize) -> Vec<Call> {
-        (0..how_many).map(|number| self.sign_in(number % self.how_many)).collect()
+    /// Returns sign-ins spread over the accounts.
+    pub(crate) fn sign_ins(&self, count: usize) -> Vec<Call> {
+        (0..count).map(|number| self.sign_in(number % self.count)).collect()
     }
 
     fn sign_in(&self, number: usize) -> Call {
@@ -164,7 +165,7 @@ fn licence() -> Outcome<String> {
     Ok(key.issue(&terms)?)
 }
 
-/// Sixty-four digits that nobody knows.
+/// Returns a random secret of 64 hexadecimal digits.
 pub(crate) fn secret() -> Outcome<String> {
     let mut bytes = [0_u8; 32];
     fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

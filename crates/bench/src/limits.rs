@@ -1,4 +1,4 @@
-//! Budgets of the group that everybody is in, set as an operator would.
+//! Budgets of the default group, set with the administrator commands.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,17 +11,17 @@ use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::installation::Installation;
 
-/// A member's day and week and the group's week, each more than a benchmark
-/// spends: three windows in which every call is counted.
+/// Budgets of a member's day and week and of the group's week, each above the
+/// usage of a benchmark. Every call is counted in all three.
 const BUDGETS: [&str; 3] = [
     "credits.daily=1000000000000",
     "credits.weekly=1000000000000",
     "credits.group-weekly=1000000000000",
 ];
-/// A running server looks for changes every five seconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Maximum wait; a running server checks for changes every five seconds.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Sets them, and waits until the server knows.
+/// Sets the budgets and waits until the server applies them.
 pub(crate) fn set(
     program: &Path,
     installation: &Installation,
@@ -31,21 +31,21 @@ pub(crate) fn set(
     let mut arguments = vec!["group", "set", "Default"];
     arguments.extend(BUDGETS);
     admin(program, installation, &arguments)?;
-    let proof = Expectation::Holds(b"\"limited\":true".to_vec());
-    let limited = Call::get_as(server, "/api/ai/credits", token, proof);
-    let begun = Instant::now();
+    let expectation = Expectation::Holds(b"\"limited\":true".to_vec());
+    let limited = Call::get_as(server, "/api/ai/credits", token, expectation);
+    let start = Instant::now();
     let mut connection = Connection::open(server)?;
     loop {
-        let answer = connection.exchange(&limited.request)?;
-        match limited.check(&answer) {
+        let response = connection.exchange(&limited.request)?;
+        match limited.check(&response) {
             Ok(()) => return Ok(()),
-            Err(err) if begun.elapsed() > PATIENCE => return Err(err),
+            Err(err) if start.elapsed() > TIMEOUT => return Err(err),
             Err(_) => thread::sleep(Duration::from_millis(100)),
         }
     }
 }
 
-/// Fails where what is reserved is not what open calls may spend.
+/// Fails if the reserved amounts do not match the open calls.
 pub(crate) fn check(program: &Path, installation: &Installation) -> Outcome<()> {
     admin(program, installation, &["credits", "check"])
 }
@@ -62,6 +62,6 @@ pub(crate) fn admin(
     if output.status.success() {
         return Ok(());
     }
-    let message = String::from_utf8_lossy(&output.stderr);
-    Err(format!("pia-server admin {}: {message}", arguments.join(" ")).into())
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("pia-server admin {}: {stderr}", arguments.join(" ")).into())
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use pia_kernel::{Clock, SystemClock};
 
-/// Facts and their names, for the report.
+/// Returns the facts of the report, with their names.
 pub(crate) fn describe(dir: &Path) -> Vec<(&'static str, String)> {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let cpu = value_of("/proc/cpuinfo", "model name");
@@ -17,7 +17,7 @@ pub(crate) fn describe(dir: &Path) -> Vec<(&'static str, String)> {
         ("Kernel", first_line("/proc/sys/kernel/osrelease")),
         ("Disks", disks()),
         ("Folder of the databases", file_system(dir)),
-        ("Compiler", stated_by("rustc", &["--version"])),
+        ("Compiler", output_of("rustc", &["--version"])),
         ("Build", build().to_owned()),
     ]
 }
@@ -41,10 +41,10 @@ fn memory() -> String {
     kibibytes.map_or(text, |it| format!("{} GiB", it.div_ceil(1024 * 1024)))
 }
 
-/// Size, whether it turns, and model of each.
+/// Returns name, size, rotation and model of each disk.
 fn disks() -> String {
-    let message = stated_by("lsblk", &["-dno", "NAME,SIZE,ROTA,MODEL"]);
-    let disks: Vec<String> = message
+    let output = output_of("lsblk", &["-dno", "NAME,SIZE,ROTA,MODEL"]);
+    let disks: Vec<String> = output
         .lines()
         .filter(|line| !line.starts_with("loop") && !line.starts_with("zram"))
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -52,7 +52,7 @@ fn disks() -> String {
     if disks.is_empty() { "unknown".to_owned() } else { disks.join("; ") }
 }
 
-/// The file system that `dir` is on: the longest mount point above it.
+/// Returns the file system of `dir`: that of the deepest mount point above it.
 fn file_system(dir: &Path) -> String {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     mount_of(&mounts, dir).unwrap_or_else(|| "unknown".to_owned())
@@ -75,7 +75,7 @@ fn mount_of(mounts: &str, dir: &Path) -> Option<String> {
     found.map(|(_, text)| text)
 }
 
-/// The value of the first line `name : value`.
+/// Returns the value of the first line `name : value`.
 fn value_of(file: &str, name: &str) -> String {
     let text = fs::read_to_string(file).unwrap_or_default();
     let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
@@ -89,10 +89,10 @@ fn first_line(file: &str) -> String {
 }
 
 /// Returns the output of a program, if it is installed and succeeds.
-fn stated_by(program: &str, arguments: &[&str]) -> String {
+fn output_of(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
-    let message = output.ok().filter(|it| it.status.success()).map(|it| it.stdout);
-    let text = message.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
+    let stdout = output.ok().filter(|it| it.status.success()).map(|it| it.stdout);
+    let text = stdout.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
     text.filter(|it| !it.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
 
@@ -111,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_a_file_is_described_all_the_same() {
+    fn facts_that_cannot_be_read_are_unknown() {
         assert_eq!(value_of("/no/such/file", "x"), "unknown");
         assert_eq!(first_line("/no/such/file"), "unknown");
-        assert_eq!(stated_by("/no/such/program", &[]), "unknown");
+        assert_eq!(output_of("/no/such/program", &[]), "unknown");
     }
 }

@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
-            // There is nobody left to tell where this fails.
+            // If stderr is closed, the error cannot be reported.
             drop(writeln!(std::io::stderr(), "pia-bench: {err}"));
             ExitCode::FAILURE
         }
@@ -17,8 +17,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Outcome<()> {
-    let requests_help = |it: &String| ["help", "--help", "-h"].contains(&it.as_str());
-    if arguments.iter().any(requests_help) {
+    let is_help = |it: &String| ["help", "--help", "-h"].contains(&it.as_str());
+    if arguments.iter().any(is_help) {
         return Ok(write!(std::io::stdout(), "{USAGE}")?);
     }
     match arguments {

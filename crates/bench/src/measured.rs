@@ -13,7 +13,7 @@ pub(crate) enum Aim {
     Below(f64),
 }
 
-/// The kinds of figures of a benchmark.
+/// Metrics of a benchmark.
 pub(crate) trait Measured: Copy + Ord + 'static {
     /// Figures in the order of the report.
     const ALL: &'static [Self];
@@ -45,7 +45,7 @@ impl Aim {
     }
 }
 
-/// Every round's figures of every server.
+/// Figures of every server in every round.
 #[derive(Debug)]
 pub(crate) struct Figures<M> {
     series: BTreeMap<(usize, M), Vec<f64>>,
@@ -62,19 +62,19 @@ impl<M: Measured> Figures<M> {
         self.series.entry((server, metric)).or_default().push(value);
     }
 
-    pub(crate) fn of(&self, server: usize, metric: M) -> &[f64] {
+    pub(crate) fn series(&self, server: usize, metric: M) -> &[f64] {
         self.series.get(&(server, metric)).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The median of each, a column a server; what nobody was requested is
-    /// left out.
+    /// Returns the table of medians, a column for each server. Metrics without
+    /// figures are left out.
     pub(crate) fn medians(&self, servers: &[&str]) -> Table {
         let headings = std::iter::once("Figure").chain(servers.iter().copied());
-        let mut table = Table::of(headings.map(str::to_owned).collect());
+        let mut table = Table::with_headings(headings.map(str::to_owned).collect());
         for &metric in M::ALL {
             let digits = metric.digits();
             let values: Vec<_> =
-                (0..servers.len()).map(|place| median(self.of(place, metric))).collect();
+                (0..servers.len()).map(|index| median(self.series(index, metric))).collect();
             if values.iter().all(Option::is_none) {
                 continue;
             }
@@ -91,8 +91,8 @@ impl<M: Measured> Figures<M> {
             Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
         for &metric in M::ALL {
             let Some(aim) = metric.aim() else { continue };
-            for (place, name) in servers.iter().enumerate() {
-                let rounds = self.of(place, metric);
+            for (index, name) in servers.iter().enumerate() {
+                let rounds = self.series(index, metric);
                 let (Some(median), Some((lowest, highest))) = (median(rounds), range(rounds))
                 else {
                     continue;
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_aim_is_met_up_to_its_limit_on_the_side_it_names() {
+    fn an_aim_is_met_up_to_its_limit() {
         for (aim, met, missed) in [
             (Aim::AtLeast(0.5), 0.5, 0.49),
             (Aim::AtMost(3.0), 3.0, 3.01),

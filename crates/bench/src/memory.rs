@@ -18,41 +18,46 @@ use crate::stats::count;
 const OPEN: usize = 512;
 /// Number of stalled readers.
 const STILL: usize = 10;
-/// Streams opened beforehand, to load what the server needs once, such as the tokenizer's table
-/// and the first buffers.
+/// Number of streams opened beforehand, so that the server loads what it needs once, such as the
+/// tokenizer's table and the first buffers.
 const BEFORE: u32 = 64;
 
-/// The figures of a contender on which there was no load yet: memory that a
-/// load left behind would serve the streams and not be seen.
+/// Measures a contender that has had no load yet: memory that a load left
+/// allocated would be reused for the streams and not be counted.
 pub(crate) fn measure(it: &Contender, still_for: Duration) -> Outcome<Vec<(Metric, f64)>> {
     let calls = &it.calls;
     microseconds_a_chunk(it.address, &calls.stream, BEFORE, 1)?;
     process::settle(&[&it.process])?;
     let before = it.process.resident()?;
-    let held = open_streams(it.address, &calls.slow, OPEN)?;
-    // Every stream has had a few chunks by then.
+    let streams = open_streams(it.address, &calls.slow, OPEN)?;
+    // By then, every stream has received a few chunks.
     thread::sleep(Duration::from_secs(3));
     let each = (it.process.resident()? - before) * 1e3 / count(OPEN);
-    held.into_iter().try_for_each(|(stream, first)| read_on(stream, &first, &calls.slow))?;
+    streams.into_iter().try_for_each(|(stream, first)| read_rest(stream, &first, &calls.slow))?;
     process::settle(&[&it.process])?;
-    let [at_first, then] = stalled(it.address, &calls.long, &it.process, still_for)?;
-    Ok(vec![(Metric::OpenStream, each), (Metric::Stalled, at_first), (Metric::Grown, then)])
+    let [at_first, grown] = stalled(it.address, &calls.long, &it.process, still_for)?;
+    Ok(vec![(Metric::OpenStream, each), (Metric::Stalled, at_first), (Metric::Grown, grown)])
 }
 
 /// Returns the additional memory in MB after readers have stalled for a second,
 /// compared with before they connected, and the further increase after
 /// `still_for`. Afterwards each of them reads the rest.
-fn stalled(to: SocketAddr, call: &Call, of: &Process, still_for: Duration) -> Outcome<[f64; 2]> {
-    let before = of.resident()?;
+fn stalled(
+    to: SocketAddr,
+    call: &Call,
+    process: &Process,
+    still_for: Duration,
+) -> Outcome<[f64; 2]> {
+    let before = process.resident()?;
     let readers = open_streams(to, call, STILL)?;
     thread::sleep(Duration::from_secs(1));
-    let at_first = of.resident()?;
+    let at_first = process.resident()?;
     thread::sleep(still_for);
-    let more = [at_first - before, of.resident()? - at_first];
+    let more = [at_first - before, process.resident()? - at_first];
     thread::scope(|scope| {
         let rest: Vec<_> = readers
             .into_iter()
-            .map(|(stream, first)| scope.spawn(move || read_on(stream, &first, call)))
+            .map(|(stream, first)| scope.spawn(move || read_rest(stream, &first, call)))
             .collect();
         rest.into_iter()
             .try_for_each(|it| it.join().unwrap_or_else(|_| Err("a reader panicked".into())))
@@ -61,19 +66,15 @@ fn stalled(to: SocketAddr, call: &Call, of: &Process, still_for: Duration) -> Ou
 }
 
 /// Opens this many streams at once and waits until each has sent something.
-fn open_streams(
-    to: SocketAddr,
-    call: &Call,
-    how_many: usize,
-) -> Outcome<Vec<(TcpStream, Vec<u8>)>> {
-    let requested = (0..how_many).map(|_| -> Outcome<TcpStream> {
+fn open_streams(to: SocketAddr, call: &Call, number: usize) -> Outcome<Vec<(TcpStream, Vec<u8>)>> {
+    let requested = (0..number).map(|_| -> Outcome<TcpStream> {
         let mut stream = TcpStream::connect(to)?;
         stream.set_read_timeout(Some(Duration::from_mins(1)))?;
         stream.write_all(&call.request)?;
         Ok(stream)
     });
     let requested = requested.collect::<Outcome<Vec<_>>>()?;
-    let begun = requested.into_iter().map(|mut stream| {
+    let started = requested.into_iter().map(|mut stream| {
         let mut first = vec![0; 1024];
         let bytes = stream.read(&mut first)?;
         first.truncate(bytes);
@@ -82,38 +83,38 @@ fn open_streams(
         }
         Ok((stream, first))
     });
-    begun.collect()
+    started.collect()
 }
 
-fn read_on(stream: TcpStream, first: &[u8], call: &Call) -> Outcome<()> {
-    let answer = Connection::with(stream, first)?.receive()?;
-    call.check(&answer.ok_or("a stream ended before it began")?)
+fn read_rest(stream: TcpStream, first: &[u8], call: &Call) -> Outcome<()> {
+    let response = Connection::with_start(stream, first)?.receive()?;
+    call.check(&response.ok_or("a stream ended before it began")?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::{BUSY, HELLO, answering, greeting};
+    use crate::stub::{BUSY, HELLO, hello_call, stub_server};
 
     #[test]
-    fn a_stream_that_has_begun_is_read_to_its_end() {
-        let to = answering(HELLO);
-        let call = greeting(to);
+    fn a_started_stream_is_read_to_its_end() {
+        let to = stub_server(HELLO);
+        let call = hello_call(to);
 
         let streams = open_streams(to, &call, 3).unwrap();
 
         assert_eq!(streams.len(), 3);
         for (stream, first) in streams {
             assert!(!first.is_empty());
-            read_on(stream, &first, &call).unwrap();
+            read_rest(stream, &first, &call).unwrap();
         }
     }
 
     #[test]
-    fn what_is_no_stream_is_reported() {
-        let to = answering(BUSY);
+    fn a_response_that_is_no_stream_is_an_error() {
+        let to = stub_server(BUSY);
 
-        let message = open_streams(to, &greeting(to), 1).unwrap_err().to_string();
+        let message = open_streams(to, &hello_call(to), 1).unwrap_err().to_string();
 
         assert!(message.contains("503"), "{message}");
     }

@@ -1,6 +1,6 @@
 //! Metrics measured for each contender.
 
-/// Kind of figure; lower is better but for the two rates.
+/// Kind of figure; lower is better, except for the two rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Metric {
     P50Gentle,
@@ -87,8 +87,8 @@ impl Metric {
         }
     }
 
-    /// Returns whether the difference to the bare proxy is more meaningful than
-    /// the value.
+    /// Returns `true` if the difference to the bare proxy is more meaningful
+    /// than the value.
     pub(crate) fn is_latency(self) -> bool {
         matches!(self, Self::P50Slow | Self::P99Slow | Self::P50Fast | Self::P99Fast | Self::Chunk)
     }

@@ -1,4 +1,5 @@
-//! Requests at a fixed rate, whether or not earlier ones were answered.
+//! Open-loop load: requests at a fixed rate, whether or not earlier ones were
+//! answered.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -11,7 +12,7 @@ use crate::call::Call;
 use crate::connection::Connection;
 use crate::failure::Outcome;
 
-/// A rate of requests to one contender.
+/// Load of one contender at a fixed rate of requests.
 pub(crate) struct OpenLoop<'a> {
     pub(crate) to: SocketAddr,
     pub(crate) call: &'a Call,
@@ -19,85 +20,87 @@ pub(crate) struct OpenLoop<'a> {
     pub(crate) connections: usize,
 }
 
-/// An answer, or why there is none: on which connection, and when.
-type Ended = (usize, Instant, Outcome<()>);
+/// Completed request: the index of the connection, the time and the outcome.
+type Completion = (usize, Instant, Outcome<()>);
 
 impl OpenLoop<'_> {
-    /// Sends for as long as `goes_on` says of the time since the start;
-    /// gives the milliseconds from dispatch to the end of each answer.
-    pub(crate) fn run(&self, goes_on: impl Fn(Duration) -> bool) -> Outcome<Vec<f64>> {
+    /// Sends requests while `is_running` holds for the time since the start.
+    /// Returns the latency of each in milliseconds, from dispatch to the end of
+    /// the response.
+    pub(crate) fn run(&self, is_running: impl Fn(Duration) -> bool) -> Outcome<Vec<f64>> {
         let connections = (0..self.connections)
             .map(|_| Connection::open(self.to))
             .collect::<Result<Vec<_>, _>>()?;
         let senders = connections.iter().map(Connection::sender).collect::<Result<Vec<_>, _>>()?;
-        let (report, ended) = channel();
+        let (results, completions) = channel();
         thread::scope(|scope| {
-            let pacer = Pacer::new(senders, ended);
-            for (place, connection) in connections.into_iter().enumerate() {
-                let report = report.clone();
-                scope.spawn(move || self.receive(place, connection, &report));
+            let pacer = Pacer::new(senders, completions);
+            for (index, connection) in connections.into_iter().enumerate() {
+                let results = results.clone();
+                scope.spawn(move || self.receive(index, connection, &results));
             }
-            pacer.pace(&self.call.request, Duration::from_secs(1) / self.per_second, goes_on)
+            pacer.pace(&self.call.request, Duration::from_secs(1) / self.per_second, is_running)
         })
     }
 
-    /// Reads answers until the connection ends, which the pacer sees to.
-    fn receive(&self, place: usize, mut connection: Connection, report: &Sender<Ended>) {
+    /// Reads responses until the pacer closes the connection.
+    fn receive(&self, index: usize, mut connection: Connection, results: &Sender<Completion>) {
         loop {
-            let answer = connection.receive();
+            let response = connection.receive();
             let at = Instant::now();
-            let outcome = match answer {
-                Ok(Some(answer)) => self.call.check(&answer),
-                // The pacer has gone, or else the contender has.
+            let outcome = match response {
+                Ok(Some(response)) => self.call.check(&response),
+                // Closed by the pacer, or else by the contender.
                 Ok(None) => Err("the connection was closed instead of an answer".into()),
                 Err(err) => Err(err),
             };
             let last = outcome.is_err();
-            if report.send((place, at, outcome)).is_err() || last {
+            if results.send((index, at, outcome)).is_err() || last {
                 return;
             }
         }
     }
 }
 
-/// Sends at its times and gathers what was answered.
+/// Sends requests on schedule and records their latencies.
 struct Pacer {
-    lines: Vec<Line>,
+    lanes: Vec<Lane>,
     idle: VecDeque<usize>,
-    ended: Receiver<Ended>,
+    completions: Receiver<Completion>,
     latencies: Vec<f64>,
-    /// No connection was free, and the schedule has not been caught up with.
+    /// Set if no connection was free and the schedule has not been caught up
+    /// with.
     behind: bool,
 }
 
-/// A connection's sending side.
-struct Line {
+/// Sending side of a connection.
+struct Lane {
     sender: TcpStream,
     dispatched: Instant,
 }
 
 impl Pacer {
-    fn new(senders: Vec<TcpStream>, ended: Receiver<Ended>) -> Self {
+    fn new(senders: Vec<TcpStream>, completions: Receiver<Completion>) -> Self {
         let dispatched = Instant::now();
-        let lines: Vec<Line> =
-            senders.into_iter().map(|sender| Line { sender, dispatched }).collect();
-        let idle = (0..lines.len()).collect();
-        Self { lines, idle, ended, latencies: Vec::new(), behind: false }
+        let lanes: Vec<Lane> =
+            senders.into_iter().map(|sender| Lane { sender, dispatched }).collect();
+        let idle = (0..lanes.len()).collect();
+        Self { lanes, idle, completions, latencies: Vec::new(), behind: false }
     }
 
     fn pace(
         mut self,
         request: &[u8],
         interval: Duration,
-        goes_on: impl Fn(Duration) -> bool,
+        is_running: impl Fn(Duration) -> bool,
     ) -> Outcome<Vec<f64>> {
         let start = Instant::now();
         let mut after = Duration::ZERO;
-        while goes_on(after) {
+        while is_running(after) {
             self.dispatch(start + after, request)?;
             after += interval;
         }
-        while self.idle.len() < self.lines.len() {
+        while self.idle.len() < self.lanes.len() {
             self.wait()?;
         }
         Ok(std::mem::take(&mut self.latencies))
@@ -109,43 +112,44 @@ impl Pacer {
             thread::sleep(early);
             self.behind = false;
         }
-        // Waiting for a free connection counts: it is the contender's doing.
+        // Waiting for a free connection counts as latency, as the contender
+        // causes it.
         let dispatched = if self.behind { due } else { Instant::now() };
-        while let Ok(ended) = self.ended.try_recv() {
-            self.record(ended)?;
+        while let Ok(completion) = self.completions.try_recv() {
+            self.record(completion)?;
         }
         while self.idle.is_empty() {
             self.behind = true;
             self.wait()?;
         }
-        let place = self.idle.pop_front();
-        let line = place.and_then(|it| self.lines.get_mut(it)).ok_or("there is no connection")?;
-        line.dispatched = dispatched;
-        line.sender.write_all(request)?;
+        let index = self.idle.pop_front();
+        let lane = index.and_then(|it| self.lanes.get_mut(it)).ok_or("there is no connection")?;
+        lane.dispatched = dispatched;
+        lane.sender.write_all(request)?;
         Ok(())
     }
 
     fn wait(&mut self) -> Outcome<()> {
-        let ended = self.ended.recv()?;
-        self.record(ended)
+        let completion = self.completions.recv()?;
+        self.record(completion)
     }
 
-    fn record(&mut self, (place, at, outcome): Ended) -> Outcome<()> {
+    fn record(&mut self, (index, at, outcome): Completion) -> Outcome<()> {
         outcome?;
-        let line = self.lines.get(place).ok_or("there is no such connection")?;
-        let took = at.saturating_duration_since(line.dispatched);
-        self.latencies.push(took.as_secs_f64() * 1e3);
-        self.idle.push_back(place);
+        let lane = self.lanes.get(index).ok_or("there is no such connection")?;
+        let latency = at.saturating_duration_since(lane.dispatched);
+        self.latencies.push(latency.as_secs_f64() * 1e3);
+        self.idle.push_back(index);
         Ok(())
     }
 }
 
-/// Ends the receiving threads, on a failure too.
+/// Ends the receiving threads, after an error too.
 impl Drop for Pacer {
     fn drop(&mut self) {
-        for line in &self.lines {
+        for lane in &self.lanes {
             // It may be closed already.
-            drop(line.sender.shutdown(Shutdown::Both));
+            drop(lane.sender.shutdown(Shutdown::Both));
         }
     }
 }
@@ -153,31 +157,31 @@ impl Drop for Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::{BUSY, HELLO, answering, greeting};
+    use crate::stub::{BUSY, HELLO, hello_call, stub_server};
 
     fn run(answer: &'static [u8], connections: usize) -> Outcome<Vec<f64>> {
-        let to = answering(answer);
-        let load = OpenLoop { to, call: &greeting(to), per_second: 1000, connections };
+        let to = stub_server(answer);
+        let load = OpenLoop { to, call: &hello_call(to), per_second: 1000, connections };
         load.run(|after| after < Duration::from_millis(50))
     }
 
     #[test]
-    fn every_request_of_the_schedule_is_answered_once() {
+    fn every_scheduled_request_has_one_latency() {
         for connections in [1, 8] {
-            let waits = run(HELLO, connections).unwrap();
+            let latencies = run(HELLO, connections).unwrap();
 
-            assert_eq!(waits.len(), 50);
-            assert!(waits.iter().all(|it| *it > 0.0));
+            assert_eq!(latencies.len(), 50);
+            assert!(latencies.iter().all(|it| *it > 0.0));
         }
     }
 
     #[test]
-    fn a_wrong_answer_ends_the_load() {
+    fn a_wrong_response_ends_the_load() {
         assert!(run(BUSY, 2).unwrap_err().to_string().contains("status 503"));
     }
 
     #[test]
-    fn a_connection_that_is_closed_ends_the_load() {
+    fn a_closed_connection_ends_the_load() {
         assert!(run(b"", 1).unwrap_err().to_string().contains("closed"));
     }
 }

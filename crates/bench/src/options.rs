@@ -24,12 +24,12 @@ usage: pia-bench gateway|identity|sync|admin [OPTIONS]
   --out FILE          write the results into this Markdown file
 ";
 
-/// The command line behind the benchmark's name.
+/// Command-line options that follow the benchmark's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Number of rounds; the plan's unless set.
+    /// Number of rounds; by default the plan's.
     pub rounds: Option<u32>,
-    /// Set when the loads are short.
+    /// Set if the loads are short.
     pub quick: bool,
     /// Path of the server's program.
     pub server: Option<PathBuf>,
@@ -37,18 +37,18 @@ pub struct Options {
     pub demo: Option<PathBuf>,
     /// Path of `LiteLLM`'s proxy, if it is to be measured.
     pub litellm: Option<PathBuf>,
-    /// A cluster where a database may be made and dropped.
+    /// URL of a cluster where databases may be created and dropped.
     pub postgres_url: Option<String>,
     /// Path of that cluster's log.
     pub postgres_log: Option<PathBuf>,
-    /// Number of users with many items; the plan's unless set.
+    /// Number of users with many items; by default the plan's.
     pub users: Option<u32>,
     /// Markdown file that the results are written to.
     pub out: Option<PathBuf>,
 }
 
 impl Options {
-    /// Reads the arguments that follow the benchmark's name.
+    /// Parses the arguments that follow the benchmark's name.
     pub fn parse(arguments: &[String]) -> Outcome<Self> {
         let mut options = Self::default();
         let mut rest = arguments.iter();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_is_understood() {
+    fn every_option_is_parsed() {
         let options = parse(&[
             "--rounds",
             "3",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused_by_name() {
+    fn an_invalid_argument_is_named_in_the_error() {
         for (arguments, named) in [
             (["--round", "3"], "--round"),
             (["--quick", "--out"], "--out"),

@@ -1,4 +1,4 @@
-//! The Markdown file that keeps the results.
+//! Markdown file with the results.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,8 +8,7 @@ use crate::failure::Outcome;
 
 const NEW: &str = "# Benchmarks\n\n";
 
-/// Puts the results into the file, in place of the ones before. What people
-/// wrote around them stays.
+/// Replaces the previous results in the file and keeps the text around them.
 pub(crate) fn write(file: &Path, bench: &str, results: &str) -> Outcome<()> {
     let before = match fs::read_to_string(file) {
         Ok(text) => text,
@@ -38,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_replace_the_ones_before_and_nothing_else() {
+    fn only_the_previous_results_are_replaced() {
         let first = with_results("# Benchmarks\n\nRead with care.\n", "gateway", "old");
         let page = format!("{first}\nWhat bounds it.\n");
 
@@ -51,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_is_made_with_its_folder() {
+    fn a_missing_file_is_created_with_its_folder() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("docs/benchmarks.md");
 

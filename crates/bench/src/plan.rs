@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::options::Options;
 
-/// The loads of a round, and how many rounds there are.
+/// Size of the loads, and number of rounds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) rounds: u32,
@@ -18,19 +18,19 @@ pub(crate) struct Plan {
     pub(crate) streams: u32,
     /// Number of concurrent sign-ins.
     pub(crate) sign_ins: usize,
-    /// Duration for which readers stall, once.
+    /// Duration for which readers stall; measured once.
     pub(crate) still_for: Duration,
-    /// Set when the figures are good for no more than a trial.
+    /// Set if the loads are short and the figures are not for publication.
     pub(crate) quick: bool,
 }
 
 impl Plan {
-    pub(crate) fn of(options: &Options) -> Self {
-        let plan = if options.quick { Self::QUICK } else { Self::WHOLE };
+    pub(crate) fn from_options(options: &Options) -> Self {
+        let plan = if options.quick { Self::QUICK } else { Self::FULL };
         Self { rounds: options.rounds.unwrap_or(plan.rounds), ..plan }
     }
 
-    const WHOLE: Self = Self {
+    const FULL: Self = Self {
         rounds: 10,
         slow: Duration::from_secs(2),
         fast: Duration::from_millis(1500),

@@ -1,4 +1,4 @@
-//! A database of the benchmark's own in a PostgreSQL that it is given.
+//! Temporary databases in the configured PostgreSQL cluster.
 
 use std::io::Cursor;
 use std::pin::pin;
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Config, NoTls};
 
 use crate::failure::Outcome;
 
-/// A new database, dropped with this value.
+/// New database, dropped with this value.
 pub(crate) struct OwnDatabase {
     /// Connection URL.
     pub(crate) url: String,
@@ -18,7 +18,7 @@ pub(crate) struct OwnDatabase {
     cluster: Session,
 }
 
-/// A connection, and the runtime that drives it.
+/// Connection, and the runtime that drives it.
 pub(crate) struct Session {
     runtime: Runtime,
     client: Client,
@@ -29,7 +29,8 @@ impl OwnDatabase {
         Self::from_name(cluster, &format!("pia_bench_{}", std::process::id()))
     }
 
-    /// Second cluster, for a server that shares nothing with the first one's.
+    /// Creates a second database, for servers that share nothing with those of
+    /// the first.
     pub(crate) fn second(cluster: &str) -> Outcome<Self> {
         Self::from_name(cluster, &format!("pia_bench_{}_second", std::process::id()))
     }
@@ -42,7 +43,8 @@ impl OwnDatabase {
         Ok(Self { url, name: name.to_owned(), cluster })
     }
 
-    /// Describes the settings that make its commits fast or slow.
+    /// Describes the version and the settings that determine the speed of
+    /// commits.
     pub(crate) fn describe(&self) -> Outcome<String> {
         let version = self.cluster.setting("server_version")?;
         let (fsync, commit) =
@@ -53,7 +55,7 @@ impl OwnDatabase {
 
 impl Drop for OwnDatabase {
     fn drop(&mut self) {
-        // The cluster may be gone already, and the database with it.
+        // The cluster may have ended already, and the database with it.
         drop(self.cluster.run(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name)));
     }
 }
@@ -65,32 +67,33 @@ impl Session {
         let config = Config::from_str(url)?;
         let (client, connection) = runtime
             .block_on(config.connect(NoTls))
-            .map_err(|err| format!("PostgreSQL: {}", whole(&err)))?;
-        // It ends with the client, and an error shows in the next statement.
+            .map_err(|err| format!("PostgreSQL: {}", with_cause(&err)))?;
+        // The connection ends with the client, and the next statement reports
+        // its errors.
         drop(runtime.spawn(connection));
         Ok(Self { runtime, client })
     }
 
-    /// Runs statements that answer nothing of interest.
+    /// Runs statements and ignores their rows.
     pub(crate) fn run(&self, sql: &str) -> Outcome<()> {
         let run = self.client.batch_execute(sql);
-        Ok(self.runtime.block_on(run).map_err(|err| format!("PostgreSQL: {}", whole(&err)))?)
+        Ok(self.runtime.block_on(run).map_err(|err| format!("PostgreSQL: {}", with_cause(&err)))?)
     }
 
-    /// The one number that a query answers.
+    /// Returns the single number of a query.
     pub(crate) fn number(&self, sql: &str) -> Outcome<i64> {
         let row = self.runtime.block_on(self.client.query_one(sql, &[]))?;
         Ok(row.try_get(0)?)
     }
 
-    /// The first column of each row, which must be text.
+    /// Returns the first column of each row, which must be text.
     pub(crate) fn texts(&self, sql: &str) -> Outcome<Vec<String>> {
         let rows = self.runtime.block_on(self.client.query(sql, &[]));
-        let rows = rows.map_err(|err| format!("PostgreSQL: {}", whole(&err)))?;
+        let rows = rows.map_err(|err| format!("PostgreSQL: {}", with_cause(&err)))?;
         Ok(rows.iter().map(|it| it.try_get(0)).collect::<Result<_, _>>()?)
     }
 
-    /// The first column of the one row.
+    /// Returns the first column of the last row, which must be text.
     pub(crate) fn text(&self, sql: &str) -> Outcome<String> {
         Ok(self.texts(sql)?.pop().ok_or_else(|| format!("no row: {sql}"))?)
     }
@@ -102,7 +105,7 @@ impl Session {
             sink.send(Cursor::new(rows)).await?;
             sink.finish().await
         });
-        copied.map(drop).map_err(|err| format!("PostgreSQL: {}", whole(&err)).into())
+        copied.map(drop).map_err(|err| format!("PostgreSQL: {}", with_cause(&err)).into())
     }
 
     fn setting(&self, name: &str) -> Outcome<String> {
@@ -111,8 +114,8 @@ impl Session {
     }
 }
 
-/// The error and what it comes from: by itself it only says "db error".
-fn whole(err: &tokio_postgres::Error) -> String {
+/// Formats the error with its cause; the error alone is only "db error".
+fn with_cause(err: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(err).map(|it| format!(": {it}")).unwrap_or_default();
     format!("{err}{cause}")
 }
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_of_something_else_is_refused() {
+    fn a_url_of_another_database_is_rejected() {
         assert!(with_database("mysql://h/x", "new").is_err());
         assert!(with_database("host=h dbname=x", "new").is_err());
     }

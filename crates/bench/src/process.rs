@@ -1,4 +1,4 @@
-//! A contender's process: started, watched through `/proc`, ended with us.
+//! Process of a contender, measured through `/proc` and killed when dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::failure::Outcome;
 
 /// Maximum time until a contender responds, migrations included.
 const START: Duration = Duration::from_secs(30);
-/// A tick of the CPU times in `/proc`: Linux shows them in hundredths of a
-/// second on every platform that this runs on.
+/// Unit of the CPU times in `/proc`: a hundredth of a second on every supported
+/// platform.
 const TICK: Duration = Duration::from_millis(10);
 /// Number of log lines that an error repeats.
 const TAIL: usize = 12;
@@ -24,7 +24,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it; whatever it prints goes to a file in `logs`.
+    /// Starts the program, with its output in a file in `logs`.
     pub(crate) fn start(name: &str, command: &mut Command, logs: &Path) -> Outcome<Self> {
         let log = logs.join(format!("{}.log", name.replace(|it: char| !it.is_alphanumeric(), "-")));
         let file = fs::File::create(&log)?;
@@ -37,23 +37,23 @@ impl Process {
         Ok(Self { name: name.to_owned(), child, log })
     }
 
-    /// Waits until it answers.
-    pub(crate) fn wait_for(&mut self, answers: impl Fn() -> bool) -> Outcome<()> {
-        self.wait_as_long(START, answers)
+    /// Waits until `is_ready` is true.
+    pub(crate) fn wait_for(&mut self, is_ready: impl Fn() -> bool) -> Outcome<()> {
+        self.wait_at_most(START, is_ready)
     }
 
-    /// Waits until it answers, for at most so long.
-    pub(crate) fn wait_as_long(
+    /// Waits until `is_ready` is true, but no longer than `max_wait`.
+    pub(crate) fn wait_at_most(
         &mut self,
-        longest: Duration,
-        answers: impl Fn() -> bool,
+        max_wait: Duration,
+        is_ready: impl Fn() -> bool,
     ) -> Outcome<()> {
-        let begun = Instant::now();
-        while !answers() {
+        let start_time = Instant::now();
+        while !is_ready() {
             if let Some(status) = self.child.try_wait()? {
                 return Err(self.failed(&format!("ended at once ({status})")));
             }
-            if begun.elapsed() > longest {
+            if start_time.elapsed() > max_wait {
                 return Err(self.failed("did not answer in time"));
             }
             thread::sleep(Duration::from_millis(20));
@@ -61,7 +61,7 @@ impl Process {
         Ok(())
     }
 
-    /// The CPU time that all its threads have taken so far.
+    /// Returns the CPU time of all its threads so far.
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
             .map_err(|err| self.failed(&format!("is gone ({err})")))?;
@@ -69,38 +69,39 @@ impl Process {
         Ok(TICK * ticks)
     }
 
-    /// The memory that it holds resident, in MB.
+    /// Returns its resident memory in MB.
     pub(crate) fn resident(&self) -> Outcome<f64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .map_err(|err| self.failed(&format!("is gone ({err})")))?;
         memory(&text, "VmRSS:").ok_or_else(|| self.failed("has a memory size that cannot be read"))
     }
 
-    /// The most memory that it ever held resident, in MB.
+    /// Returns the peak of its resident memory in MB.
     pub(crate) fn peak(&self) -> Outcome<f64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .map_err(|err| self.failed(&format!("is gone ({err})")))?;
         memory(&text, "VmHWM:").ok_or_else(|| self.failed("has a memory size that cannot be read"))
     }
 
-    fn failed(&self, how: &str) -> Box<dyn std::error::Error + Send + Sync> {
+    fn failed(&self, reason: &str) -> Box<dyn std::error::Error + Send + Sync> {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         let tail = lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default().join("\n  ");
-        format!("{} {how}; the end of its log:\n  {tail}", self.name).into()
+        format!("{} {reason}; the end of its log:\n  {tail}", self.name).into()
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to do.
+        // The process may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Waits until no process takes CPU time any more, so that what one leaves
-/// behind, such as usage still to be written, does not slow the next.
+/// Waits until no process uses CPU time, for 20 seconds at most, so that work
+/// in the background, such as usage still to be written, does not slow the next
+/// load.
 pub(crate) fn settle(processes: &[&Process]) -> Outcome<()> {
     let total = || processes.iter().map(|it| it.cpu()).sum::<Outcome<Duration>>();
     let mut before = total()?;
@@ -115,8 +116,8 @@ pub(crate) fn settle(processes: &[&Process]) -> Outcome<()> {
     Ok(())
 }
 
-/// User and system time out of `/proc/PID/stat`. The name in brackets comes
-/// first and may hold spaces and brackets itself.
+/// Parses user and system time from `/proc/PID/stat`. The name in brackets
+/// before them may contain spaces and brackets.
 fn ticks(stat: &str) -> Option<u32> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace().skip(11);
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_time_is_that_of_user_and_system() {
+    fn cpu_time_is_the_sum_of_user_and_system_time() {
         let stat = "42 (a (strange) name) S 1 2 3 4 5 6 7 8 9 10 110 23 7 8 20 0 4 0 99";
 
         assert_eq!(ticks(stat), Some(133));
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn resident_memory_is_reported_in_megabytes() {
+    fn memory_is_converted_to_megabytes() {
         let status = "Name:\tx\nVmHWM:\t  9999 kB\nVmRSS:\t   125000 kB\n";
 
         assert_eq!(memory(status, "VmRSS:"), Some(128.0));
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_at_once_is_reported_with_its_log() {
+    fn an_early_exit_is_reported_with_the_log() {
         let logs = tempfile::tempdir().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "echo no port is free; exit 3"]);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_missing_is_named() {
+    fn a_missing_program_is_named_in_the_error() {
         let logs = tempfile::tempdir().unwrap();
         let mut command = Command::new("/no/such/program");
 

@@ -1,4 +1,4 @@
-//! The results as Markdown that reads well in a terminal too.
+//! Markdown report of the results, readable in a terminal.
 
 use crate::aims;
 use crate::contenders::{ContenderRole, PROXY};
@@ -9,14 +9,14 @@ use crate::plan::Plan;
 use crate::stats::{median, range};
 use crate::table::Table;
 
-/// Everything that a report reports.
+/// Contents of a report.
 pub(crate) struct Report<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) machine: &'a [(&'static str, String)],
     pub(crate) contenders: &'a [(&'static str, ContenderRole)],
     pub(crate) figures: &'a Figures,
     pub(crate) floors: &'a [Floor],
-    /// Further remarks for the reader.
+    /// Additional remarks.
     pub(crate) remarks: &'a [String],
 }
 
@@ -47,7 +47,7 @@ impl Report<'_> {
             self.figures().render(),
             READING.to_owned(),
             "### Aims".to_owned(),
-            aims::judged(self.figures, self.contenders, self.floors).render(),
+            aims::evaluate(self.figures, self.contenders, self.floors).render(),
             "### Floors in the same run".to_owned(),
             self.floors().render(),
             "### Machine".to_owned(),
@@ -64,10 +64,10 @@ impl Report<'_> {
 
     fn figures(&self) -> Table {
         let headings = std::iter::once("Figure").chain(self.contenders.iter().map(|it| it.0));
-        let mut table = Table::of(headings.map(str::to_owned).collect());
+        let mut table = Table::with_headings(headings.map(str::to_owned).collect());
         for metric in Metric::ALL {
-            let places = 0..self.contenders.len();
-            let cells: Vec<_> = places.map(|place| self.cell(place, metric)).collect();
+            let indexes = 0..self.contenders.len();
+            let cells: Vec<_> = indexes.map(|index| self.cell(index, metric)).collect();
             if cells.iter().all(String::is_empty) {
                 continue;
             }
@@ -76,12 +76,12 @@ impl Report<'_> {
         table
     }
 
-    fn cell(&self, place: ContenderIndex, metric: Metric) -> String {
+    fn cell(&self, index: ContenderIndex, metric: Metric) -> String {
         let digits = metric.digits();
-        let Some(value) = median(self.figures.of(place, metric)) else { return String::new() };
-        let ratio = self.figures.ratio(place, PROXY, metric).filter(|_| place > PROXY);
+        let Some(value) = median(self.figures.series(index, metric)) else { return String::new() };
+        let ratio = self.figures.ratio(index, PROXY, metric).filter(|_| index > PROXY);
         let Some(ratio) = ratio else { return format!("{value:.digits$}") };
-        let added = median(&self.figures.added(place, PROXY, metric));
+        let added = median(&self.figures.added(index, PROXY, metric));
         match added.filter(|_| metric.is_latency()) {
             Some(added) => format!("{value:.digits$} ({added:+.digits$}, {ratio:.2}x)"),
             None => format!("{value:.digits$} ({ratio:.2}x)"),
@@ -90,12 +90,12 @@ impl Report<'_> {
 
     fn floors(&self) -> Table {
         let mut table = Table::new(["Floor", "Median, ms", "Lowest to highest round"]);
-        for Floor { what, rounds } in self.floors {
+        for Floor { name, rounds } in self.floors {
             let (Some(median), Some((lowest, highest))) = (median(rounds), range(rounds)) else {
                 continue;
             };
             table.row(vec![
-                (*what).to_owned(),
+                (*name).to_owned(),
                 format!("{median:.3}"),
                 format!("{lowest:.3} to {highest:.3}"),
             ]);
@@ -118,9 +118,9 @@ mod tests {
     use crate::options::Options;
 
     fn report(figures: &Figures) -> String {
-        let floors = [Floor { what: "a floor", rounds: vec![3.0, 1.0, 2.0] }];
+        let floors = [Floor { name: "a floor", rounds: vec![3.0, 1.0, 2.0] }];
         Report {
-            plan: &Plan::of(&Options { quick: true, ..Options::default() }),
+            plan: &Plan::from_options(&Options { quick: true, ..Options::default() }),
             machine: &[("CPU", "a fast one".to_owned())],
             contenders: &[
                 ("direct", ContenderRole::Reference),
@@ -135,11 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_reported_beside_the_bare_proxy() {
+    fn a_server_is_compared_with_the_bare_proxy() {
         let mut figures = Figures::default();
-        for (place, p50, rate) in [(0, 0.05, 9000.0), (1, 0.1, 4000.0), (2, 0.25, 3000.0)] {
-            figures.record(place, Metric::P50Fast, p50);
-            figures.record(place, Metric::PerSecond, rate);
+        for (index, p50, rate) in [(0, 0.05, 9000.0), (1, 0.1, 4000.0), (2, 0.25, 3000.0)] {
+            figures.record(index, Metric::P50Fast, p50);
+            figures.record(index, Metric::PerSecond, rate);
         }
 
         let text = report(&figures);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_reports_floors_machine_and_remarks() {
+    fn a_report_contains_floors_machine_and_remarks() {
         let text = report(&Figures::default());
 
         assert!(text.contains("A quick run"), "{text}");

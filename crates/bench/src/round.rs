@@ -1,4 +1,4 @@
-//! Round: every load on every contender, one after the other.
+//! Round: every load on each contender in turn.
 
 use std::thread;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use crate::stats::{count, percentile};
 use crate::usage_rows::UsageRows;
 
 const CONNECTIONS: usize = 32;
-/// For longer than threads that hash keep their memory for the next password:
-/// what is asked is what stays.
-const WARM: Duration = Duration::from_millis(1_500);
+/// Delay before the memory is measured, longer than hashing threads keep their
+/// buffers: only memory that stays allocated counts.
+const HASHING_IDLE: Duration = Duration::from_millis(1_500);
 
 /// Round: the contenders it measures and the figures it records.
 pub(crate) struct Round<'a> {
@@ -29,21 +29,22 @@ pub(crate) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Puts every load on every contender. Contenders take turns within a
-    /// load, so that what is compared lies seconds apart. Answers how many
-    /// sign-ins were turned away.
+    /// Runs every load on every contender and returns the number of rejected
+    /// sign-ins. Contenders take turns within a load, so that compared figures
+    /// are measured seconds apart.
     pub(crate) fn run(mut self) -> Outcome<usize> {
         let gentle = (20, self.plan.slow, Metric::P50Gentle, Metric::P99Gentle);
         let slow = (100, self.plan.slow, Metric::P50Slow, Metric::P99Slow);
         let fast = (1000, self.plan.fast, Metric::P50Fast, Metric::P99Fast);
-        for (per_second, lasts, p50, p99) in [gentle, slow, fast] {
+        for (per_second, duration, p50, p99) in [gentle, slow, fast] {
             self.each(|contender| {
-                // A peer need not hold what the server holds.
+                // Peers get the lowest rate only, as they may not sustain the
+                // others.
                 if contender.is_peer() != (per_second == 20) {
                     return Ok(Vec::new());
                 }
-                let waits = at_rate(contender, per_second, lasts)?;
-                let share = |share| percentile(&waits, share).ok_or("nothing was answered");
+                let latencies = at_rate(contender, per_second, duration)?;
+                let share = |share| percentile(&latencies, share).ok_or("nothing was answered");
                 Ok(vec![(p50, share(0.5)?), (p99, share(0.99)?)])
             })?;
         }
@@ -54,62 +55,64 @@ impl Round<'_> {
             Ok(vec![(Metric::Chunk, chunk)])
         })?;
         self.each(|it| Ok(vec![(Metric::Resident, it.process.resident()?)]))?;
-        self.crowds()
+        self.sign_in_loads()
     }
 
-    /// The CPU time covers what a contender still writes after the last answer.
+    /// Measures the closed-loop load. The CPU time includes writes after the
+    /// last response.
     fn full_load(&mut self) -> Outcome<()> {
-        let (contenders, lasts) = (self.contenders, self.plan.full);
+        let (contenders, duration) = (self.contenders, self.plan.full);
         self.each(|it| {
             let before = it.process.cpu()?;
-            let usage = it.own.as_ref().map(|own| &own.usage);
+            let usage = it.data.as_ref().map(|data| &data.usage);
             let written = usage.map_or(Ok(0), UsageRows::count)?;
-            let Throughput { answered, took } =
-                closed_loop(it.address, &it.calls.whole, CONNECTIONS, lasts)?;
+            let Throughput { answered, elapsed } =
+                closed_loop(it.address, &it.calls.full, CONNECTIONS, duration)?;
             let expected = i64::try_from(answered)?;
             let recorded = usage.map(|it| it.since(written, expected)).transpose()?;
             contenders.settle()?;
             let cpu = it.process.cpu()?.saturating_sub(before);
-            let mut found = vec![
-                (Metric::PerSecond, count(answered) / took.as_secs_f64()),
+            let mut measured = vec![
+                (Metric::PerSecond, count(answered) / elapsed.as_secs_f64()),
                 (Metric::Cpu, cpu.as_secs_f64() * 1e6 / count(answered)),
             ];
             if let Some(recorded) = recorded {
                 let recorded = count(usize::try_from(recorded)?);
-                found.push((Metric::Recorded, recorded / count(answered)));
+                measured.push((Metric::Recorded, recorded / count(answered)));
             }
-            Ok(found)
+            Ok(measured)
         })
     }
 
-    fn crowds(&mut self) -> Outcome<usize> {
-        let mut turned_away = 0;
-        let signing_in = |it: &Contender| matches!(it.kind, ContenderRole::Server);
-        let servers = self.contenders.servers().filter(|(_, it, _)| signing_in(it));
-        for (place, server, own) in servers {
-            let crowd = own.accounts.crowd(self.plan.sign_ins);
-            let came = sign_ins(server.address, &[health(server.address)], &crowd)
+    fn sign_in_loads(&mut self) -> Outcome<usize> {
+        let mut rejected = 0;
+        let has_sign_ins = |it: &Contender| matches!(it.role, ContenderRole::Server);
+        let servers = self.contenders.servers().filter(|(_, it, _)| has_sign_ins(it));
+        for (index, server, data) in servers {
+            let logins = data.accounts.sign_ins(self.plan.sign_ins);
+            let load = sign_ins(server.address, &[health(server.address)], &logins)
                 .map_err(|err| format!("{}: {err}", server.name))?;
-            thread::sleep(WARM);
+            thread::sleep(HASHING_IDLE);
             self.contenders.settle()?;
-            turned_away += came.turned_away;
-            let health = came.p99s.into_iter().map(|it| (Metric::Health, it));
+            rejected += load.rejected;
+            let health = load.p99s.into_iter().map(|it| (Metric::Health, it));
             let others = [
-                (Metric::SignIns, came.per_second),
+                (Metric::SignIns, load.per_second),
                 (Metric::ResidentAfterSignIns, server.process.resident()?),
             ];
             for (metric, value) in others.into_iter().chain(health) {
-                self.figures.record(place, metric, value);
+                self.figures.record(index, metric, value);
             }
         }
-        Ok(turned_away)
+        Ok(rejected)
     }
 
     fn each(&mut self, measure: impl Fn(&Contender) -> Outcome<Vec<(Metric, f64)>>) -> Outcome<()> {
-        for (place, contender) in self.contenders.from(self.number) {
-            let found = measure(contender).map_err(|err| format!("{}: {err}", contender.name))?;
-            for (metric, value) in found {
-                self.figures.record(place, metric, value);
+        for (index, contender) in self.contenders.from(self.number) {
+            let measured =
+                measure(contender).map_err(|err| format!("{}: {err}", contender.name))?;
+            for (metric, value) in measured {
+                self.figures.record(index, metric, value);
             }
             self.contenders.settle()?;
         }
@@ -117,12 +120,12 @@ impl Round<'_> {
     }
 }
 
-fn at_rate(contender: &Contender, per_second: u32, lasts: Duration) -> Outcome<Vec<f64>> {
+fn at_rate(contender: &Contender, per_second: u32, duration: Duration) -> Outcome<Vec<f64>> {
     let load = OpenLoop {
         to: contender.address,
-        call: &contender.calls.whole,
+        call: &contender.calls.full,
         per_second,
         connections: CONNECTIONS,
     };
-    load.run(|after| after < lasts)
+    load.run(|after| after < duration)
 }

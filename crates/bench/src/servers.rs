@@ -1,27 +1,27 @@
-//! The server on each database, for what concerns no model.
+//! Servers on each database, for benchmarks without a model.
 
 use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::contenders::Server;
 use crate::failure::Outcome;
-use crate::installation::{CROWD, Database};
+use crate::installation::{ACCOUNTS, Database};
 use crate::postgres::OwnDatabase;
 
-/// Server on SQLite and, where there is a PostgreSQL, one on that.
+/// Starts a server on SQLite and, if PostgreSQL is configured, one on that.
 pub(crate) fn start(
     program: &Path,
     postgres: Option<&OwnDatabase>,
     dir: &Path,
 ) -> Outcome<Vec<(&'static str, Server)>> {
-    // Nobody is asked there.
-    let nowhere = SocketAddr::from(([127, 0, 0, 1], 9));
+    // The upstream is never called.
+    let unused = SocketAddr::from(([127, 0, 0, 1], 9));
     let mut databases = vec![("server, SQLite", Database::Sqlite)];
     databases.extend(postgres.map(|it| ("server, PostgreSQL", Database::Postgres(it.url.clone()))));
     databases
         .into_iter()
         .map(|(name, database)| {
-            Ok((name, Server::start(name, program, &database, (dir, nowhere), CROWD)?))
+            Ok((name, Server::start(name, program, &database, (dir, unused), ACCOUNTS)?))
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Many sign-ins at once, and how the server answers others meanwhile.
+//! Concurrent sign-ins, and the latency of other requests during them.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,108 +11,110 @@ use crate::failure::Outcome;
 use crate::open_loop::OpenLoop;
 use crate::stats::{count, percentile};
 
-/// Rate and number of connections of each of the other calls meanwhile.
+/// Rate and number of connections of each of the other calls.
 const PER_SECOND: u32 = 200;
 const CONNECTIONS: usize = 8;
-/// Few sign-ins may be over before one sample in a hundred is worth the name.
-const AT_LEAST: Duration = Duration::from_millis(500);
+/// Minimum duration of the other calls, so that few sign-ins give enough
+/// samples for a percentile.
+const MIN_DURATION: Duration = Duration::from_millis(500);
 
-/// Result of a burst of sign-ins.
+/// Result of concurrent sign-ins.
 #[derive(Debug, Clone)]
-pub(crate) struct Crowd {
-    /// Sign-ins a second that were answered with tokens.
+pub(crate) struct SignInLoad {
+    /// Successful sign-ins a second.
     pub(crate) per_second: f64,
     /// Number of sign-ins refused because too many were waiting at the server.
-    pub(crate) turned_away: usize,
-    /// The 99th percentile of each of the others, in milliseconds.
+    pub(crate) rejected: usize,
+    /// Latency of each of the other calls in milliseconds: the 99th percentile.
     pub(crate) p99s: Vec<f64>,
 }
 
-/// Sends every sign-in at the same time, and asks the `others` until the last
-/// of them is answered.
-pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], crowd: &[Call]) -> Outcome<Crowd> {
-    let connections = crowd.iter().map(|_| Connection::open(to)).collect::<Result<Vec<_>, _>>()?;
-    let over = AtomicUsize::new(0);
-    let begun = Instant::now();
+/// Sends all sign-ins of `logins` at the same time, and the calls of `others`
+/// until the last sign-in is answered.
+pub(crate) fn sign_ins(to: SocketAddr, others: &[Call], logins: &[Call]) -> Outcome<SignInLoad> {
+    let connections = logins.iter().map(|_| Connection::open(to)).collect::<Result<Vec<_>, _>>()?;
+    let done = AtomicUsize::new(0);
+    let start = Instant::now();
     thread::scope(|scope| {
-        let over = &over;
+        let done = &done;
         let clients: Vec<_> = connections
             .into_iter()
-            .zip(crowd)
+            .zip(logins)
             .map(|(connection, call)| {
                 scope.spawn(move || {
                     let outcome = sign_in(connection, call);
-                    over.fetch_add(1, Ordering::Relaxed);
-                    outcome.map(|signed_in| (signed_in, begun.elapsed()))
+                    done.fetch_add(1, Ordering::Relaxed);
+                    outcome.map(|signed_in| (signed_in, start.elapsed()))
                 })
             })
             .collect();
-        let askers: Vec<_> = others
+        let loads: Vec<_> = others
             .iter()
             .map(|call| {
-                let requested =
-                    OpenLoop { to, call, per_second: PER_SECOND, connections: CONNECTIONS };
-                let goes_on =
-                    move |after| over.load(Ordering::Relaxed) < crowd.len() || after < AT_LEAST;
-                scope.spawn(move || requested.run(goes_on))
+                let load = OpenLoop { to, call, per_second: PER_SECOND, connections: CONNECTIONS };
+                let is_running = move |after| {
+                    done.load(Ordering::Relaxed) < logins.len() || after < MIN_DURATION
+                };
+                scope.spawn(move || load.run(is_running))
             })
             .collect();
-        let p99s = askers
+        let p99s = loads
             .into_iter()
-            .map(|asker| {
-                let waits = asker.join().unwrap_or_else(|_| Err("a client panicked".into()))?;
-                percentile(&waits, 0.99).ok_or_else(|| "nobody was asked".into())
+            .map(|client| {
+                let latencies =
+                    client.join().unwrap_or_else(|_| Err("a client panicked".into()))?;
+                percentile(&latencies, 0.99).ok_or_else(|| "nobody was asked".into())
             })
             .collect::<Outcome<Vec<f64>>>()?;
-        let ended = clients
+        let outcomes = clients
             .into_iter()
             .map(|client| client.join().unwrap_or_else(|_| Err("a client panicked".into())))
             .collect::<Outcome<Vec<_>>>()?;
-        let signed_in = ended.iter().filter(|(signed_in, _)| *signed_in).count();
-        let took = ended.iter().map(|(_, after)| *after).max().unwrap_or_default();
-        Ok(Crowd {
-            per_second: count(signed_in) / took.as_secs_f64(),
-            turned_away: ended.len() - signed_in,
+        let signed_in = outcomes.iter().filter(|(signed_in, _)| *signed_in).count();
+        let elapsed = outcomes.iter().map(|(_, after)| *after).max().unwrap_or_default();
+        Ok(SignInLoad {
+            per_second: count(signed_in) / elapsed.as_secs_f64(),
+            rejected: outcomes.len() - signed_in,
             p99s,
         })
     })
 }
 
-/// Returns whether the response contained tokens. The only other response
-/// allowed is that too many sign-ins are waiting.
+/// Returns `true` if the response contains tokens, and `false` if too many
+/// sign-ins are waiting. Any other response is an error.
 fn sign_in(mut connection: Connection, call: &Call) -> Outcome<bool> {
-    let answer = connection.exchange(&call.request)?;
-    if answer.status == 503 {
+    let response = connection.exchange(&call.request)?;
+    if response.status == 503 {
         return Ok(false);
     }
-    call.check(&answer)?;
+    call.check(&response)?;
     Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::{BUSY, HELLO, answering, greeting};
+    use crate::stub::{BUSY, HELLO, hello_call, stub_server};
 
-    fn crowd(sign_ins: &'static [u8]) -> Outcome<Crowd> {
-        // Both are asked at the server's address, so they are two servers here.
-        let (health, busy) = (answering(HELLO), answering(sign_ins));
-        let ended = super::sign_ins(health, &[greeting(health)], &vec![greeting(health); 5])?;
-        assert_eq!(ended.turned_away, 0);
-        let turned = sign_in(Connection::open(busy)?, &greeting(busy))?;
-        Ok(Crowd { turned_away: usize::from(!turned), ..ended })
+    fn run(sign_ins: &'static [u8]) -> Outcome<SignInLoad> {
+        // Both are requested at one address, so the test needs two servers.
+        let (health, busy) = (stub_server(HELLO), stub_server(sign_ins));
+        let load = super::sign_ins(health, &[hello_call(health)], &vec![hello_call(health); 5])?;
+        assert_eq!(load.rejected, 0);
+        let accepted = sign_in(Connection::open(busy)?, &hello_call(busy))?;
+        Ok(SignInLoad { rejected: usize::from(!accepted), ..load })
     }
 
     #[test]
-    fn a_crowd_is_counted_and_health_requested_meanwhile() {
-        let came = crowd(HELLO).unwrap();
+    fn other_calls_are_measured_during_the_sign_ins() {
+        let load = run(HELLO).unwrap();
 
-        assert_eq!(came.turned_away, 0);
-        assert!(came.per_second > 0.0 && came.p99s[0] > 0.0, "{came:?}");
+        assert_eq!(load.rejected, 0);
+        assert!(load.per_second > 0.0 && load.p99s[0] > 0.0, "{load:?}");
     }
 
     #[test]
-    fn whoever_is_reported_to_come_again_is_counted_apart() {
-        assert_eq!(crowd(BUSY).unwrap().turned_away, 1);
+    fn rejected_sign_ins_are_counted_separately() {
+        assert_eq!(run(BUSY).unwrap().rejected, 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Percentiles and medians.
 
-/// The value below which `share` (0 to 1) of the samples lie: the nearest
-/// rank, so that it is always one of them. Nothing where there are none.
+/// Returns the percentile `share` (0 to 1) by nearest rank, so that it is
+/// always one of the samples; `None` without samples.
 pub(crate) fn percentile(samples: &[f64], share: f64) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -10,7 +10,7 @@ pub(crate) fn percentile(samples: &[f64], share: f64) -> Option<f64> {
     sorted.get(position.saturating_sub(1)).copied()
 }
 
-/// The middle sample, or the mean of the two in the middle.
+/// Returns the middle sample, or the mean of the two in the middle.
 pub(crate) fn median(samples: &[f64]) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -22,16 +22,16 @@ pub(crate) fn median(samples: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// The lowest and the highest sample.
+/// Returns the lowest and the highest sample.
 pub(crate) fn range(samples: &[f64]) -> Option<(f64, f64)> {
     let lowest = samples.iter().copied().min_by(f64::total_cmp)?;
     let highest = samples.iter().copied().max_by(f64::total_cmp)?;
     Some((lowest, highest))
 }
 
-/// A number of things as a number to divide by.
-pub(crate) fn count(things: usize) -> f64 {
-    u32::try_from(things).map_or(f64::MAX, f64::from)
+/// Converts a count to a floating-point number.
+pub(crate) fn count(number: usize) -> f64 {
+    u32::try_from(number).map_or(f64::MAX, f64::from)
 }
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_of_few_samples_is_nearly_the_worst() {
+    fn a_high_percentile_of_few_samples_is_the_highest() {
         assert_eq!(percentile(&[3.0, 1.0, 2.0], 0.99), Some(3.0));
         assert_eq!(percentile(&[7.0], 0.5), Some(7.0));
         assert_eq!(percentile(&[], 0.5), None);

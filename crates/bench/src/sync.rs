@@ -1,4 +1,5 @@
-//! The benchmark of keeping devices in step, from its programs to its report.
+//! Benchmark of syncing devices: starts the servers, runs the rounds, prints
+//! the report.
 
 mod contender;
 mod figures;
@@ -27,12 +28,12 @@ use figures::Metric;
 use report::Report;
 use round::Round;
 
-/// Amount of measurements, and number of users.
+/// Size of the loads, and numbers of rounds and users.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     rounds: u32,
-    /// Duration of each load; for half as long before and after it, the same
-    /// rows are read without a server.
+    /// Duration of each load. The same rows are read without a server for half
+    /// of it before, and again after.
     load: Duration,
     /// Number of pushes in a round.
     pushes: usize,
@@ -46,7 +47,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(options: &Options) -> Self {
+    fn from_options(options: &Options) -> Self {
         let plan = if options.quick {
             let load = Duration::from_millis(300);
             Self { rounds: 2, load, pushes: 2, pulls: 20, walks: 1, users: 5, quick: true }
@@ -59,13 +60,14 @@ impl Plan {
     }
 }
 
-/// Runs the rounds, prints the report and writes it down where that is asked.
+/// Runs the rounds, prints the report and writes it to the configured file.
 ///
-/// It fails where a server answers wrongly, never because of a time.
+/// Fails if a server sends a wrong response, but not if it is slow.
 pub fn sync(options: &Options) -> Outcome<()> {
-    let (plan, program) = (Plan::of(options), server_program(options)?);
+    let (plan, program) = (Plan::from_options(options), server_program(options)?);
     let dir = tempfile::tempdir()?;
-    // Declared before the servers, so that they end before it is dropped.
+    // Declared before the servers, so that they end before the database is
+    // dropped.
     let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
     let mut machine = machine::describe(dir.path());
     if let Some(database) = &postgres {
@@ -74,21 +76,21 @@ pub fn sync(options: &Options) -> Outcome<()> {
     let servers = servers::start(&program, postgres.as_ref(), dir.path())?;
     let mut figures: Figures<Metric> = Figures::default();
     let mut contenders = Vec::new();
-    for (place, (name, server)) in servers.iter().enumerate() {
-        say(&format!("{} people get {} things each: {name}", plan.users, seeding::MANY));
-        figures.record(place, Metric::Before, server.process.resident()?);
-        let url = postgres.as_ref().filter(|_| place > 0).map(|it| it.url.as_str());
+    for (index, (name, server)) in servers.iter().enumerate() {
+        log_progress(&format!("{} people get {} things each: {name}", plan.users, seeding::MANY));
+        figures.record(index, Metric::Before, server.process.resident()?);
+        let url = postgres.as_ref().filter(|_| index > 0).map(|it| it.url.as_str());
         let prepared = Contender::prepare(server, url, options.postgres_log.as_deref(), plan.users);
         contenders.push((name, prepared.map_err(|err| format!("{name}: {err}"))?));
-        figures.record(place, Metric::Seeded, server.process.resident()?);
+        figures.record(index, Metric::Seeded, server.process.resident()?);
     }
     for number in 1..=plan.rounds {
-        say(&format!("round {number} of {}", plan.rounds));
-        for (place, (name, contender)) in contenders.iter_mut().enumerate() {
-            let reported = |err| format!("{name}: {err}");
-            Round { plan: &plan, number, place, figures: &mut figures }
+        log_progress(&format!("round {number} of {}", plan.rounds));
+        for (index, (name, contender)) in contenders.iter_mut().enumerate() {
+            let with_name = |err| format!("{name}: {err}");
+            Round { plan: &plan, number, index, figures: &mut figures }
                 .run(contender)
-                .map_err(reported)?;
+                .map_err(with_name)?;
         }
     }
     let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();
@@ -98,7 +100,7 @@ pub fn sync(options: &Options) -> Outcome<()> {
     options.out.as_deref().map_or(Ok(()), |file| page::write(file, "sync", &report))
 }
 
-fn say(what: &str) {
-    // There is nobody left to tell where this fails.
-    drop(writeln!(std::io::stderr().lock(), "pia-bench: {what}"));
+fn log_progress(message: &str) {
+    // If stderr is closed, progress is not reported.
+    drop(writeln!(std::io::stderr().lock(), "pia-bench: {message}"));
 }

@@ -1,6 +1,6 @@
-//! Tables that read well in a terminal and in Markdown.
+//! Markdown tables, readable in a terminal.
 
-/// Rows of cells under a heading each.
+/// Table with a heading for each column.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
@@ -9,20 +9,20 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new<const COLUMNS: usize>(headings: [&str; COLUMNS]) -> Self {
-        Self::of(headings.map(str::to_owned).to_vec())
+        Self::with_headings(headings.map(str::to_owned).to_vec())
     }
 
-    pub(crate) fn of(headings: Vec<String>) -> Self {
+    pub(crate) fn with_headings(headings: Vec<String>) -> Self {
         Self { columns: headings.len(), rows: vec![headings] }
     }
 
-    /// Adds a row; what is missing of it stays empty, what is too much is left out.
+    /// Adds a row; missing cells are empty, and excess cells are dropped.
     pub(crate) fn row(&mut self, mut cells: Vec<String>) {
         cells.resize(self.columns, String::new());
         self.rows.push(cells);
     }
 
-    /// The table as Markdown, its columns aligned.
+    /// Formats the table as Markdown, with aligned columns.
     pub(crate) fn render(&self) -> String {
         let widths: Vec<usize> = (0..self.columns).map(|column| self.width(column)).collect();
         let mut lines = self.rows.iter().map(|row| line(row, &widths));

@@ -1,4 +1,4 @@
-//! Check in the database that each call's usage was recorded.
+//! Check in the database that the usage of each call was recorded.
 
 use std::path::PathBuf;
 use std::thread;
@@ -13,10 +13,10 @@ use crate::failure::Outcome;
 use crate::postgres::Session;
 
 const COUNT: &str = "SELECT count(*) FROM ai_usage";
-/// A server writes usage down after it has answered; not later than this.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Maximum wait for usage records, which a server writes after the response.
+const MAX_WAIT: Duration = Duration::from_secs(15);
 
-/// A server's record of usage.
+/// Usage records of a server.
 pub(crate) enum UsageRows {
     /// Database in a file.
     Sqlite(PathBuf),
@@ -40,10 +40,10 @@ impl UsageRows {
     /// Returns the number of records beyond `before`, once that reaches
     /// `expected` or the maximum wait is over.
     pub(crate) fn since(&self, before: i64, expected: i64) -> Outcome<i64> {
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
             let more = self.count()?.saturating_sub(before);
-            if more >= expected || begun.elapsed() > PATIENCE {
+            if more >= expected || start.elapsed() > MAX_WAIT {
                 return Ok(more);
             }
             thread::sleep(Duration::from_millis(50));
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_a_file_are_counted() {
+    fn rows_in_a_sqlite_file_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("x.db");
         let mut sqlite = SqliteConnection::establish(&file.to_string_lossy()).unwrap();

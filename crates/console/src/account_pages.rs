@@ -7,28 +7,28 @@ use pia_web::{ApiError, Runner};
 
 use crate::accounts::AccountService;
 
-/// Services of the account pages. The app stores it as its data.
+/// Services of the account pages. The app stores them as its data.
 #[derive(Clone)]
 pub struct AccountPages {
     /// Registration and recovery of accounts.
     pub accounts: Arc<dyn AccountService>,
     /// Name of the server.
     pub name: String,
-    /// Under which address browsers know the server.
+    /// Public URL of the server.
     pub public_url: String,
     /// Runner of use cases.
     pub runner: Runner,
 }
 
 impl AccountPages {
-    /// Runs a use case for a reader of this language: letters go out in it,
+    /// Runs a use case for a client of this language. Emails are sent in it,
     /// whatever the browser prefers.
     pub(crate) async fn run_in_language<T: Send + 'static>(
         &self,
         language: Language,
         use_case: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let origin = RequestContext { language: Some(language), ..RequestContext::current() };
-        origin.scope(self.runner.run(use_case)).await
+        let context = RequestContext { language: Some(language), ..RequestContext::current() };
+        context.scope(self.runner.run(use_case)).await
     }
 }

@@ -1,4 +1,4 @@
-//! Port of the pages to accounts.
+//! Port by which the pages use accounts.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use async_trait::async_trait;
 use pia_identity::{CustomerType, RegistrationRules, SignInDevice, Violation};
 use pia_kernel::{Secret, Unavailable, UserId};
 
-/// Registration form, as a person typed it.
+/// Submitted registration form.
 #[derive(Debug, Clone)]
 pub struct RegistrationInput {
-    /// Their address.
+    /// Email address.
     pub email: String,
-    /// The password they choose.
+    /// Chosen password.
     pub password: Secret<String>,
     /// Display name.
     pub display_name: Option<String>,
-    /// Capacity in which they use the service.
+    /// Capacity in which the service is used.
     pub customer: CustomerType,
-    /// The company of a business.
+    /// Name of the company, for a business.
     pub company_name: Option<String>,
-    /// The invitation that they show.
+    /// Invitation code.
     pub invitation: Option<Secret<String>>,
 }
 
@@ -28,13 +28,13 @@ pub struct RegistrationInput {
 pub enum RegistrationResult {
     /// Account was created and can be used.
     Made,
-    /// The next step is reported by email, whether or not the address is new.
+    /// An email describes the next step, whether or not the address is new.
     Mailed,
     /// Form is invalid; lists every violation.
     Invalid(Vec<Violation>),
-    /// The operator does not let this person make one.
+    /// Registration is not open to this address.
     Closed,
-    /// The address has one.
+    /// Address belongs to an account.
     EmailTaken,
     /// Licence has no seat left.
     SeatsTaken,
@@ -45,11 +45,11 @@ pub enum RegistrationResult {
 pub enum VerificationResult {
     /// Address is verified now.
     Now,
-    /// The link was used, has ended or never was one.
+    /// Link is used, expired or unknown.
     Invalid,
 }
 
-/// A letter with a link that somebody requests.
+/// Email with a link, on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedEmail {
     /// Link that resets the password.
@@ -63,18 +63,18 @@ pub enum RequestedEmail {
 pub enum EmailRequestResult {
     /// Email is queued if the address has an account.
     Mailed,
-    /// The server cannot send mail.
+    /// Server cannot send email.
     NoMail,
 }
 
 /// Form to reset a password.
 #[derive(Debug, Clone)]
 pub struct NewPassword {
-    /// The address of the account.
+    /// Email address of the account.
     pub email: String,
     /// Token from the email.
     pub token: Secret<String>,
-    /// The password, as it was typed.
+    /// New password.
     pub password: Secret<String>,
     /// Device that sends the form.
     pub device: SignInDevice,
@@ -85,39 +85,39 @@ pub struct NewPassword {
 pub enum PasswordResetResult {
     /// Password was changed.
     Done,
-    /// The password cannot be taken; the link is still good.
+    /// Password is rejected; the link stays valid.
     Refused(Vec<Violation>),
-    /// The link was used, has ended or never was one.
+    /// Link is used, expired or unknown.
     Invalid,
 }
 
-/// Makes accounts, and helps people to come into theirs.
+/// Creation and recovery of accounts.
 #[async_trait]
 pub trait AccountService: Send + Sync {
     /// Returns the current rules of registration.
     fn rules(&self) -> Arc<RegistrationRules>;
 
-    /// Makes an account.
+    /// Creates an account.
     async fn register(
         &self,
         applicant: RegistrationInput,
     ) -> Result<RegistrationResult, Unavailable>;
 
-    /// Spends the link that shows whose an address is.
+    /// Redeems a link that verifies an email address.
     async fn verify(
         &self,
         user: UserId,
         token: Secret<String>,
     ) -> Result<VerificationResult, Unavailable>;
 
-    /// Mails a link. Reports nobody, by what it answers or by how long it takes,
-    /// whether there is such an account.
+    /// Sends a link by email. Neither the result nor the response time depends
+    /// on whether the account exists.
     async fn mail(
         &self,
-        letter: RequestedEmail,
+        kind: RequestedEmail,
         email: String,
     ) -> Result<EmailRequestResult, Unavailable>;
 
-    /// Spends that link.
+    /// Redeems a link that resets the password.
     async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable>;
 }

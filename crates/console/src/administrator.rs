@@ -1,4 +1,4 @@
-//! The first administrator, by the setup token.
+//! Creation of the first administrator, with the setup token.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::setup_pages::SetupPages;
 
-/// Request of a program, with the token in a header.
+/// JSON request; the token is in a header.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AdminRequest {
@@ -28,7 +28,7 @@ pub(crate) struct AdminResponse {
     email: String,
 }
 
-/// Makes the administrator for a program.
+/// Creates the first administrator for a program.
 pub(crate) async fn create_first_admin(
     console: Data<SetupPages>,
     request: HttpRequest,
@@ -39,14 +39,14 @@ pub(crate) async fn create_first_admin(
     Ok(Json(AdminResponse { success: true, user_id: account.user, email: account.email }))
 }
 
-/// The status of an answer to somebody who did not become administrator.
+/// Returns the HTTP status of a failed creation.
 pub(crate) fn status(err: FirstAdminError) -> StatusCode {
     ApiError::from(err).status_code()
 }
 
 impl From<AdminRequest> for NewAdmin {
-    /// A key that is missing is for the domain to miss, which returns all that
-    /// is wrong at once.
+    /// Replaces missing keys by empty values, so that the domain reports all
+    /// errors at once.
     fn from(AdminRequest { email, password, display_name }: AdminRequest) -> Self {
         let password = password.unwrap_or_else(empty_password);
         Self { email: email.unwrap_or_default(), password, display_name }

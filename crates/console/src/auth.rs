@@ -1,6 +1,6 @@
-//! The pages by which people come to an account and back into it.
+//! Pages for registration and account recovery.
 //!
-//! They need no script. What is said on them is in `texts`.
+//! They work without scripts. Their texts are in `texts`.
 
 pub(crate) mod email_page;
 pub(crate) mod error;

@@ -1,4 +1,4 @@
-//! `/`: what this server is, and where to go from here.
+//! `/`: the front page.
 
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
@@ -13,19 +13,19 @@ use crate::auth::page_layout::{PageLayout, render};
 use crate::auth::page_request::PageRequest;
 use crate::setup_pages::SetupPages;
 
-/// The front page.
+/// Front page.
 #[derive(Template)]
 #[template(path = "front.html")]
 struct FrontPage {
-    frame: PageLayout,
-    /// The server's name.
+    layout: PageLayout,
+    /// Name of the server.
     name: String,
-    text: &'static str,
+    summary: &'static str,
     /// Links to other pages, with their texts.
     links: Vec<(&'static str, &'static str)>,
 }
 
-/// Shows the page to browsers. For programs there is nothing here.
+/// Renders the page for browsers. Programs get 404.
 pub(crate) async fn show(
     console: Data<SetupPages>,
     account_pages: Data<AccountPages>,
@@ -35,29 +35,29 @@ pub(crate) async fn show(
         let message = "There is nothing at this address.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
-    let frame = PageRequest::from_request(&request).frame.with_base("auth/");
-    let standing = console.licences.setup_state();
+    let layout = PageRequest::from_request(&request).layout.with_base("auth/");
+    let state = console.licences.setup_state();
     let is_closed = account_pages.accounts.rules().policy == RegistrationPolicy::Closed;
-    let (name, text, links) =
-        (account_pages.name.clone(), text(&frame, &standing), links(&frame, &standing, is_closed));
-    Ok(render(StatusCode::OK, &FrontPage { frame, name, text, links }))
+    let (name, summary, links) =
+        (account_pages.name.clone(), summary(&layout, &state), links(&layout, &state, is_closed));
+    Ok(render(StatusCode::OK, &FrontPage { layout, name, summary, links }))
 }
 
-fn text(frame: &PageLayout, standing: &SetupState) -> &'static str {
-    let texts = &frame.texts.front;
-    if *standing == SetupState::Done { texts.intro } else { texts.unlicensed }
+fn summary(layout: &PageLayout, state: &SetupState) -> &'static str {
+    let texts = &layout.texts.front;
+    if *state == SetupState::Done { texts.intro } else { texts.unlicensed }
 }
 
 fn links(
-    frame: &PageLayout,
-    standing: &SetupState,
+    layout: &PageLayout,
+    state: &SetupState,
     is_closed: bool,
 ) -> Vec<(&'static str, &'static str)> {
-    let texts = &frame.texts.front;
+    let texts = &layout.texts.front;
     let set_up = ("admin/setup", texts.set_up);
     let register = ("auth/register.html", texts.register);
     let forgot = ("auth/forgot-password.html", texts.forgot);
-    match standing {
+    match state {
         SetupState::Done if is_closed => vec![forgot],
         SetupState::Done => vec![register, forgot],
         SetupState::Ended(_) | SetupState::NoLicence | SetupState::Refused(_) => {

@@ -1,5 +1,4 @@
-//! Pages that a browser opens: the one that sets the server up, and those by
-//! which people come to an account and back into it.
+//! HTML pages: server setup, registration and account recovery.
 
 mod account_pages;
 mod accounts;

@@ -1,5 +1,5 @@
-//! HTTP form of a page: not stored, not framed, and able to load nothing but
-//! its own style sheet and icon.
+//! HTTP responses of pages: not stored, not framed, and able to load nothing
+//! but their own style sheet and icon.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
@@ -13,7 +13,7 @@ use pia_web::ApiError;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
 
-/// A template as an answer.
+/// Renders a template as an HTTP response.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse {
     let html = match template.render() {
         Ok(html) => html,
@@ -29,19 +29,19 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse
         .body(html)
 }
 
-/// The style of every page, a part of the binary.
+/// Serves the style sheet of all pages.
 pub(crate) async fn style() -> HttpResponse {
     asset("text/css; charset=utf-8", include_str!("../assets/style.css"))
 }
 
-/// The icon of every page.
+/// Serves the icon of all pages.
 pub(crate) async fn icon() -> HttpResponse {
     asset("image/svg+xml", include_str!("../assets/icon.svg"))
 }
 
-fn asset(kind: &'static str, text: &'static str) -> HttpResponse {
+fn asset(content_type: &'static str, text: &'static str) -> HttpResponse {
     HttpResponse::Ok()
-        .content_type(kind)
+        .content_type(content_type)
         .insert_header((CACHE_CONTROL, "max-age=300"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .body(text)

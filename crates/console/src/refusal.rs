@@ -1,10 +1,10 @@
-//! Messages for a licence that was refused.
+//! Error messages for a rejected licence.
 
 use actix_web::http::StatusCode;
 use pia_policy::InstallError;
 use pia_web::ApiError;
 
-/// Refusal for people, who get a page, and for programs, who get JSON.
+/// Refusal, for browsers as a page and for programs as JSON.
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
@@ -16,7 +16,7 @@ impl Refusal {
         let (status, code) = match err {
             InstallError::AlreadyLicensed => (StatusCode::CONFLICT, "already_licensed"),
             InstallError::WrongToken => (StatusCode::FORBIDDEN, "invalid_setup_token"),
-            InstallError::Refused(fault) => (StatusCode::BAD_REQUEST, fault.code()),
+            InstallError::Refused(error) => (StatusCode::BAD_REQUEST, error.code()),
             InstallError::Ended(_) => (StatusCode::BAD_REQUEST, "license_expired"),
             InstallError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         };
@@ -25,23 +25,23 @@ impl Refusal {
                 "The server could not store the licence or read its setup token: its log says why."
                     .to_owned()
             }
-            reported => sentence(reported),
+            other => sentence(other),
         };
         Self { status, code, message }
     }
 }
 
-/// The answer to a program. What failed in the server goes to the log.
+/// Returns the JSON error. Internal causes are logged only.
 pub(crate) fn refused(err: InstallError) -> ApiError {
     let Refusal { status, code, message } = Refusal::from_error(&err);
-    let reported = ApiError::refused(status, code, message);
+    let error = ApiError::refused(status, code, message);
     match err {
-        InstallError::Unavailable(cause) => reported.because(cause),
-        _ => reported,
+        InstallError::Unavailable(cause) => error.because(cause),
+        _ => error,
     }
 }
 
-/// An error's text as people read it.
+/// Returns an error's text as a sentence: capitalised, with a full stop.
 pub(crate) fn sentence(text: &impl ToString) -> String {
     let text = text.to_string();
     let mut characters = text.chars();

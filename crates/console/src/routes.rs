@@ -12,8 +12,8 @@ use crate::{administrator, front, page, setup};
 
 const KIB: usize = 1024;
 
-/// The console's routes. Whoever can reach the server may open them: the
-/// operator has no account before it is set up, but knows the setup token.
+/// Returns the routes of this crate. They are open to anonymous clients: before
+/// the setup the operator has no account, only the setup token.
 pub fn routes() -> Vec<Route> {
     let setup = [front(), show(), style(), icon(), submit(), upload(), create_first_admin()];
     setup.into_iter().chain(auth::routes()).collect()

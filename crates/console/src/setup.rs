@@ -1,5 +1,5 @@
-//! `/admin/setup`: a licence for a server that has none in force, and then its
-//! first administrator.
+//! `/admin/setup`: installation of a licence, and creation of the first
+//! administrator.
 
 mod view;
 
@@ -33,7 +33,7 @@ struct SetupForm {
     email: String,
     #[serde(default = "administrator::empty_password")]
     password: Secret<String>,
-    /// Says something where the form is to be shown in the other language.
+    /// Language switch: not empty renders the form in the other language.
     #[serde(default)]
     switch: String,
 }
@@ -58,15 +58,15 @@ pub(crate) struct UploadResponse {
     expires_at: Option<Timestamp>,
 }
 
-/// Shows what the server lacks, and the form that mends it.
+/// Renders the form of the next step.
 pub(crate) async fn show(
     console: Data<SetupPages>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    Ok(current_page(&console, frame(&request)).await?.answer(StatusCode::OK))
+    Ok(current_page(&console, layout(&request)).await?.response(StatusCode::OK))
 }
 
-/// Takes the form.
+/// Handles the submitted form.
 pub(crate) async fn submit(
     console: Data<SetupPages>,
     request: HttpRequest,
@@ -77,27 +77,28 @@ pub(crate) async fn submit(
         let message = "Send the page's form, or a licence file to /admin/setup/license.";
         return Err(ApiError::refused(status, code, message));
     }
-    answer_form(&console, frame(&request), &body).await
+    handle_form(&console, layout(&request), &body).await
 }
 
-/// Takes a licence file as it is: `curl --data-binary @license.lic`. Whatever
-/// media type comes with it, it is text or it is refused.
+/// Installs a licence file that is sent as the body:
+/// `curl --data-binary @license.lic`. The media type is ignored; a body that is
+/// not text is refused.
 pub(crate) async fn upload(
     console: Data<SetupPages>,
     request: HttpRequest,
     body: RawBody,
 ) -> Result<Json<UploadResponse>, ApiError> {
     let token = request.headers().get("x-setup-token").and_then(|it| it.to_str().ok());
-    answer_upload(&console, token.unwrap_or_default(), &body).await
+    handle_upload(&console, token.unwrap_or_default(), &body).await
 }
 
-fn frame(request: &HttpRequest) -> PageLayout {
-    PageRequest::from_request(request).frame.with_base("setup/")
+fn layout(request: &HttpRequest) -> PageLayout {
+    PageRequest::from_request(request).layout.with_base("setup/")
 }
 
-async fn answer_form(
+async fn handle_form(
     console: &SetupPages,
-    frame: PageLayout,
+    layout: PageLayout,
     body: &[u8],
 ) -> Result<HttpResponse, ApiError> {
     let Ok(form) = serde_urlencoded::from_bytes::<SetupForm>(body) else {
@@ -105,79 +106,80 @@ async fn answer_form(
         return Err(ApiError::refused(StatusCode::BAD_REQUEST, "validation_failed", message));
     };
     if !form.switch.is_empty() {
-        let page = current_page(console, frame).await?;
-        return Ok(page.filled_in(&form.license, &form.email).answer(StatusCode::OK));
+        let page = current_page(console, layout).await?;
+        return Ok(page.filled_in(&form.license, &form.email).response(StatusCode::OK));
     }
     match form.step {
-        Step::License => answer_license(console, frame, form).await,
-        Step::Administrator => answer_administrator(console, frame, form).await,
+        Step::License => handle_license(console, layout, form).await,
+        Step::Administrator => handle_administrator(console, layout, form).await,
     }
 }
 
-async fn answer_license(
+async fn handle_license(
     console: &SetupPages,
-    frame: PageLayout,
+    layout: PageLayout,
     form: SetupForm,
 ) -> Result<HttpResponse, ApiError> {
     match console.install(&form.token, form.license.as_str()).await? {
-        Ok(_) => Ok(done(&frame)),
+        Ok(_) => Ok(done(&layout)),
         Err(err) => {
-            let page = current_page(console, frame).await?.filled_in(&form.license, "");
-            Ok(page.with_licence_error(&err).answer(Refusal::from_error(&err).status))
+            let page = current_page(console, layout).await?.filled_in(&form.license, "");
+            Ok(page.with_licence_error(&err).response(Refusal::from_error(&err).status))
         }
     }
 }
 
-async fn answer_administrator(
+async fn handle_administrator(
     console: &SetupPages,
-    frame: PageLayout,
+    layout: PageLayout,
     form: SetupForm,
 ) -> Result<HttpResponse, ApiError> {
-    // The gates let this page's forms through without a licence.
+    // The gates let these forms through without a licence.
     if console.licences.setup_state() != SetupState::Done {
-        return Ok(current_page(console, frame).await?.answer(StatusCode::CONFLICT));
+        return Ok(current_page(console, layout).await?.response(StatusCode::CONFLICT));
     }
     let SetupForm { token, email, password, .. } = form;
     let admin = NewAdmin { email: email.clone(), password, display_name: None };
     match console.create_first_admin(&token, admin).await? {
-        Ok(_) => Ok(done(&frame)),
+        Ok(_) => Ok(done(&layout)),
         Err(err) => {
             let fewest = console.first_admin.fewest_password_chars();
-            let page = current_page(console, frame).await?.filled_in("", &email);
-            Ok(page.with_admin_error(&err, fewest).answer(administrator::status(err)))
+            let page = current_page(console, layout).await?.filled_in("", &email);
+            Ok(page.with_admin_error(&err, fewest).response(administrator::status(err)))
         }
     }
 }
 
-/// A redirect to what is left to do: whoever reloads that sends nothing again.
-fn done(frame: &PageLayout) -> HttpResponse {
+/// Returns a redirect to the next step, so that reloading the page sends
+/// nothing again.
+fn done(layout: &PageLayout) -> HttpResponse {
     HttpResponse::SeeOther()
-        .insert_header((LOCATION, format!("setup{}", frame.suffix)))
+        .insert_header((LOCATION, format!("setup{}", layout.suffix)))
         .insert_header((CACHE_CONTROL, "no-store"))
         .finish()
 }
 
-/// The page as things stand.
-async fn current_page(console: &SetupPages, frame: PageLayout) -> Result<SetupPage, ApiError> {
+/// Builds the page of the current step.
+async fn current_page(console: &SetupPages, layout: PageLayout) -> Result<SetupPage, ApiError> {
     Ok(match console.licences.setup_state() {
-        SetupState::Done if console.lacks_admin().await? => SetupPage::administrator(frame),
-        SetupState::Done => SetupPage::done(frame),
+        SetupState::Done if console.lacks_admin().await? => SetupPage::administrator(layout),
+        SetupState::Done => SetupPage::done(layout),
         SetupState::NoLicence => {
-            let status = frame.texts.setup.no_license.to_owned();
-            SetupPage::license(frame, status)
+            let status = layout.texts.setup.no_license.to_owned();
+            SetupPage::license(layout, status)
         }
-        SetupState::Refused(fault) => {
-            let status = (frame.texts.setup.refused)(&fault);
-            SetupPage::license(frame, status)
+        SetupState::Refused(err) => {
+            let status = (layout.texts.setup.refused)(&err);
+            SetupPage::license(layout, status)
         }
         SetupState::Ended(at) => {
-            let status = (frame.texts.setup.ended)(at);
-            SetupPage::license(frame, status)
+            let status = (layout.texts.setup.ended)(at);
+            SetupPage::license(layout, status)
         }
     })
 }
 
-async fn answer_upload(
+async fn handle_upload(
     console: &SetupPages,
     token: &str,
     body: &[u8],
@@ -187,8 +189,8 @@ async fn answer_upload(
 
 /// Returns whether the body has the default media type of forms.
 pub(crate) fn is_form(request: &HttpRequest) -> bool {
-    let input = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    let essence = input.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 

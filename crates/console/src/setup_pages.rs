@@ -7,7 +7,7 @@ use pia_kernel::Secret;
 use pia_policy::{InstallError, Licence, LicenceService};
 use pia_web::{ApiError, Runner};
 
-/// Services of the set-up pages. The app stores it as its data.
+/// Services of the set-up pages. The app stores them as its data.
 #[derive(Clone)]
 pub struct SetupPages {
     /// Installation of licences.
@@ -19,7 +19,7 @@ pub struct SetupPages {
 }
 
 impl SetupPages {
-    /// Puts a licence in. The outer failure is that of the server itself.
+    /// Installs a licence. The outer error is one of the server itself.
     pub(crate) async fn install(
         &self,
         token: &str,
@@ -27,12 +27,13 @@ impl SetupPages {
     ) -> Result<Result<Licence, InstallError>, ApiError> {
         let (services, token, text) =
             (Arc::clone(&self.licences), Secret::new(token.to_owned()), text.into());
-        // Run to its end: half-way the licence would be in and the token not gone.
+        // Must run to its end: half-way, the licence would be installed and the
+        // token still valid.
         let install = async move { Ok::<_, ApiError>(services.install(&token, &text).await) };
         self.runner.run(install).await
     }
 
-    /// Makes the first administrator. The outer failure is that of the server
+    /// Creates the first administrator. The outer error is one of the server
     /// itself.
     pub(crate) async fn create_first_admin(
         &self,
@@ -40,9 +41,9 @@ impl SetupPages {
         admin: NewAdmin,
     ) -> Result<Result<Account, FirstAdminError>, ApiError> {
         let (first_admin, token) = (self.first_admin.clone(), Secret::new(token.to_owned()));
-        let appoint =
+        let create =
             async move { Ok::<_, ApiError>(first_admin.create_first_admin(&token, admin).await) };
-        self.runner.run(appoint).await
+        self.runner.run(create).await
     }
 
     /// Returns whether there is no administrator yet.

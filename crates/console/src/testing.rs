@@ -16,17 +16,17 @@ use crate::accounts::{
     RegistrationResult, RequestedEmail, VerificationResult,
 };
 
-/// Accounts with prepared answers.
+/// Account service with fixed results.
 pub(crate) struct Accounts {
     pub(crate) rules: RegistrationRules,
-    pub(crate) joined: RegistrationResult,
+    pub(crate) registration: RegistrationResult,
     pub(crate) verified: VerificationResult,
-    pub(crate) requested_links: EmailRequestResult,
+    pub(crate) email_request: EmailRequestResult,
     pub(crate) reset: PasswordResetResult,
     pub(crate) is_away: bool,
-    /// Recorded calls, each with its language.
-    pub(crate) requested: Mutex<Vec<String>>,
-    pub(crate) applicants: Mutex<Vec<RegistrationInput>>,
+    /// Recorded calls.
+    pub(crate) calls: Mutex<Vec<String>>,
+    pub(crate) registrations: Mutex<Vec<RegistrationInput>>,
     pub(crate) language: Mutex<Option<Language>>,
 }
 
@@ -34,13 +34,13 @@ impl Default for Accounts {
     fn default() -> Self {
         Self {
             rules: RegistrationRules::default(),
-            joined: RegistrationResult::Made,
+            registration: RegistrationResult::Made,
             verified: VerificationResult::Now,
-            requested_links: EmailRequestResult::Mailed,
+            email_request: EmailRequestResult::Mailed,
             reset: PasswordResetResult::Done,
             is_away: false,
-            requested: Mutex::default(),
-            applicants: Mutex::default(),
+            calls: Mutex::default(),
+            registrations: Mutex::default(),
             language: Mutex::default(),
         }
     }
@@ -48,11 +48,11 @@ impl Default for Accounts {
 
 impl Accounts {
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.requested.lock().unwrap().clone()
+        self.calls.lock().unwrap().clone()
     }
 
-    fn note(&self, what: String) -> Result<(), Unavailable> {
-        self.requested.lock().unwrap().push(what);
+    fn record(&self, call: String) -> Result<(), Unavailable> {
+        self.calls.lock().unwrap().push(call);
         *self.language.lock().unwrap() = RequestContext::current().language;
         if self.is_away {
             let cause = std::io::Error::other("host db.secret.example is down");
@@ -70,11 +70,11 @@ impl AccountService for Accounts {
 
     async fn register(
         &self,
-        applicant: RegistrationInput,
+        registration: RegistrationInput,
     ) -> Result<RegistrationResult, Unavailable> {
-        self.note(format!("register {}", applicant.email))?;
-        self.applicants.lock().unwrap().push(applicant);
-        Ok(self.joined.clone())
+        self.record(format!("register {}", registration.email))?;
+        self.registrations.lock().unwrap().push(registration);
+        Ok(self.registration.clone())
     }
 
     async fn verify(
@@ -82,21 +82,26 @@ impl AccountService for Accounts {
         user: UserId,
         token: Secret<String>,
     ) -> Result<VerificationResult, Unavailable> {
-        self.note(format!("verify {user} {}", token.expose()))?;
+        self.record(format!("verify {user} {}", token.expose()))?;
         Ok(self.verified)
     }
 
     async fn mail(
         &self,
-        letter: RequestedEmail,
+        kind: RequestedEmail,
         email: String,
     ) -> Result<EmailRequestResult, Unavailable> {
-        self.note(format!("mail {letter:?} to {email}"))?;
-        Ok(self.requested_links)
+        self.record(format!("mail {kind:?} to {email}"))?;
+        Ok(self.email_request)
     }
 
     async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable> {
-        self.note(format!("reset {} {} {}", new.email, new.token.expose(), new.password.expose()))?;
+        self.record(format!(
+            "reset {} {} {}",
+            new.email,
+            new.token.expose(),
+            new.password.expose()
+        ))?;
         Ok(self.reset.clone())
     }
 }
@@ -110,18 +115,18 @@ pub(crate) fn account_pages(accounts: Arc<Accounts>) -> AccountPages {
     }
 }
 
-/// A page as it is opened.
+/// Returns a GET request for a page.
 pub(crate) fn opened(uri: &str) -> HttpRequest {
     TestRequest::get().uri(uri).to_http_request()
 }
 
-/// A form as a page of ours sends it.
+/// Returns a POST request with a form of this server.
 pub(crate) fn sent(uri: &str) -> HttpRequest {
-    let kind = ("content-type", "application/x-www-form-urlencoded");
-    TestRequest::post().uri(uri).insert_header(kind).to_http_request()
+    let content_type = ("content-type", "application/x-www-form-urlencoded");
+    TestRequest::post().uri(uri).insert_header(content_type).to_http_request()
 }
 
-/// An answer, taken apart.
+/// Response, parsed.
 pub(crate) struct RenderedPage {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
@@ -129,12 +134,12 @@ pub(crate) struct RenderedPage {
 }
 
 impl RenderedPage {
-    pub(crate) async fn from_response(answer: HttpResponse) -> Self {
-        let headers = answer.headers().iter();
+    pub(crate) async fn from_response(response: HttpResponse) -> Self {
+        let headers = response.headers().iter();
         let headers = headers
             .map(|(name, value)| (name.as_str().to_owned(), value.to_str().unwrap().to_owned()));
-        let (status, headers) = (answer.status().as_u16(), headers.collect());
-        let body = to_bytes(answer.into_body()).await.unwrap();
+        let (status, headers) = (response.status().as_u16(), headers.collect());
+        let body = to_bytes(response.into_body()).await.unwrap();
         Self { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
     }
 
@@ -153,7 +158,7 @@ impl RenderedPage {
 
     /// Returns the targets of its links, forms and files.
     pub(crate) fn targets(&self) -> Vec<&str> {
-        let of = |name| self.text.split(name).skip(1).filter_map(|it| it.split('"').next());
-        ["href=\"", "action=\"", "src=\""].into_iter().flat_map(of).collect()
+        let targets_of = |name| self.text.split(name).skip(1).filter_map(|it| it.split('"').next());
+        ["href=\"", "action=\"", "src=\""].into_iter().flat_map(targets_of).collect()
     }
 }

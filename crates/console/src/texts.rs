@@ -8,29 +8,29 @@ use pia_identity::{FirstAdminError, Violation};
 use pia_kernel::{Language, Timestamp};
 use pia_policy::{InstallError, LicenceError};
 
-/// All that the pages say in one language.
+/// Texts of the pages in one language.
 pub(crate) struct Texts {
-    /// The other language, by its own name.
+    /// Name of the other language, in that language.
     pub(crate) other_language: &'static str,
     /// Prefix of the title when there is an error.
     pub(crate) error: &'static str,
-    /// The heading over all that is wrong with a form.
+    /// Heading of the list of errors of a form.
     pub(crate) problem: &'static str,
-    /// Stands behind the label of what may be left out.
+    /// Suffix of the label of an optional field.
     pub(crate) optional: &'static str,
     pub(crate) register: RegisterTexts,
     pub(crate) forgot: EmailPageTexts,
     pub(crate) resend: EmailPageTexts,
     pub(crate) reset: ResetTexts,
     pub(crate) verify: VerifyTexts,
-    pub(crate) faults: FieldErrorTexts,
+    pub(crate) field_errors: FieldErrorTexts,
     pub(crate) reasons: ReasonTexts,
     pub(crate) refusals: RefusalTexts,
     pub(crate) front: FrontTexts,
     pub(crate) setup: SetupTexts,
 }
 
-/// A page that only says something.
+/// Page that displays a message.
 #[derive(Clone, Copy)]
 pub(crate) struct NoticeTexts {
     pub(crate) title: &'static str,
@@ -57,14 +57,14 @@ pub(crate) struct RegisterTexts {
     pub(crate) mailed: NoticeTexts,
     /// Texts where registration is closed.
     pub(crate) closed: NoticeTexts,
-    /// This person may not.
+    /// Refusal of this address.
     pub(crate) not_you: &'static str,
     pub(crate) not_invited: &'static str,
     pub(crate) seats_taken: &'static str,
     pub(crate) email_taken: &'static str,
 }
 
-/// A page that requests a letter with a link.
+/// Page that requests an email with a link.
 pub(crate) struct EmailPageTexts {
     pub(crate) title: &'static str,
     pub(crate) intro: &'static str,
@@ -112,7 +112,7 @@ pub(crate) struct FieldErrorTexts {
 /// Reasons for a failed sign-in in the browser.
 pub(crate) struct ReasonTexts {
     pub(crate) title: &'static str,
-    /// Advice below the message, whatever the reason is.
+    /// Advice below the message, for every reason.
     pub(crate) then: &'static str,
     pub(crate) access_denied: &'static str,
     pub(crate) email_exists: &'static str,
@@ -127,8 +127,8 @@ pub(crate) struct ReasonTexts {
     pub(crate) provider_not_configured: &'static str,
     pub(crate) unknown_provider: &'static str,
     pub(crate) code_challenge_required: &'static str,
-    /// The app or page that began it requested what cannot be.
-    pub(crate) badly_requested: &'static str,
+    /// Client started the sign-in with invalid parameters.
+    pub(crate) invalid_request: &'static str,
     pub(crate) invalid_state: &'static str,
     pub(crate) expired: &'static str,
     pub(crate) feature_not_licensed: &'static str,
@@ -151,7 +151,7 @@ pub(crate) struct RefusalTexts {
     pub(crate) failed: NoticeTexts,
 }
 
-/// The page at `/`.
+/// Front page.
 pub(crate) struct FrontTexts {
     pub(crate) intro: &'static str,
     pub(crate) unlicensed: &'static str,
@@ -161,7 +161,7 @@ pub(crate) struct FrontTexts {
     pub(crate) api: &'static str,
 }
 
-/// The page that sets the server up.
+/// Page that sets the server up.
 pub(crate) struct SetupTexts {
     pub(crate) title: &'static str,
     pub(crate) no_license: &'static str,
@@ -188,31 +188,33 @@ impl Texts {
         }
     }
 
-    /// A violation as people read it. `fewest` is how many characters a
-    /// password must have.
-    pub(crate) fn fault(&self, violation: &Violation, fewest: usize) -> String {
-        let faults = &self.faults;
+    /// Returns the message for a violation. `fewest` is the minimum length of a
+    /// password, in characters.
+    pub(crate) fn field_error(&self, violation: &Violation, fewest: usize) -> String {
+        let field_errors = &self.field_errors;
         let text = match (violation.field, violation.code) {
-            ("email", "required") => faults.email_missing,
-            ("email", _) => faults.email_invalid,
-            ("password" | "newPassword", "required") => faults.password_missing,
-            ("password" | "newPassword", "too_short") => return (faults.password_short)(fewest),
-            ("password" | "newPassword", "too_long") => faults.password_long,
-            ("password" | "newPassword", "common") => faults.password_common,
-            ("password" | "newPassword", "personal") => faults.password_personal,
-            ("displayName", _) => faults.name_invalid,
-            ("customerType", _) => faults.customer_missing,
-            ("companyName", "required") => faults.company_missing,
-            ("companyName", _) => faults.company_invalid,
-            _ => faults.other,
+            ("email", "required") => field_errors.email_missing,
+            ("email", _) => field_errors.email_invalid,
+            ("password" | "newPassword", "required") => field_errors.password_missing,
+            ("password" | "newPassword", "too_short") => {
+                return (field_errors.password_short)(fewest);
+            }
+            ("password" | "newPassword", "too_long") => field_errors.password_long,
+            ("password" | "newPassword", "common") => field_errors.password_common,
+            ("password" | "newPassword", "personal") => field_errors.password_personal,
+            ("displayName", _) => field_errors.name_invalid,
+            ("customerType", _) => field_errors.customer_missing,
+            ("companyName", "required") => field_errors.company_missing,
+            ("companyName", _) => field_errors.company_invalid,
+            _ => field_errors.other,
         };
         text.to_owned()
     }
 }
 
 impl ReasonTexts {
-    /// Returns the message for a reason, which is part of a URL and so may be
-    /// anything: nothing of it is repeated.
+    /// Returns the message for a reason. It comes from a URL and is untrusted,
+    /// so it is never repeated.
     pub(crate) fn reason_text(&self, reason: &str) -> &'static str {
         match reason {
             "access_denied" => self.access_denied,
@@ -231,7 +233,7 @@ impl ReasonTexts {
             "code_challenge_invalid"
             | "code_challenge_unexpected"
             | "invalid_redirect_uri"
-            | "validation_failed" => self.badly_requested,
+            | "validation_failed" => self.invalid_request,
             "invalid_state" => self.invalid_state,
             "expired" => self.expired,
             "feature_not_licensed" => self.feature_not_licensed,
@@ -248,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_registration_finds_wrong_has_a_sentence_in_each_language() {
+    fn every_violation_of_a_registration_has_a_message_in_each_language() {
         let password = ["required", "too_short", "too_long", "common", "personal"];
         let password = password.into_iter().flat_map(|it| [("password", it), ("newPassword", it)]);
         let others = [
@@ -268,7 +270,11 @@ mod tests {
             for language in [Language::En, Language::De] {
                 let texts = Texts::in_language(language);
 
-                assert_ne!(texts.fault(&violation, 8), texts.faults.other, "{field} {code}");
+                assert_ne!(
+                    texts.field_error(&violation, 8),
+                    texts.field_errors.other,
+                    "{field} {code}"
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Response texts of the demo model.
+//! Responses of the demo model.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 
 use crate::request::{ChatRequest, Function};
 
-/// Maximum length of a message that is repeated in the response.
-const REPEATED: usize = 2000;
+/// Maximum length of a message that is repeated in the response, in characters.
+const MAX_REPEATED_CHARS: usize = 2000;
 
-/// An answer that follows from its request alone.
+/// Response that depends on its request alone.
 pub(crate) struct Answer {
     id: String,
     model: String,
     prompt_tokens: usize,
-    message: ResponseContent,
+    content: ResponseContent,
 }
 
 enum ResponseContent {
-    /// Text, in the pieces a stream sends it in.
+    /// Text, in the pieces that a stream sends.
     Text(Vec<String>),
     Call {
         id: String,
@@ -29,8 +29,8 @@ enum ResponseContent {
 
 impl Answer {
     pub(crate) fn to(request: &ChatRequest, chunks: Option<usize>) -> Self {
-        let id = identity(request);
-        let message = match wanted_call(request) {
+        let id = conversation_id(request);
+        let content = match requested_call(request) {
             Some((name, arguments)) => ResponseContent::Call {
                 id: format!("call_{id}"),
                 name,
@@ -39,12 +39,12 @@ impl Answer {
             None => ResponseContent::Text(pieces(&text(request), chunks)),
         };
         let model = request.model.clone().unwrap_or_else(|| "demo".to_owned());
-        Self { id, model, prompt_tokens: request.prompt_tokens(), message }
+        Self { id, model, prompt_tokens: request.prompt_tokens(), content }
     }
 
-    /// The answer as one document.
-    pub(crate) fn whole(&self) -> Value {
-        let (message, finish) = match &self.message {
+    /// Returns the response as one document.
+    pub(crate) fn completion(&self) -> Value {
+        let (message, finish) = match &self.content {
             ResponseContent::Text(pieces) => {
                 (json!({ "role": "assistant", "content": pieces.concat() }), "stop")
             }
@@ -63,20 +63,21 @@ impl Answer {
         self.document("chat.completion", &json!([choice]), Some(&self.usage()))
     }
 
-    /// The answer as a stream's chunks, the one with the finish reason last.
+    /// Returns the response as chunks of a stream, the one with the finish
+    /// reason last.
     pub(crate) fn chunks(&self) -> Vec<Value> {
         let mut chunks = vec![self.chunk(&json!({ "role": "assistant", "content": "" }), None)];
-        match &self.message {
+        match &self.content {
             ResponseContent::Text(pieces) => {
                 chunks.extend(pieces.iter().map(|it| self.chunk(&json!({ "content": it }), None)));
                 chunks.push(self.chunk(&json!({}), Some("stop")));
             }
             ResponseContent::Call { id, name, arguments } => {
                 let function = json!({ "name": name, "arguments": "" });
-                let begun =
+                let start =
                     json!({ "index": 0, "id": id, "type": "function", "function": function });
                 let rest = json!({ "index": 0, "function": { "arguments": arguments } });
-                for call in [begun, rest] {
+                for call in [start, rest] {
                     chunks.push(self.chunk(&json!({ "tool_calls": [call] }), None));
                 }
                 chunks.push(self.chunk(&json!({}), Some("tool_calls")));
@@ -85,7 +86,7 @@ impl Answer {
         chunks
     }
 
-    /// The chunk that reports the usage, for after the last of the others.
+    /// Returns the chunk with the usage, which follows all others.
     pub(crate) fn usage_chunk(&self) -> Value {
         self.document("chat.completion.chunk", &json!([]), Some(&self.usage()))
     }
@@ -99,7 +100,7 @@ impl Answer {
         json!({
             "id": format!("chatcmpl-{}", self.id),
             "object": object,
-            // The same for ever, so that equal requests have equal answers.
+            // Constant, so that equal requests have equal responses.
             "created": 1_767_225_600,
             "model": self.model,
             "choices": choices,
@@ -108,7 +109,7 @@ impl Answer {
     }
 
     fn usage(&self) -> Value {
-        let completion = match &self.message {
+        let completion = match &self.content {
             ResponseContent::Text(pieces) => pieces.len(),
             ResponseContent::Call { arguments, .. } => 1 + arguments.split_whitespace().count(),
         };
@@ -120,8 +121,8 @@ impl Answer {
     }
 }
 
-/// Sixteen hexadecimal digits that are the same for the same conversation.
-fn identity(request: &ChatRequest) -> String {
+/// Returns sixteen hexadecimal digits that depend on the conversation alone.
+fn conversation_id(request: &ChatRequest) -> String {
     let mut hasher = DefaultHasher::new();
     for message in &request.messages {
         message.text().hash(&mut hasher);
@@ -144,18 +145,18 @@ fn text(request: &ChatRequest) -> String {
     format!("Demo answer to: {}{images}", shortened(&message.text()))
 }
 
-/// The beginning of a text, without the lines that only mark where it begins
-/// and ends.
+/// Returns the beginning of a text, without lines that consist of a tag.
 fn shortened(text: &str) -> String {
-    let marks = |line: &str| {
+    let is_tag = |line: &str| {
         line.starts_with('<') && line.ends_with('>') && !line.contains(char::is_whitespace)
     };
-    let message: Vec<&str> = text.trim().lines().filter(|it| !marks(it.trim())).collect();
-    message.join("\n").chars().take(REPEATED).collect()
+    let lines: Vec<&str> = text.trim().lines().filter(|it| !is_tag(it.trim())).collect();
+    lines.join("\n").chars().take(MAX_REPEATED_CHARS).collect()
 }
 
-/// A text in one piece a word, or in exactly so many: words over again where
-/// there are too few, the rest together where there are too many.
+/// Splits a text into one piece a word, or into exactly `chunks`: words repeat
+/// where there are too few, and the last piece holds the rest where there are
+/// too many.
 fn pieces(text: &str, chunks: Option<usize>) -> Vec<String> {
     let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
     let Some(chunks) = chunks.map(|it| it.max(1)) else {
@@ -170,20 +171,20 @@ fn pieces(text: &str, chunks: Option<usize>) -> Vec<String> {
     again.cycle().take(chunks).collect()
 }
 
-/// The call that the last user message requests, by "use the tool NAME".
-fn wanted_call(request: &ChatRequest) -> Option<(String, Value)> {
+/// Returns the call that the last user message requests by "use the tool NAME".
+fn requested_call(request: &ChatRequest) -> Option<(String, Value)> {
     if request.tool_result().is_some() {
         return None;
     }
     let text = request.last_user_message()?.text();
-    let (_, requested) = text.split_once("use the tool ")?;
-    let end = requested.find(|it: char| !(it.is_alphanumeric() || "_-".contains(it)));
-    let (name, rest) = requested.split_at(end.unwrap_or(requested.len()));
+    let (_, request_text) = text.split_once("use the tool ")?;
+    let end = request_text.find(|it: char| !(it.is_alphanumeric() || "_-".contains(it)));
+    let (name, rest) = request_text.split_at(end.unwrap_or(request_text.len()));
     let tool = request.tools().iter().find(|it| it.function.name == name)?;
     Some((name.to_owned(), arguments(&tool.function, rest.trim())))
 }
 
-/// A value of its type for each parameter that a function demands.
+/// Returns a value of the right type for each required parameter.
 fn arguments(function: &Function, text: &str) -> Value {
     let schema = &function.parameters;
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_as_many_as_requested() {
+    fn a_text_is_split_into_the_requested_number_of_pieces() {
         for chunks in [1, 2, 3, 7, 100] {
             assert_eq!(pieces("one two three", Some(chunks)).len(), chunks);
         }
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_around_a_text_are_not_repeated() {
+    fn tags_around_a_text_are_not_repeated() {
         assert_eq!(shortened("<text>\nOne <two>\nthree\n</text>\n"), "One <two>\nthree");
     }
 

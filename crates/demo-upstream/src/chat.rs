@@ -1,4 +1,4 @@
-//! The routes: chat, models, and what was seen of the calls.
+//! Handlers: chat, models, and the record of calls.
 
 use std::future::pending;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::steps::{self, Step};
 
 const DONE: &[u8] = b"data: [DONE]\n\n";
 
-/// The header that takes magic words, beside the last user message.
+/// Header that may carry magic words, beside the last user message.
 const SCRIPT: &str = "x-demo";
 
 /// `POST /v1/chat/completions`
@@ -37,8 +37,8 @@ pub(crate) async fn complete(
     };
     let script = script(&http, &request);
     let open = journal.open(request.streamed());
-    if let Some(refused) = refused(&request, &script) {
-        return refused;
+    if let Some(response) = scripted_refusal(&request, &script) {
+        return response;
     }
     let answer = Answer::to(&request, script.chunks.or(options.chunks));
     let delay = script.delay.unwrap_or(options.delay);
@@ -47,12 +47,12 @@ pub(crate) async fn complete(
     }
     if request.streamed() {
         let events = events(&answer, &script, request.wants_usage());
-        let steps = streamed(events, &script, delay);
+        let steps = stream_steps(events, &script, delay);
         return HttpResponse::Ok()
             .content_type("text/event-stream")
             .streaming(steps::body(steps, open));
     }
-    whole(&answer, &script, open).await
+    non_streaming(&answer, &script, open).await
 }
 
 /// `GET /v1/models`
@@ -64,16 +64,16 @@ pub(crate) async fn models() -> Json<Value> {
 
 /// `GET /demo/calls`
 pub(crate) async fn calls(journal: Data<Journal>) -> Json<Value> {
-    let (seen, last) = (journal.call_counts(), journal.last());
+    let (counts, last) = (journal.call_counts(), journal.last());
     Json(json!({
-        "calls": seen.calls,
-        "open": seen.open,
-        "openStreams": seen.open_streams,
+        "calls": counts.calls,
+        "open": counts.open,
+        "openStreams": counts.open_streams,
         "last": last,
     }))
 }
 
-/// Every other path.
+/// Responds to every other path.
 pub(crate) async fn unknown(http: HttpRequest) -> HttpResponse {
     let message = format!("Invalid URL ({} {})", http.method(), http.path());
     refusal(StatusCode::NOT_FOUND, &message, None)
@@ -81,13 +81,13 @@ pub(crate) async fn unknown(http: HttpRequest) -> HttpResponse {
 
 fn script(http: &HttpRequest, request: &ChatRequest) -> Script {
     let header = http.headers().get(SCRIPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let message =
+    let content =
         request.last_user_message().map(crate::request::Message::text).unwrap_or_default();
-    Script::parse(&format!("{header} {message}"))
+    Script::parse(&format!("{header} {content}"))
 }
 
-/// The refusal that the script requests.
-fn refused(request: &ChatRequest, script: &Script) -> Option<HttpResponse> {
+/// Returns the refusal that the script requests.
+fn scripted_refusal(request: &ChatRequest, script: &Script) -> Option<HttpResponse> {
     let status = script.status.and_then(|it| StatusCode::from_u16(it).ok());
     match script.fault {
         Some(Fault::Html) => Some(
@@ -107,11 +107,11 @@ fn refused(request: &ChatRequest, script: &Script) -> Option<HttpResponse> {
             Some(("tools", "unsupported_parameter")),
         )),
         _ => status.map(|status| {
-            let mut refused = refusal(status, &format!("Asked to answer {status}."), None);
+            let mut response = refusal(status, &format!("Asked to answer {status}."), None);
             if let Some(seconds) = script.retry_after {
-                refused.headers_mut().insert(RETRY_AFTER, seconds.into());
+                response.headers_mut().insert(RETRY_AFTER, seconds.into());
             }
-            refused
+            response
         }),
     }
 }
@@ -125,7 +125,7 @@ fn too_long(tokens: usize) -> HttpResponse {
     refusal(StatusCode::BAD_REQUEST, &message, Some(("messages", "context_length_exceeded")))
 }
 
-/// An error as OpenAI words it.
+/// Returns an error in OpenAI's format.
 fn refusal(status: StatusCode, message: &str, cause: Option<(&str, &str)>) -> HttpResponse {
     let kind = match status.as_u16() {
         429 => "rate_limit_error",
@@ -137,7 +137,7 @@ fn refusal(status: StatusCode, message: &str, cause: Option<(&str, &str)>) -> Ht
     HttpResponse::build(status).json(json!({ "error": error }))
 }
 
-/// The events of a stream, its last ones as the script has them.
+/// Returns the events of a stream; the script decides on the last ones.
 fn events(answer: &Answer, script: &Script, usage: bool) -> Vec<Bytes> {
     let mut events: Vec<Bytes> = answer.chunks().iter().map(event).collect();
     if usage && !script.no_usage {
@@ -154,28 +154,28 @@ fn event(data: &Value) -> Bytes {
 }
 
 /// Converts a stream's events to steps, with the script's faults applied.
-fn streamed(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec<Step> {
+fn stream_steps(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec<Step> {
     let half = events.len() / 2;
     let end = match script.fault {
         Some(Fault::Cut) => Some((half, vec![Step::Break])),
         Some(Fault::Silent(after)) => Some((after, vec![Step::Hang])),
         Some(Fault::Error) => {
             let error = json!({ "message": "Asked to fail.", "type": "server_error" });
-            let reported = event(&json!({ "error": error }));
-            Some((half, vec![Step::Send(reported), Step::Send(Bytes::from_static(DONE))]))
+            let event_bytes = event(&json!({ "error": error }));
+            Some((half, vec![Step::Send(event_bytes), Step::Send(Bytes::from_static(DONE))]))
         }
         _ => None,
     };
-    let (stored, end) = end.unwrap_or((events.len(), Vec::new()));
-    events.truncate(stored);
+    let (length, end) = end.unwrap_or((events.len(), Vec::new()));
+    events.truncate(length);
     let pause = || if delay.is_zero() { Step::Flush } else { Step::Wait(delay) };
-    let begun = events.into_iter().flat_map(|it| [pause(), Step::Send(it)]);
-    begun.chain([Step::Flush]).chain(end).collect()
+    let steps = events.into_iter().flat_map(|it| [pause(), Step::Send(it)]);
+    steps.chain([Step::Flush]).chain(end).collect()
 }
 
-/// A whole answer. Only `demo:slow` delays it, by as long as its stream would take.
-async fn whole(answer: &Answer, script: &Script, open: Open) -> HttpResponse {
-    let body = Bytes::from(answer.whole().to_string());
+/// Sends a non-streaming response. Only `demo:slow` delays it, by the duration of its stream.
+async fn non_streaming(answer: &Answer, script: &Script, open: Open) -> HttpResponse {
+    let body = Bytes::from(answer.completion().to_string());
     if let Some(delay) = script.delay {
         let chunks = u32::try_from(answer.chunks().len()).unwrap_or(u32::MAX);
         tokio::time::sleep(delay.saturating_mul(chunks)).await;
@@ -186,7 +186,7 @@ async fn whole(answer: &Answer, script: &Script, open: Open) -> HttpResponse {
         Some(Fault::Silent(_)) => Step::Hang,
         _ => return HttpResponse::Ok().content_type(ContentType::json()).body(body),
     };
-    let begun = steps::body(vec![Step::Send(half), Step::Flush, end], open);
-    let begun = SizedStream::new(u64::try_from(body.len()).unwrap_or(u64::MAX), begun);
-    HttpResponse::Ok().content_type(ContentType::json()).body(begun)
+    let stream = steps::body(vec![Step::Send(half), Step::Flush, end], open);
+    let stream = SizedStream::new(u64::try_from(body.len()).unwrap_or(u64::MAX), stream);
+    HttpResponse::Ok().content_type(ContentType::json()).body(stream)
 }

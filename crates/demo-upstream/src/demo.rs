@@ -1,4 +1,4 @@
-//! A demo upstream that runs.
+//! Running demo upstream.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,13 +15,13 @@ use crate::journal::{CallCounts, Journal, Recorded};
 use crate::options::DemoOptions;
 use crate::prepared::{self, Prepared};
 
-/// More than the largest request that anything before it forwards.
+/// Maximum body in bytes: more than any proxy in front of it forwards.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
 /// Timeout of [`Demo::until`].
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A demo upstream on threads of its own; stopped when dropped.
+/// Demo upstream on its own threads; stopped when dropped.
 pub struct Demo {
     address: SocketAddr,
     journal: Journal,
@@ -30,34 +30,35 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts one on a port, 0 being any free one, with all else as usual.
+    /// Starts one with default options on a port; 0 takes any free one.
     pub fn start(port: u16) -> io::Result<Self> {
         Self::with(DemoOptions { port, ..DemoOptions::default() })
     }
 
-    /// Starts one as the options say.
+    /// Starts one with these options.
     pub fn with(options: DemoOptions) -> io::Result<Self> {
         let journal = Journal::new();
-        let stored = journal.clone();
-        let (report, reported) = std::sync::mpsc::sync_channel(1);
+        let server_journal = journal.clone();
+        let (started, receiver) = std::sync::mpsc::sync_channel(1);
         let thread = thread::spawn(move || {
             System::new().block_on(async move {
-                let (server, address) = serve(options, stored, Signals::Ignored)?;
-                // Nobody listens when the starter has given up, which then says why.
-                drop(report.send((server.handle(), address)));
+                let (server, address) = serve(options, server_journal, Signals::Ignored)?;
+                // The receiver is gone only if the starter has failed, and it
+                // reports the error.
+                drop(started.send((server.handle(), address)));
                 server.await
             })
         });
-        match reported.recv() {
+        match receiver.recv() {
             Ok((server, address)) => Ok(Self { address, journal, server, thread: Some(thread) }),
             Err(_never_started) => Err(ended(thread)),
         }
     }
 
-    /// Runs one on this thread until the process is stopped.
+    /// Runs one on this thread until the process receives a signal to stop.
     pub fn run(options: DemoOptions, ready: impl FnOnce(&str) -> io::Result<()>) -> io::Result<()> {
         System::new().block_on(async {
-            let (server, address) = serve(options, Journal::new(), Signals::Heeded)?;
+            let (server, address) = serve(options, Journal::new(), Signals::Handled)?;
             ready(&format!("http://{address}"))?;
             server.await
         })
@@ -78,19 +79,19 @@ impl Demo {
         self.journal.call_counts()
     }
 
-    /// The last chat call.
+    /// Returns the last chat call.
     pub fn last(&self) -> Recorded {
         self.journal.last()
     }
 
-    /// Waits until something is so, and answers whether it came to be within
-    /// five seconds.
-    pub async fn until(&self, so: impl FnMut(&CallCounts) -> bool) -> bool {
+    /// Waits for a condition and returns whether it was met within five
+    /// seconds.
+    pub async fn until(&self, condition: impl FnMut(&CallCounts) -> bool) -> bool {
         let mut watch = self.journal.watch();
-        tokio::time::timeout(PATIENCE, watch.wait_for(so)).await.is_ok_and(|it| it.is_ok())
+        tokio::time::timeout(PATIENCE, watch.wait_for(condition)).await.is_ok_and(|it| it.is_ok())
     }
 
-    /// Stops it, and cuts what it is still sending.
+    /// Stops it and aborts open responses.
     pub fn stop(self) {
         drop(self);
     }
@@ -98,7 +99,8 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        // The command is sent at once; the future would only tell when it is done.
+        // The command is sent at once; the future would only report its
+        // completion.
         drop(self.server.stop(false));
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
@@ -108,7 +110,7 @@ impl Drop for Demo {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Signals {
-    Heeded,
+    Handled,
     Ignored,
 }
 

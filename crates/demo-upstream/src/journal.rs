@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// Headers that carry secrets, which are not stored.
+/// Headers that carry secrets and are not stored.
 const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "api-key", "x-api-key"];
 
 /// Numbers of received and of open calls.
@@ -18,7 +18,7 @@ const SECRET: &[&str] = &["authorization", "proxy-authorization", "cookie", "api
 pub struct CallCounts {
     /// Chat calls since the start.
     pub calls: u64,
-    /// Chat calls that have neither been answered to the end nor been given up.
+    /// Chat calls that have neither been fully answered nor aborted.
     pub open: u64,
     /// Open requests that stream.
     pub open_streams: u64,
@@ -27,28 +27,28 @@ pub struct CallCounts {
 /// The last chat call as it arrived.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Recorded {
-    /// Headers, but those that carry secrets.
+    /// Headers, except those that carry secrets.
     pub headers: BTreeMap<String, String>,
-    /// Body; null before the first call, and where it is no JSON.
+    /// Body; null before the first call, and if it is not JSON.
     pub body: Value,
 }
 
-/// Keeps count. Clones count together.
+/// Counter of calls, shared by its clones.
 #[derive(Clone)]
 pub(crate) struct Journal {
-    seen: watch::Sender<CallCounts>,
+    counts: watch::Sender<CallCounts>,
     last: Arc<Mutex<(BTreeMap<String, String>, Bytes)>>,
 }
 
-/// A call that is going on, until this is dropped.
+/// Guard of an open call, which ends when this is dropped.
 pub(crate) struct Open {
-    seen: watch::Sender<CallCounts>,
+    counts: watch::Sender<CallCounts>,
     streamed: bool,
 }
 
 impl Journal {
     pub(crate) fn new() -> Self {
-        Self { seen: watch::Sender::new(CallCounts::default()), last: Arc::default() }
+        Self { counts: watch::Sender::new(CallCounts::default()), last: Arc::default() }
     }
 
     pub(crate) fn record(&self, headers: &HeaderMap, body: &Bytes) {
@@ -60,23 +60,23 @@ impl Journal {
             })
             .collect();
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (stored, body.clone());
-        self.seen.send_modify(|it| it.calls += 1);
+        self.counts.send_modify(|it| it.calls += 1);
     }
 
     pub(crate) fn open(&self, streamed: bool) -> Open {
-        self.seen.send_modify(|it| {
+        self.counts.send_modify(|it| {
             it.open += 1;
             it.open_streams += u64::from(streamed);
         });
-        Open { seen: self.seen.clone(), streamed }
+        Open { counts: self.counts.clone(), streamed }
     }
 
     pub(crate) fn call_counts(&self) -> CallCounts {
-        *self.seen.borrow()
+        *self.counts.borrow()
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<CallCounts> {
-        self.seen.subscribe()
+        self.counts.subscribe()
     }
 
     pub(crate) fn last(&self) -> Recorded {
@@ -87,7 +87,7 @@ impl Journal {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.seen.send_modify(|it| {
+        self.counts.send_modify(|it| {
             it.open = it.open.saturating_sub(1);
             it.open_streams = it.open_streams.saturating_sub(u64::from(self.streamed));
         });

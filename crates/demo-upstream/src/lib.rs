@@ -1,6 +1,6 @@
-//! An OpenAI-compatible upstream that needs no model: for a first look, for
-//! tests and for benchmarks. Its answers follow from what it is called, and it
-//! breaks in whichever way it is called to.
+//! OpenAI-compatible upstream without a model, for demos, tests and benchmarks.
+//! Its responses depend on their requests alone, and a request can make it fail
+//! in many ways.
 
 mod answer;
 mod chat;

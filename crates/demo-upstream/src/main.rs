@@ -1,4 +1,4 @@
-//! The demo upstream as a program of its own.
+//! Command-line program of the demo upstream.
 
 use std::error::Error;
 use std::io::{Write, stdout};

@@ -9,12 +9,12 @@ pub struct DemoOptions {
     pub port: u16,
     /// Delay before each chunk of a stream.
     pub delay: Duration,
-    /// Number of chunks of a response; `None` means one a word.
+    /// Number of chunks of a response; `None` means one per word.
     pub chunks: Option<usize>,
     /// Number of worker threads.
     pub workers: usize,
-    /// Set when responses are built in advance, which costs next to nothing;
-    /// requests with magic words are excepted.
+    /// Set to serve responses that are built in advance, at next to no cost,
+    /// except to requests with magic words.
     pub prepared: bool,
 }
 
@@ -38,8 +38,7 @@ usage: pia-demo-upstream [options]
 
 The first line it prints is the URL it listens on.";
 
-    /// Parses the command-line arguments, or returns a message that says what
-    /// is wrong.
+    /// Parses the command-line arguments. The error is a message for the user.
     pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -61,7 +60,7 @@ The first line it prints is the URL it listens on.";
 
 fn number<T: std::str::FromStr>(name: &str, value: Option<String>) -> Result<T, String> {
     let value = value.ok_or_else(|| format!("{name} needs a number"))?;
-    value.parse().map_err(|_not_one| format!("{name} needs a number, not {value}"))
+    value.parse().map_err(|_invalid| format!("{name} needs a number, not {value}"))
 }
 
 #[cfg(test)]
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_is_read() {
+    fn every_option_is_parsed() {
         let options = parse("--port 9 --delay-ms 5 --chunks 3 --workers 2 --prepared").unwrap();
 
         let delay = Duration::from_millis(5);
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_option_or_no_number_is_refused() {
+    fn unknown_options_and_invalid_numbers_are_rejected() {
         assert!(parse("--verbose").unwrap_err().starts_with("--verbose is no option"));
         assert_eq!(parse("--port").unwrap_err(), "--port needs a number");
         assert_eq!(parse("--port high").unwrap_err(), "--port needs a number, not high");

@@ -1,5 +1,5 @@
-//! Answers made beforehand, so that a benchmark measures what stands before
-//! the upstream and not the upstream.
+//! Responses that are built in advance, so that a benchmark measures the proxy
+//! and not the upstream.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,27 +20,27 @@ use crate::steps::{self, Step};
 
 /// Prefix of every magic word.
 const MAGIC: &[u8] = b"demo:";
-/// The length of a whole answer.
-const WHOLE: usize = 359;
-/// The length of each chunk with text.
-const CHUNK: usize = 244;
-/// Number of such chunks in a stream, unless requested otherwise.
-const CHUNKS: usize = 100;
+/// Length of a non-streaming response in bytes.
+const COMPLETION_BYTES: usize = 359;
+/// Length of each chunk with text in bytes.
+const CHUNK_BYTES: usize = 244;
+/// Default number of such chunks in a stream.
+const DEFAULT_CHUNKS: usize = 100;
 
-/// Whole answer and one stream, the same for everyone.
+/// Non-streaming response and stream that serve all requests.
 pub(crate) struct Prepared {
-    whole: Bytes,
+    completion: Bytes,
     events: Arc<[Bytes]>,
 }
 
 impl Prepared {
     pub(crate) fn new(chunks: Option<usize>) -> Self {
-        let chunks = chunks.unwrap_or(CHUNKS);
+        let chunks = chunks.unwrap_or(DEFAULT_CHUNKS);
         let usage = format!(
             r#"{{"prompt_tokens":20,"completion_tokens":{chunks},"total_tokens":{}}}"#,
             20 + chunks
         );
-        let text = padded(CHUNK, |content| {
+        let text = padded(CHUNK_BYTES, |content| {
             event(
                 &format!(r#"{{"index":0,"delta":{{"content":"{content}"}},"finish_reason":null}}"#),
                 "null",
@@ -50,14 +50,14 @@ impl Prepared {
         let ending = [finish, event("", &usage), "data: [DONE]\n\n".to_owned()];
         let text = std::iter::repeat_n(Bytes::from(text), chunks);
         Self {
-            whole: padded(WHOLE, |content| whole(content, &usage)).into(),
+            completion: padded(COMPLETION_BYTES, |content| completion(content, &usage)).into(),
             events: text.chain(ending.map(Bytes::from)).collect(),
         }
     }
 }
 
-/// `POST /v1/chat/completions`, where answers are prepared, but for requests
-/// with magic words.
+/// `POST /v1/chat/completions` with prepared responses, except to requests with
+/// magic words.
 pub(crate) async fn complete(
     http: HttpRequest,
     body: Bytes,
@@ -68,8 +68,10 @@ pub(crate) async fn complete(
     if memmem::find(&body, MAGIC).is_some() {
         return chat::complete(http, body, journal, options).await;
     }
-    if !requests_a_stream(&body) {
-        return HttpResponse::Ok().content_type(ContentType::json()).body(prepared.whole.clone());
+    if !requests_stream(&body) {
+        return HttpResponse::Ok()
+            .content_type(ContentType::json())
+            .body(prepared.completion.clone());
     }
     let mut response = HttpResponse::Ok();
     response.content_type("text/event-stream");
@@ -85,15 +87,16 @@ pub(crate) async fn complete(
     response.streaming(steps::body(steps, ()))
 }
 
-/// Quotes inside a JSON string are escaped, so only the real key matches.
-fn requests_a_stream(body: &[u8]) -> bool {
+/// Returns whether a body requests a stream. Quotes inside a JSON string are
+/// escaped, so only the real key matches.
+fn requests_stream(body: &[u8]) -> bool {
     [&br#""stream":true"#[..], br#""stream": true"#]
         .iter()
         .any(|it| memmem::find(body, it).is_some())
 }
 
-/// Sends one event after the other as fast as they leave, each in a packet of
-/// its own as a real upstream does.
+/// Stream of events without delays, each in a separate packet as a real
+/// upstream sends them.
 struct Burst {
     events: Arc<[Bytes]>,
     next: usize,
@@ -122,7 +125,7 @@ fn event(choice: &str, usage: &str) -> String {
     )
 }
 
-fn whole(content: &str, usage: &str) -> String {
+fn completion(content: &str, usage: &str) -> String {
     format!(
         "{{\"id\":\"chatcmpl-prepared\",\"object\":\"chat.completion\",\"created\":1767225600,\
          \"model\":\"demo\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\
@@ -130,7 +133,7 @@ fn whole(content: &str, usage: &str) -> String {
     )
 }
 
-/// Calls `make` with as much text as brings its result to this length.
+/// Calls `make` with as much text as its result needs to reach this length.
 fn padded(length: usize, make: impl Fn(&str) -> String) -> String {
     let bare = make("").len();
     make(&"x".repeat(length.saturating_sub(bare)))
@@ -143,27 +146,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_have_the_lengths_that_benchmarks_are_compared_by() {
+    fn responses_have_the_lengths_that_benchmarks_assume() {
         let prepared = Prepared::new(None);
 
-        assert_eq!(prepared.whole.len(), 359);
+        assert_eq!(prepared.completion.len(), 359);
         let text: Vec<_> = prepared.events.iter().filter(|it| it.len() == 244).collect();
         assert_eq!((text.len(), prepared.events.len()), (100, 103));
     }
 
     #[test]
-    fn answers_are_json() {
+    fn prepared_responses_are_json() {
         let prepared = Prepared::new(Some(1));
 
         let parsed = prepared.events.iter().map(|it| it.slice(6..)).filter(|it| it != "[DONE]\n\n");
-        for data in parsed.chain([prepared.whole.clone()]) {
+        for data in parsed.chain([prepared.completion.clone()]) {
             assert!(serde_json::from_slice::<Value>(&data).is_ok(), "{data:?}");
         }
     }
 
     #[test]
-    fn a_stream_is_reported_from_text_that_speaks_of_one() {
-        assert!(requests_a_stream(br#"{"stream": true}"#));
-        assert!(!requests_a_stream(br#"{"messages":[{"content":"\"stream\":true"}]}"#));
+    fn a_stream_request_is_distinguished_from_text_that_mentions_one() {
+        assert!(requests_stream(br#"{"stream": true}"#));
+        assert!(!requests_stream(br#"{"messages":[{"content":"\"stream\":true"}]}"#));
     }
 }

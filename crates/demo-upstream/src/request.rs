@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A request for a chat completion, as far as it is looked at.
+/// Chat completion request; other fields are ignored.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ChatRequest {
     #[serde(default)]
@@ -45,13 +45,13 @@ struct Part {
     text: Option<String>,
 }
 
-/// A function that the model may call.
+/// Function that the model may call.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Tool {
     pub(crate) function: Function,
 }
 
-/// Name, and the JSON schema of what it takes.
+/// Name and JSON schema of the parameters.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Function {
     pub(crate) name: String,
@@ -74,8 +74,7 @@ impl ChatRequest {
         self.tools.as_deref().unwrap_or_default()
     }
 
-    /// Returns the tool result that the model is to continue from, if the last
-    /// message is one.
+    /// Returns the tool result to continue from, if the last message is one.
     pub(crate) fn tool_result(&self) -> Option<String> {
         self.messages.last().filter(|it| it.role == "tool").map(Message::text)
     }
@@ -84,7 +83,7 @@ impl ChatRequest {
         self.messages.iter().rfind(|it| it.role == "user")
     }
 
-    /// A count that stands for the prompt's tokens: a word is one, an image a hundred.
+    /// Returns an estimate of the prompt's tokens: one per word, a hundred per image.
     pub(crate) fn prompt_tokens(&self) -> usize {
         self.messages
             .iter()
@@ -94,7 +93,7 @@ impl ChatRequest {
 }
 
 impl Message {
-    /// Text, the parts of it put together.
+    /// Returns the text, its parts concatenated.
     pub(crate) fn text(&self) -> String {
         match &self.content {
             None => String::new(),

@@ -5,19 +5,20 @@ use std::time::Duration;
 /// Fault to simulate in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The connection breaks half-way through the answer.
+    /// Closes the connection half-way through the response.
     Cut,
-    /// An error chunk comes half-way through the stream.
+    /// Sends an error chunk half-way through the stream.
     Error,
-    /// After so many chunks nothing more comes, and the connection stays.
+    /// Sends nothing more after this number of chunks and keeps the connection
+    /// open.
     Silent(usize),
-    /// A page of a proxy comes instead of an answer.
+    /// Sends a proxy's HTML page.
     Html,
-    /// The body is no JSON.
+    /// Sends a body that is not valid JSON.
     Broken,
-    /// The conversation is refused as too long.
+    /// Refuses the conversation as too long.
     ContextLength,
-    /// Requests with tools are refused.
+    /// Refuses requests with tools.
     NoTools,
 }
 
@@ -29,21 +30,21 @@ pub(crate) struct Script {
     pub(crate) retry_after: Option<u32>,
     pub(crate) delay: Option<Duration>,
     pub(crate) chunks: Option<usize>,
-    /// A stream that leaves out its usage although it was requested.
+    /// Set to omit a stream's usage although it was requested.
     pub(crate) no_usage: bool,
-    /// A stream that leaves out its `[DONE]`.
+    /// Set to omit a stream's `[DONE]`.
     pub(crate) no_done: bool,
 }
 
-/// More chunks than anyone needs, and few enough to hold.
+/// Maximum number of chunks: more than any test needs, few enough for memory.
 const MAX_CHUNKS: usize = 100_000;
 
 /// Delay before each chunk for `demo:slow` without a value.
 const SLOW: Duration = Duration::from_millis(200);
 
 impl Script {
-    /// Reads `demo:<word>` and `demo:<word>=<value>` anywhere in a text.
-    /// What it does not know it passes over.
+    /// Parses `demo:<word>` and `demo:<word>=<value>` anywhere in a text;
+    /// unknown words are ignored.
     pub(crate) fn parse(text: &str) -> Self {
         let mut script = Self::default();
         for word in text.split(|it: char| !(it.is_ascii_alphanumeric() || ":=-".contains(it))) {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_text_requests_nothing() {
+    fn an_ordinary_text_contains_no_instructions() {
         assert_eq!(Script::parse("A demo: status=500, demo:unknown"), Script::default());
     }
 }

@@ -11,15 +11,15 @@ use futures_util::stream::{self, Stream};
 pub(crate) enum Step {
     Send(Bytes),
     Wait(Duration),
-    /// Lets what was sent so far leave in a packet of its own.
+    /// Flushes what was sent so far in a separate packet.
     Flush,
     /// Sends nothing more and keeps the connection open.
     Hang,
-    /// The connection breaks.
+    /// Closes the connection.
     Break,
 }
 
-/// Error of a body that was cut off on request.
+/// Error of a body that was aborted on request.
 #[derive(Debug)]
 pub(crate) struct Cut;
 
@@ -31,8 +31,8 @@ impl fmt::Display for Cut {
 
 impl std::error::Error for Cut {}
 
-/// The body that the steps make. What is `held` is dropped with it, so when
-/// it has been sent and when its reader has gone.
+/// Returns the body that the steps produce. `held` is dropped with it: when it
+/// has been sent, or when its reader has gone.
 pub(crate) fn body<H>(
     steps: Vec<Step>,
     held: H,

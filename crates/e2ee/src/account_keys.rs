@@ -9,7 +9,7 @@ use crate::proof_key::ProofKey;
 /// them.
 #[derive(Debug, Clone, Default)]
 pub struct AccountKeys {
-    /// All their devices, those that were turned away among them.
+    /// All devices of the account, including the revoked ones.
     pub devices: Vec<Device>,
     /// True if the account is end-to-end encrypted. Once set, it stays set.
     pub encrypted: bool,
@@ -17,29 +17,29 @@ pub struct AccountKeys {
     pub was_reset: bool,
     /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,
-    /// Proof that guards the recovery copy; nothing if there is no such copy.
+    /// Proof key that guards the recovery copy; `None` if there is no such copy.
     pub recovery: Option<RecoveryProofKey>,
 }
 
-/// Proof that guards a recovery copy.
+/// State of the proof key that guards a recovery copy.
 #[derive(Debug, Clone)]
 pub enum RecoveryProofKey {
-    /// None.
+    /// Recovery copy has no proof key.
     Missing,
-    /// One by this key.
+    /// Proof key of the recovery copy.
     Stored(ProofKey),
-    /// One by a key that cannot be read any more: the server's master key was
-    /// given up. Nothing proves anything by it.
+    /// Proof key that can no longer be decrypted, because the server's master key
+    /// was abandoned. No proof is accepted.
     Lost,
 }
 
 impl AccountKeys {
-    /// The device of this id.
+    /// Returns the device with this id.
     pub(crate) fn device(&self, id: &DeviceId) -> Option<&Device> {
         self.devices.iter().find(|it| it.id == *id)
     }
 
-    /// The device of this id, if it has the person's key.
+    /// Returns the device with this id, if it is active.
     pub(crate) fn active(&self, id: &DeviceId) -> Option<&Device> {
         self.device(id).filter(|it| it.is_active())
     }
@@ -49,9 +49,9 @@ impl AccountKeys {
         self.devices.iter().any(|it| it.is_active() && it.id != *id)
     }
 
-    /// Reports whether every device that was let in was let in since then.
-    pub(crate) fn all_activated_since(&self, then: Timestamp) -> bool {
-        self.devices.iter().filter_map(|it| it.activated_at).all(|it| it >= then)
+    /// Returns whether every active device was activated at or after the given time.
+    pub(crate) fn all_activated_since(&self, since: Timestamp) -> bool {
+        self.devices.iter().filter_map(|it| it.activated_at).all(|it| it >= since)
     }
 
     pub(crate) fn any_active(&self) -> bool {

@@ -1,4 +1,4 @@
-//! A device that comes in by the recovery code.
+//! Activation of a device with the recovery code.
 
 use pia_kernel::{QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
 
@@ -25,10 +25,10 @@ pub enum ActivateError {
     /// The request is invalid.
     #[error("the activation is not good")]
     Invalid(Vec<Violation>),
-    /// No such device asks to be let in.
+    /// User has no such pending device.
     #[error("the person has no such pending device")]
     Unknown,
-    /// The session is over, spent, or another device's.
+    /// Onboarding session is expired, spent, or another device's.
     #[error("the onboarding session is not good")]
     Onboarding,
     /// Account has no recovery copy that the proof could open.
@@ -37,19 +37,19 @@ pub enum ActivateError {
     /// Proof does not show that the device has the account key.
     #[error("the proof is wrong")]
     WrongProof,
-    /// The caller holds a session, and that is not enough here.
+    /// Caller's session alone does not suffice here.
     #[error("a proof of the owner is needed")]
     Unproven,
-    /// The account is no more.
+    /// Account no longer exists.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// Dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// An activation whose parts are good each for itself; of the proof only a key
-/// that is on file can tell.
+/// Activation whose fields are valid on their own. The proof can be verified
+/// only with the stored proof key.
 #[derive(Debug, Clone)]
 pub(crate) struct Activation {
     device: DeviceId,
@@ -75,37 +75,36 @@ impl ActivationForm {
 }
 
 impl Activation {
-    /// Lets the device in, which spends its session.
+    /// Activates the device, which spends its onboarding session.
     pub(crate) fn decide(
         &self,
-        held: &AccountKeys,
+        account: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), ActivateError> {
-        let device = held.device(&self.device).ok_or(ActivateError::Unknown)?;
+        let device = account.device(&self.device).ok_or(ActivateError::Unknown)?;
         if !matches!(device.state, DeviceState::Pending(_)) {
             return Err(ActivateError::Unknown);
         }
         if !device.has_onboarding_session(&self.session, at) {
             return Err(ActivateError::Onboarding);
         }
-        match &held.recovery {
+        match &account.recovery {
             None => return Err(ActivateError::NotSetUp),
             Some(RecoveryProofKey::Lost) => return Err(ActivateError::WrongProof),
             Some(RecoveryProofKey::Stored(key)) if !key.proves(&self.session, &self.proof) => {
                 return Err(ActivateError::WrongProof);
             }
-            // Recovery was set up before there were proofs: the device cannot
-            // show that it opened the copy, so its owner shows who they are.
+            // Recovery was set up before proof keys existed: the device cannot prove
+            // that it opened the copy, so its owner must reauthenticate.
             Some(RecoveryProofKey::Missing) if owner != Reauthentication::Fresh => {
                 return Err(ActivateError::Unproven);
             }
             Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Missing) => {}
         }
         let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
-        let letter =
-            with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
-        let effects = audit_effects(at, user, device, "device.activated").and_mail(letter);
+        let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
+        let effects = audit_effects(at, user, device, "device.activated").and_mail(email);
         Ok((Change::device(device.activated(key, at)).with(effects), ()))
     }
 }

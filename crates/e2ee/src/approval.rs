@@ -1,4 +1,4 @@
-//! Approval: an active device lets another one in.
+//! Approval of a device by an active one.
 
 use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
@@ -9,7 +9,7 @@ use crate::device::{Device, DeviceApproval, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{FieldValidator, PUBLIC_KEY, SALT, SIGNATURE, WRAPPED, bytes};
 use crate::violation::Violation;
 
-/// The forms of the payload that are signed.
+/// Supported versions of the signed payload.
 const KNOWN_VERSIONS: &[i16] = &[1, 2];
 
 /// Request of a device that approves another, not validated yet.
@@ -31,30 +31,30 @@ pub enum ApproveError {
     /// The request is invalid.
     #[error("the approval is not good")]
     Invalid(Vec<Violation>),
-    /// The device that approves is none that has the person's key.
+    /// Approving device is not active.
     #[error("the approving device is not active")]
     NotActive,
-    /// No such device is waiting.
+    /// User has no such device.
     #[error("the person has no such device")]
     Unknown,
     /// Device has not requested approval.
     #[error("the device is not pending")]
     NotPending,
-    /// The session is over, spent, or another device's.
+    /// Onboarding session is expired, spent, or another device's.
     #[error("the onboarding session is not good")]
     Onboarding,
-    /// The signature is not the approving device's, over this.
+    /// Signature is not the approving device's signature of this payload.
     #[error("the signature is not good")]
     Signature,
-    /// The account is no more.
+    /// Account no longer exists.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// Dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// An approval whose parts are good each for itself.
+/// Approval whose fields are valid on their own.
 #[derive(Debug, Clone)]
 pub(crate) struct Approval {
     session: String,
@@ -92,14 +92,14 @@ impl ApprovalForm {
 }
 
 impl Approval {
-    /// Lets the device in, which spends its session.
+    /// Activates the target device, which spends its onboarding session.
     pub(crate) fn decide(
         &self,
-        held: &AccountKeys,
+        account: &AccountKeys,
         (user, at): (UserId, Timestamp),
     ) -> Result<(Change, ()), ApproveError> {
-        let approver = held.active(&self.approver).ok_or(ApproveError::NotActive)?;
-        let target = held.device(&self.target).ok_or(ApproveError::Unknown)?;
+        let approver = account.active(&self.approver).ok_or(ApproveError::NotActive)?;
+        let target = account.device(&self.target).ok_or(ApproveError::Unknown)?;
         if !matches!(target.state, DeviceState::Pending(_)) {
             return Err(ApproveError::NotPending);
         }
@@ -109,9 +109,8 @@ impl Approval {
         if !self.is_signed_by(approver, target) {
             return Err(ApproveError::Signature);
         }
-        let letter =
-            with_device_name(QueuedEmail::new("device-approved"), target).to_user(at, user);
-        let effects = audit_effects(at, user, target, "device.approved").and_mail(letter);
+        let email = with_device_name(QueuedEmail::new("device-approved"), target).to_user(at, user);
+        let effects = audit_effects(at, user, target, "device.approved").and_mail(email);
         let devices = vec![target.activated(self.key(at), at), approver.with_last_seen(at)];
         Ok((Change { devices, effects, ..Change::default() }, ()))
     }
@@ -140,7 +139,7 @@ impl Approval {
         key.verify(payload.as_bytes(), &signature).is_ok()
     }
 
-    /// Returns the signed message: every part as it was sent.
+    /// Returns the signed message, with every part as it was sent.
     fn payload(&self, target_key: &str) -> String {
         let Self { session, target, wrapped, salt, .. } = self;
         let target = target.as_str();

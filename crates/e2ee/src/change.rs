@@ -11,15 +11,15 @@ use crate::recovery_copy::RecoveryCopy;
 /// Change of an account's devices and keys, applied as a whole or not at all.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// Devices as they are from now on; whichever was not there is new.
+    /// Devices in their new state; a device that did not exist is created.
     pub devices: Vec<Device>,
-    /// Devices that nothing is stored of any more.
+    /// Devices that are deleted.
     pub deleted: Vec<DeviceRow>,
-    /// The copy for recovery from now on; what guarded the last one stays.
+    /// New recovery copy; the proof key of the last one stays in place.
     pub recovery: Option<RecoveryCopy>,
-    /// Proof key that guards it from now on.
+    /// New proof key of the recovery copy.
     pub proof_key: Option<ProofKey>,
-    /// Version of the account's key from now on. With the first the account is
+    /// New version of the account's key. The first version makes the account
     /// end-to-end encrypted.
     pub umk_version: Option<i32>,
     /// Side effects of the change.
@@ -29,10 +29,10 @@ pub struct Change {
 impl Change {
     /// Returns whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        let Self { devices, deleted: forgotten, recovery, proof_key, umk_version, effects } = self;
-        let stored = devices.is_empty() && forgotten.is_empty();
+        let Self { devices, deleted, recovery, proof_key, umk_version, effects } = self;
+        let devices_unchanged = devices.is_empty() && deleted.is_empty();
         let keys = recovery.is_none() && proof_key.is_none() && umk_version.is_none();
-        stored && keys && *effects == SideEffects::default()
+        devices_unchanged && keys && *effects == SideEffects::default()
     }
 
     pub(crate) fn device(device: Device) -> Self {
@@ -56,24 +56,24 @@ pub(crate) fn audit_effects(
     SideEffects::of_object(at, Some(user), object, action)
 }
 
-/// A letter's fields: what its reader knows the device by.
-pub(crate) fn with_device_name(letter: QueuedEmail, device: &Device) -> QueuedEmail {
-    letter.with("name", &*device.name)
+/// Adds the device's name to the fields of an email.
+pub(crate) fn with_device_name(email: QueuedEmail, device: &Device) -> QueuedEmail {
+    email.with("name", &*device.name)
 }
 
-/// Judges how a person's devices and keys stand, and does what is judged, in
-/// one step. Nothing if there is no such account.
+/// Decides on a change of a user's devices and keys and applies it, in one
+/// transaction. Returns `None` if there is no such account.
 pub(crate) async fn decide<T, E>(
     store: &dyn KeyStore,
     (user, at): (UserId, Timestamp),
-    judge: impl Fn(&AccountKeys) -> Result<(Change, T), E> + Send + Sync,
+    decide_change: impl Fn(&AccountKeys) -> Result<(Change, T), E> + Send + Sync,
 ) -> Result<Option<T>, E>
 where
     T: Send,
     E: From<Unavailable> + Send,
 {
     let mut outcome = None;
-    let mut reported = |held: &AccountKeys| match judge(held) {
+    let mut decide_once = |account: &AccountKeys| match decide_change(account) {
         Ok((change, done)) => {
             outcome = Some(Ok(done));
             change
@@ -83,6 +83,6 @@ where
             Change::default()
         }
     };
-    store.change(user, at, &mut reported).await?;
+    store.change(user, at, &mut decide_once).await?;
     outcome.transpose()
 }

@@ -1,4 +1,4 @@
-//! A device that holds its person's key, or requests it.
+//! Device that has its user's key, or requests it.
 
 use pia_kernel::Timestamp;
 use ring::digest::{SHA256, digest};
@@ -18,10 +18,10 @@ pub struct DeviceId(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DeviceRow(pub Uuid);
 
-/// A device as it is stored.
+/// Device as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
-    /// The server's own name for it.
+    /// Server-side id.
     pub row: DeviceRow,
     /// Device id.
     pub id: DeviceId,
@@ -29,9 +29,9 @@ pub struct Device {
     pub name: String,
     /// State of the device.
     pub state: DeviceState,
-    /// The key that others wrap for, as it was sent.
+    /// Public key for which other devices encrypt, as it was sent.
     pub agreement_key: String,
-    /// The key that its approvals are judged by, as it was sent.
+    /// Public key that verifies the device's approvals, as it was sent.
     pub signing_key: String,
     /// Operating system.
     pub os_version: Option<String>,
@@ -68,11 +68,11 @@ pub struct OnboardingSession {
     pub ends_at: Timestamp,
 }
 
-/// A person's key as only one device of theirs can open it; all texts are as
-/// they were sent.
+/// User's key, encrypted for one of the user's devices; all texts are as they
+/// were sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrappedKey {
-    /// The key, encrypted.
+    /// Encrypted key.
     pub ciphertext: String,
     /// Salt of the key that opens it.
     pub salt: String,
@@ -80,7 +80,7 @@ pub struct WrappedKey {
     pub created_by: DeviceId,
     /// Time at which it was stored.
     pub created_at: Timestamp,
-    /// Approval by another device; none where the device approved itself.
+    /// Approval by another device; `None` where the device approved itself.
     pub approved: Option<DeviceApproval>,
 }
 
@@ -89,16 +89,16 @@ pub struct WrappedKey {
 pub struct DeviceApproval {
     /// Signature.
     pub signature: String,
-    /// Over which form of the payload.
+    /// Version of the signed payload.
     pub version: i16,
-    /// The onboarding session that it is over.
+    /// Signed onboarding session.
     pub onboarding: String,
 }
 
-/// A device that asks to be let in, as the others see it.
+/// Device that requests approval, as other devices see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingDevice {
-    /// The server's own name for it.
+    /// Server-side id.
     pub row: DeviceRow,
     /// Name for the owner.
     pub name: String,
@@ -107,12 +107,12 @@ pub struct WaitingDevice {
 }
 
 impl DeviceId {
-    /// A device's id; nothing if no device can be called so. Payloads put
-    /// colons between their parts, so that an id has none.
+    /// Parses a device's id; `None` if it is invalid. Signed payloads separate
+    /// their parts with colons, so an id must not contain any.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |it: u8| it.is_ascii_alphanumeric() || b"-_.".contains(&it);
-        let good = !text.is_empty() && text.len() <= MAX_ID_CHARS && text.bytes().all(plain);
-        good.then(|| Self(text.to_owned()))
+        let valid = !text.is_empty() && text.len() <= MAX_ID_CHARS && text.bytes().all(plain);
+        valid.then(|| Self(text.to_owned()))
     }
 
     /// Text as it was sent.
@@ -132,8 +132,8 @@ impl Device {
         matches!(self.state, DeviceState::Revoked)
     }
 
-    /// Fingerprint by which people compare devices: the beginning of the SHA-256 of the device's
-    /// encryption key.
+    /// Returns a fingerprint by which users compare devices: the beginning of the SHA-256 of
+    /// the device's encryption key.
     pub fn fingerprint(&self) -> Option<String> {
         let hash = digest(&SHA256, &bytes(&self.agreement_key, PUBLIC_KEY)?);
         let pairs = hash.as_ref().chunks_exact(2).take(4);
@@ -144,7 +144,7 @@ impl Device {
         Some(words.join("-"))
     }
 
-    /// The session by which it asks to be let in, if it does and it lasts.
+    /// Returns the unexpired onboarding session of a pending device.
     pub fn onboarding(&self, now: Timestamp) -> Option<&str> {
         match &self.state {
             DeviceState::Pending(session) if now < session.ends_at => Some(&session.text),
@@ -174,8 +174,8 @@ impl Device {
 }
 
 impl WrappedKey {
-    /// Returns a key that a device wrapped for itself, which nobody vouches
-    /// for.
+    /// Returns a key that a device wrapped for itself, which no other device
+    /// has approved.
     pub(crate) fn self_wrapped(
         device: &DeviceId,
         (ciphertext, salt): (String, String),
@@ -192,7 +192,7 @@ mod tests {
     use crate::fakes::{Ada, Machine, text};
 
     #[tokio::test]
-    async fn a_fingerprint_is_the_beginning_of_the_keys_hash() {
+    async fn a_fingerprint_is_the_beginning_of_the_hash_of_the_key() {
         let (ada, first) = (Ada::new(), Machine::new("first"));
         ada.register(&first).await;
 
@@ -204,9 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_a_plain_text_as_it_was_sent() {
-        for good in ["0199F0E0-0000-7000-8000-00000000000a", "5", "a_b.c"] {
-            assert_eq!(DeviceId::parse(good).unwrap().as_str(), good);
+    fn an_id_is_a_plain_text_that_stays_unchanged() {
+        for valid in ["0199F0E0-0000-7000-8000-00000000000a", "5", "a_b.c"] {
+            assert_eq!(DeviceId::parse(valid).unwrap().as_str(), valid);
         }
         let long = "x".repeat(65);
         for none in ["", " ", "a b", "a:b", "a/b", "{a}", "\u{0}", "ß", &long] {

@@ -1,4 +1,4 @@
-//! A person's devices, and the keys that they hold.
+//! Devices of a user, and their keys.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use crate::revocation::{self, RevokeDeviceError};
 /// Lifetime of an onboarding session; a device must register again afterwards.
 pub(crate) const ONBOARDING_TTL: Duration = Duration::from_mins(10);
 
-/// A device as the person's other devices are notified of it.
+/// Device as the user's other devices see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedDevice {
     /// The device.
     pub device: Device,
-    /// The session by which it asks to be let in, as long as that lasts.
+    /// Onboarding session, until it expires.
     pub onboarding: Option<String>,
 }
 
 /// Errors that prevent a device from being returned.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// The person has no such device, or it has not what is requested.
+    /// Device does not exist, or does not have the requested data.
     #[error("the person has no such device")]
     Unknown,
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// A person's devices, and the keys that they hold.
+/// Devices of a user, and their keys.
 #[derive(Clone)]
 pub struct Devices {
     store: Arc<dyn KeyStore>,
@@ -47,12 +47,12 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// The devices in the given store.
+    /// Creates the use cases on a store.
     pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
 
-    /// Puts a device down as one that asks to be let in, or asks anew.
+    /// Registers a device as pending, or renews its request.
     pub async fn register(
         &self,
         user: UserId,
@@ -60,28 +60,28 @@ impl Devices {
     ) -> Result<RegisteredDevice, RegisterDeviceError> {
         let (registration, at) = (form.validate()?, self.clock.now());
         let session = OnboardingSession { text: random_text()?, ends_at: at + ONBOARDING_TTL };
-        let judge = |held: &_| registration.decide(held, &session, (user, at));
-        let is_first = decide(&*self.store, (user, at), judge).await?;
+        let decision = |account: &_| registration.decide(account, &session, (user, at));
+        let is_first = decide(&*self.store, (user, at), decision).await?;
         let is_first = is_first.ok_or(RegisterDeviceError::Gone)?;
         Ok(RegisteredDevice::new(session, random_text()?, is_first))
     }
 
-    /// Lets a device in, by the word of another.
+    /// Activates a device with the approval of another.
     pub async fn approve(&self, user: UserId, form: ApprovalForm) -> Result<(), ApproveError> {
         let (approval, at) = (form.validate()?, self.clock.now());
-        let judge = |held: &_| approval.decide(held, (user, at));
-        decide(&*self.store, (user, at), judge).await?.ok_or(ApproveError::Gone)
+        let decision = |account: &_| approval.decide(account, (user, at));
+        decide(&*self.store, (user, at), decision).await?.ok_or(ApproveError::Gone)
     }
 
-    /// Turns a device away, whether it was let in or requests it.
+    /// Revokes a device, whether it is active or pending.
     pub async fn revoke(&self, user: UserId, id: &DeviceId) -> Result<(), RevokeDeviceError> {
         let at = self.clock.now();
-        let judge = |held: &_| revocation::decide(id, held, (user, at));
-        decide(&*self.store, (user, at), judge).await?.ok_or(RevokeDeviceError::Gone)
+        let decision = |account: &_| revocation::decide(id, account, (user, at));
+        decide(&*self.store, (user, at), decision).await?.ok_or(RevokeDeviceError::Gone)
     }
 
-    /// Keeps what a device wrapped for itself. With the first the account is
-    /// end-to-end encrypted from then on.
+    /// Stores a key that a device wrapped for itself. The first key makes the
+    /// account end-to-end encrypted.
     pub async fn store_key(
         &self,
         (user, owner): (UserId, Reauthentication),
@@ -89,22 +89,22 @@ impl Devices {
         form: KeyForm,
     ) -> Result<(), StoreKeyError> {
         let (key, at) = (form.validate(id)?, self.clock.now());
-        let judge = |held: &_| key.decide(held, (user, at), owner);
-        decide(&*self.store, (user, at), judge).await?.ok_or(StoreKeyError::Gone)
+        let decision = |account: &_| key.decide(account, (user, at), owner);
+        decide(&*self.store, (user, at), decision).await?.ok_or(StoreKeyError::Gone)
     }
 
-    /// A person's devices, in the order in which they first registered.
+    /// Returns a user's devices, in the order of their first registration.
     pub async fn list(&self, user: UserId) -> Result<Vec<ListedDevice>, Unavailable> {
         let (devices, now) = (self.store.devices(user).await?, self.clock.now());
         Ok(devices.into_iter().map(|it| listed(it, now)).collect())
     }
 
-    /// A device of this person.
+    /// Returns a device of this user.
     pub async fn find(&self, user: UserId, id: &DeviceId) -> Result<Device, FindError> {
         self.store.device(user, id).await?.ok_or(FindError::Unknown)
     }
 
-    /// The key that was wrapped for a device that was let in.
+    /// Returns the key that was wrapped for an active device.
     pub async fn key_of(&self, user: UserId, id: &DeviceId) -> Result<WrappedKey, FindError> {
         match self.find(user, id).await?.state {
             DeviceState::Active(key) => Ok(key),
@@ -118,7 +118,7 @@ impl Devices {
         self.store.state(user).await
     }
 
-    /// The devices that ask to be let in now.
+    /// Returns the devices that ask for approval now.
     pub async fn waiting(&self, user: UserId) -> Result<Vec<WaitingDevice>, Unavailable> {
         let (devices, now) = (self.store.devices(user).await?, self.clock.now());
         let waiting = devices.into_iter().filter(|it| it.onboarding(now).is_some());
@@ -144,7 +144,7 @@ fn listed(device: Device, now: Timestamp) -> ListedDevice {
     ListedDevice { device, onboarding }
 }
 
-/// Text that nobody can guess.
+/// Returns an unguessable text.
 fn random_text() -> Result<String, Unavailable> {
     Ok(STANDARD.encode(random_bytes::<32>()?))
 }

@@ -1,4 +1,4 @@
-//! Person's keys in memory, and a device that signs, for tests.
+//! Fake key store in memory, and a device that signs, for tests.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,16 +22,16 @@ use crate::registration::{DeviceForm, RegisteredDevice};
 /// State of a fake store of one account's keys.
 #[derive(Debug, Default)]
 pub(crate) struct StoredKeys {
-    pub(crate) held: AccountKeys,
+    pub(crate) keys: AccountKeys,
     pub(crate) copy: Option<RecoveryCopy>,
-    /// Actions of the audit log, and letters.
-    pub(crate) reported: Vec<&'static str>,
+    /// Actions of the audit log, and names of emails.
+    pub(crate) recorded: Vec<&'static str>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct FakeKeys(pub(crate) Mutex<StoredKeys>);
 
-/// Somebody with devices.
+/// User with devices.
 pub(crate) struct Ada {
     pub(crate) user: UserId,
     pub(crate) store: Arc<FakeKeys>,
@@ -40,7 +40,7 @@ pub(crate) struct Ada {
     pub(crate) recovery: Recovery,
 }
 
-/// A device with a key that it signs with.
+/// Device with its signing key.
 pub(crate) struct Machine {
     pub(crate) id: DeviceId,
     signer: EcdsaKeyPair,
@@ -100,7 +100,7 @@ impl Ada {
         Self { user: UserId::generate(), store, clock, devices, recovery }
     }
 
-    /// With a device that encrypted the account.
+    /// Returns an account that a first device has encrypted.
     pub(crate) async fn encrypted() -> (Self, Machine) {
         let (ada, first) = (Self::new(), Machine::new("first"));
         ada.register(&first).await;
@@ -108,17 +108,17 @@ impl Ada {
         (ada, first)
     }
 
-    /// Ada with a proof that the account is hers.
+    /// Returns Ada after reauthentication.
     pub(crate) fn owner(&self) -> (UserId, Reauthentication) {
         (self.user, Reauthentication::Fresh)
     }
 
-    /// Ada, or who has her session.
+    /// Returns Ada with a session only.
     pub(crate) fn session(&self) -> (UserId, Reauthentication) {
         (self.user, Reauthentication::Stale)
     }
 
-    /// A program of Ada's.
+    /// Returns a program that acts for Ada.
     pub(crate) fn program(&self) -> (UserId, Reauthentication) {
         (self.user, Reauthentication::Delegated)
     }
@@ -128,11 +128,11 @@ impl Ada {
     }
 
     pub(crate) fn device(&self, machine: &Machine) -> Device {
-        self.store.0.lock().unwrap().held.device(&machine.id).unwrap().clone()
+        self.store.0.lock().unwrap().keys.device(&machine.id).unwrap().clone()
     }
 
     pub(crate) fn actions(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.store.0.lock().unwrap().reported)
+        std::mem::take(&mut self.store.0.lock().unwrap().recorded)
     }
 }
 
@@ -142,47 +142,47 @@ impl KeyStore for FakeKeys {
         &self,
         _: UserId,
         _: Timestamp,
-        judge: DecideChange<'_>,
+        decide_change: DecideChange<'_>,
     ) -> Result<bool, Unavailable> {
         let mut stored = self.0.lock().unwrap();
-        let change = judge(&stored.held);
+        let change = decide_change(&stored.keys);
         for device in change.devices {
-            stored.held.devices.retain(|it| it.row != device.row);
-            stored.held.devices.push(device);
+            stored.keys.devices.retain(|it| it.row != device.row);
+            stored.keys.devices.push(device);
         }
-        stored.held.devices.retain(|it| !change.deleted.contains(&it.row));
+        stored.keys.devices.retain(|it| !change.deleted.contains(&it.row));
         if let Some(copy) = change.recovery {
             stored.copy = Some(copy);
-            let guard = stored.held.recovery.take();
-            stored.held.recovery = Some(guard.unwrap_or(RecoveryProofKey::Missing));
+            let proof_key = stored.keys.recovery.take();
+            stored.keys.recovery = Some(proof_key.unwrap_or(RecoveryProofKey::Missing));
         }
         if let Some(key) = change.proof_key {
-            stored.held.recovery = Some(RecoveryProofKey::Stored(key));
+            stored.keys.recovery = Some(RecoveryProofKey::Stored(key));
         }
         if let Some(version) = change.umk_version {
-            stored.held.encrypted = true;
-            stored.held.umk_version = version;
+            stored.keys.encrypted = true;
+            stored.keys.umk_version = version;
         }
-        stored.reported.extend(change.effects.audit.iter().map(|it| it.action));
-        stored.reported.extend(change.effects.mail.iter().map(|it| it.letter.name));
+        stored.recorded.extend(change.effects.audit.iter().map(|it| it.action));
+        stored.recorded.extend(change.effects.mail.iter().map(|it| it.letter.name));
         Ok(true)
     }
 
     async fn devices(&self, _: UserId) -> Result<Vec<Device>, Unavailable> {
-        Ok(self.0.lock().unwrap().held.devices.clone())
+        Ok(self.0.lock().unwrap().keys.devices.clone())
     }
 
     async fn device(&self, _: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable> {
-        Ok(self.0.lock().unwrap().held.device(id).cloned())
+        Ok(self.0.lock().unwrap().keys.device(id).cloned())
     }
 
     async fn state(&self, _: UserId) -> Result<KeyState, Unavailable> {
         let stored = self.0.lock().unwrap();
         Ok(KeyState {
-            encrypted: stored.held.encrypted,
-            umk_version: stored.held.umk_version,
-            recovery: stored.held.recovery.is_some(),
-            proof_key: matches!(stored.held.recovery, Some(RecoveryProofKey::Stored(_))),
+            encrypted: stored.keys.encrypted,
+            umk_version: stored.keys.umk_version,
+            recovery: stored.keys.recovery.is_some(),
+            proof_key: matches!(stored.keys.recovery, Some(RecoveryProofKey::Stored(_))),
         })
     }
 

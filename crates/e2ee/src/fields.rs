@@ -1,7 +1,7 @@
-//! Reading what clients send, with every fault noted.
+//! Validation of what clients send, with every violation collected.
 //!
-//! What is signed, authenticated or encrypted is stored as the very text that
-//! was sent: it is looked at and not written anew.
+//! Texts that are signed, authenticated or encrypted are stored exactly as
+//! they were sent: they are validated and never rewritten.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,21 +11,21 @@ use pia_kernel::utf16_len;
 use crate::device::DeviceId;
 use crate::violation::Violation;
 
-/// An uncompressed point of P-256: 4, X, Y.
+/// Length of an uncompressed point of P-256: 4, X, Y.
 pub(crate) const PUBLIC_KEY: usize = 65;
-/// A key of 32 bytes under AES-256-GCM: nonce, ciphertext, tag.
+/// Length of a key of 32 bytes under AES-256-GCM: nonce, ciphertext, tag.
 pub(crate) const WRAPPED: usize = 60;
 pub(crate) const SALT: usize = 32;
-/// `r` and `s`, as IEEE P1363 puts them together.
+/// Length of `r` and `s`, as IEEE P1363 joins them.
 pub(crate) const SIGNATURE: usize = 64;
 /// Size of keys and tags of HMAC-SHA-256 here, in bytes.
 pub(crate) const PROOF: usize = 32;
-/// More than any onboarding session or proof has.
+/// Upper limit for onboarding sessions and proofs.
 const MAX_TEXT_CHARS: usize = 200;
 /// First byte of each public key in this form.
 const UNCOMPRESSED: u8 = 4;
 
-/// The faults of a request so far.
+/// Collects the violations of a request.
 #[derive(Debug, Default)]
 pub(crate) struct FieldValidator(Vec<Violation>);
 
@@ -35,14 +35,14 @@ impl FieldValidator {
         if self.0.is_empty() { read().ok_or_else(Vec::new) } else { Err(self.0) }
     }
 
-    /// A single line of so many characters at most.
+    /// Reads a single line with at most `max` characters.
     pub(crate) fn line(
         &mut self,
         field: &'static str,
-        input: Option<String>,
+        value: Option<String>,
         max: usize,
     ) -> Option<String> {
-        let text = self.required(field, input)?;
+        let text = self.required(field, value)?;
         self.one_line(field, &text, max).then(|| text.trim().to_owned())
     }
 
@@ -50,19 +50,19 @@ impl FieldValidator {
     pub(crate) fn optional_line(
         &mut self,
         field: &'static str,
-        input: Option<String>,
+        value: Option<String>,
         max: usize,
     ) -> Option<String> {
-        let text = input.filter(|it| !it.trim().is_empty())?;
+        let text = value.filter(|it| !it.trim().is_empty())?;
         self.one_line(field, &text, max).then(|| text.trim().to_owned())
     }
 
     pub(crate) fn device_id(
         &mut self,
         field: &'static str,
-        input: Option<String>,
+        value: Option<String>,
     ) -> Option<DeviceId> {
-        let text = self.required(field, input)?;
+        let text = self.required(field, value)?;
         let id = DeviceId::parse(&text);
         if id.is_none() {
             let message = format!("`{field}` must be a device's id: a GUID.");
@@ -71,9 +71,9 @@ impl FieldValidator {
         id
     }
 
-    /// A text that is only compared, or looked at when all else is.
-    pub(crate) fn opaque(&mut self, field: &'static str, input: Option<String>) -> Option<String> {
-        let text = self.required(field, input)?;
+    /// Reads a text that is only compared, or validated later.
+    pub(crate) fn opaque(&mut self, field: &'static str, value: Option<String>) -> Option<String> {
+        let text = self.required(field, value)?;
         if text.len() > MAX_TEXT_CHARS {
             let message = format!("`{field}` may have {MAX_TEXT_CHARS} characters.");
             self.0.push(Violation::new(field, "too_long", message));
@@ -82,14 +82,14 @@ impl FieldValidator {
         Some(text)
     }
 
-    /// Base64 of so many bytes, as it was sent.
+    /// Reads base64 of exactly `length` bytes and returns it as it was sent.
     pub(crate) fn bytes(
         &mut self,
         field: &'static str,
-        input: Option<String>,
+        value: Option<String>,
         length: usize,
     ) -> Option<String> {
-        let text = self.required(field, input)?;
+        let text = self.required(field, value)?;
         if bytes(&text, length).is_none() {
             let message = format!("`{field}` must be {length} bytes in padded base64.");
             self.0.push(Violation::new(field, "invalid", message));
@@ -101,12 +101,12 @@ impl FieldValidator {
     pub(crate) fn public_key(
         &mut self,
         field: &'static str,
-        input: Option<String>,
+        value: Option<String>,
     ) -> Option<String> {
-        let text = self.bytes(field, input, PUBLIC_KEY)?;
+        let text = self.bytes(field, value, PUBLIC_KEY)?;
         let point = bytes(&text, PUBLIC_KEY).filter(|it| it.first() == Some(&UNCOMPRESSED));
-        // A point beside the curve would lead whoever agrees on a key with it
-        // to one that can be guessed.
+        // A point that is not on the curve would make other devices agree on a
+        // key that can be guessed.
         if point.is_none_or(|it| PublicKey::from_sec1_bytes(&it).is_err()) {
             let message = format!(
                 "`{field}` must be an uncompressed point on the curve P-256, which begins with 4."
@@ -117,36 +117,36 @@ impl FieldValidator {
         Some(text)
     }
 
-    /// A number between these, or `absent` where there may be none.
+    /// Reads a number within bounds; `absent` is the default, if there is one.
     pub(crate) fn number(
         &mut self,
         field: &'static str,
-        input: Option<i64>,
-        (least, max): (i32, i32),
+        value: Option<i64>,
+        (min, max): (i32, i32),
         absent: Option<i32>,
     ) -> Option<i32> {
-        let Some(number) = input else {
+        let Some(number) = value else {
             if absent.is_none() {
                 self.0.push(Violation::new(field, "required", format!("`{field}` is required.")));
             }
             return absent;
         };
-        let fits = i32::try_from(number).ok().filter(|it| (least..=max).contains(it));
+        let fits = i32::try_from(number).ok().filter(|it| (min..=max).contains(it));
         if fits.is_none() {
-            let message = format!("`{field}` must be between {least} and {max}.");
+            let message = format!("`{field}` must be between {min} and {max}.");
             self.0.push(Violation::new(field, "out_of_range", message));
         }
         fits
     }
 
-    /// A version of which only these are known.
+    /// Reads a version, which must be one of `known`.
     pub(crate) fn version(
         &mut self,
         field: &'static str,
-        input: Option<i64>,
+        value: Option<i64>,
         known: &[i16],
     ) -> Option<i16> {
-        let version = input.unwrap_or(1);
+        let version = value.unwrap_or(1);
         let found = known.iter().copied().find(|it| i64::from(*it) == version);
         if found.is_none() {
             let message = format!("`{field}` is {version}, which this server doesn't support.");
@@ -155,8 +155,8 @@ impl FieldValidator {
         found
     }
 
-    fn required(&mut self, field: &'static str, input: Option<String>) -> Option<String> {
-        let text = input.filter(|it| !it.trim().is_empty());
+    fn required(&mut self, field: &'static str, value: Option<String>) -> Option<String> {
+        let text = value.filter(|it| !it.trim().is_empty());
         if text.is_none() {
             self.0.push(Violation::new(field, "required", format!("`{field}` is required.")));
         }
@@ -180,7 +180,7 @@ impl FieldValidator {
 
 /// Returns the content of a text in padded base64, if it has that many bytes.
 pub(crate) fn bytes(text: &str, length: usize) -> Option<Vec<u8>> {
-    // Nobody's long text is decoded to find out that it is too long.
+    // A text of the wrong length is refused without being decoded.
     if text.len() != length.div_ceil(3) * 4 {
         return None;
     }
@@ -201,26 +201,30 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_read_strictly_and_stored_as_it_is() {
-        let good = STANDARD.encode([0xFF; 32]);
-        assert_eq!(parse(&good), Ok(good.clone()));
+    fn base64_is_validated_strictly_and_stays_unchanged() {
+        let valid = STANDARD.encode([0xFF; 32]);
+        assert_eq!(parse(&valid), Ok(valid.clone()));
 
         let faulty = [
             STANDARD.encode([0; 31]),
             STANDARD.encode([0; 33]),
-            good.trim_end_matches('=').to_owned(),
-            good.replace('/', "_"),
-            format!("{good}="),
-            format!(" {good}"),
-            format!("{good}\n"),
-            // The last digit holds bits that belong to no byte.
-            good.replace("8=", "9="),
+            valid.trim_end_matches('=').to_owned(),
+            valid.replace('/', "_"),
+            format!("{valid}="),
+            format!(" {valid}"),
+            format!("{valid}\n"),
+            // The last digit has bits that belong to no byte.
+            valid.replace("8=", "9="),
             "x".repeat(100_000),
             "\u{0}".repeat(44),
         ];
         for text in faulty {
-            let faults = parse(&text).unwrap_err();
-            assert_eq!((faults[0].field, faults[0].code), ("hkdfSalt", "invalid"), "{text:.60}");
+            let violations = parse(&text).unwrap_err();
+            assert_eq!(
+                (violations[0].field, violations[0].code),
+                ("hkdfSalt", "invalid"),
+                "{text:.60}"
+            );
         }
         assert_eq!(parse("").unwrap_err()[0].code, "required");
     }
@@ -243,15 +247,15 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_bounds_and_versions_are_known_or_not() {
+    fn numbers_have_bounds_and_unknown_versions_are_refused() {
         let number =
-            |input, absent| FieldValidator::default().number("umkVersion", input, (1, 9), absent);
+            |value, absent| FieldValidator::default().number("umkVersion", value, (1, 9), absent);
         assert_eq!((number(Some(1), None), number(Some(9), None)), (Some(1), Some(9)));
         assert_eq!((number(Some(0), None), number(Some(10), Some(1))), (None, None));
         assert_eq!((number(None, None), number(None, Some(1))), (None, Some(1)));
         assert_eq!(number(Some(i64::MAX), Some(1)), None);
 
-        let version = |input| FieldValidator::default().version("signatureVersion", input, &[1, 2]);
+        let version = |value| FieldValidator::default().version("signatureVersion", value, &[1, 2]);
         assert_eq!((version(None), version(Some(2))), (Some(1), Some(2)));
         assert_eq!((version(Some(0)), version(Some(3)), version(Some(65_537))), (None, None, None));
     }

@@ -1,5 +1,5 @@
-//! Devices and their keys: how an account becomes end-to-end encrypted, and
-//! how devices join.
+//! Devices and their keys: turning on end-to-end encryption of an account,
+//! and adding devices to it.
 
 mod devices;
 mod recovery;

@@ -9,10 +9,10 @@ use crate::device::{Device, DeviceId, DeviceState, WrappedKey};
 use crate::fields::{FieldValidator, SALT, WRAPPED};
 use crate::violation::Violation;
 
-/// The first of a person's keys.
+/// First version of an account's key.
 const FIRST_UMK: i32 = 1;
 
-/// A key that a device wrapped for itself; nothing of it is checked yet.
+/// Key that a device wrapped for itself, not validated yet.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "named as on the wire")]
 pub struct KeyForm {
@@ -28,24 +28,24 @@ pub enum StoreKeyError {
     /// The request is invalid.
     #[error("the wrapped key is not good")]
     Invalid(Vec<Violation>),
-    /// The person has no such device.
+    /// User has no such device.
     #[error("the person has no such device")]
     Unknown,
     /// Device is not active.
     #[error("the device is not active")]
     NotActive,
-    /// The caller holds a session, and that is not enough here.
+    /// Caller's session alone does not suffice here.
     #[error("a proof of the owner is needed")]
     Unproven,
-    /// The account is no more.
+    /// Account no longer exists.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// Dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// A key that a device wrapped for itself.
+/// Key that a device wrapped for itself.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnKey {
     device: DeviceId,
@@ -53,14 +53,14 @@ pub(crate) struct OwnKey {
 }
 
 impl KeyForm {
-    /// The key of the device that the path names.
+    /// Validates the key of the device in the path.
     pub(crate) fn validate(self, device: &DeviceId) -> Result<OwnKey, StoreKeyError> {
         let mut fields = FieldValidator::default();
         let named = self.device_id.is_some().then(|| fields.device_id("deviceId", self.device_id));
         if named.flatten().is_some_and(|it| it != *device) {
             let message = "`deviceId` must be the device in the path.";
-            let fault = Violation::new("deviceId", "mismatch", message);
-            return Err(StoreKeyError::Invalid(vec![fault]));
+            let violation = Violation::new("deviceId", "mismatch", message);
+            return Err(StoreKeyError::Invalid(vec![violation]));
         }
         let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
         let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
@@ -72,32 +72,31 @@ impl KeyForm {
 }
 
 impl OwnKey {
-    /// Keeps it in the place of the one before, whoever made that. The first
-    /// device of an account that is not encrypted yet is let in by it, and
-    /// encrypts the account: once everything was reset, for the owner alone,
-    /// since whoever comes first then decides which devices follow.
+    /// Replaces the device's key. The first device of an account that is not
+    /// encrypted yet is activated with it, which encrypts the account. After a
+    /// reset this requires reauthentication, since the first device then decides
+    /// which devices follow.
     pub(crate) fn decide(
         &self,
-        held: &AccountKeys,
+        account: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), StoreKeyError> {
-        let device = held.device(&self.device).ok_or(StoreKeyError::Unknown)?;
+        let device = account.device(&self.device).ok_or(StoreKeyError::Unknown)?;
         let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
-        let letter =
-            with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
+        let email = with_device_name(QueuedEmail::new("device-approved"), device).to_user(at, user);
         match &device.state {
             DeviceState::Active(_) => {
-                let effects = audit_effects(at, user, device, "device.key_stored").and_mail(letter);
+                let effects = audit_effects(at, user, device, "device.key_stored").and_mail(email);
                 let device =
                     Device { state: DeviceState::Active(key), ..device.with_last_seen(at) };
                 Ok((Change::device(device).with(effects), ()))
             }
-            DeviceState::Pending(_) if !held.encrypted && !held.any_active() => {
-                if held.was_reset && owner != Reauthentication::Fresh {
+            DeviceState::Pending(_) if !account.encrypted && !account.any_active() => {
+                if account.was_reset && owner != Reauthentication::Fresh {
                     return Err(StoreKeyError::Unproven);
                 }
-                let effects = audit_effects(at, user, device, "device.activated").and_mail(letter);
+                let effects = audit_effects(at, user, device, "device.activated").and_mail(email);
                 let encrypted = SideEffects::audit(at, user, "account.encrypted");
                 let change = Change::device(device.activated(key, at));
                 let change = Change { umk_version: Some(FIRST_UMK), ..change };

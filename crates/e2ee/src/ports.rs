@@ -8,8 +8,8 @@ use crate::change::Change;
 use crate::device::{Device, DeviceId};
 use crate::recovery_copy::RecoveryCopy;
 
-/// Decides what is done to a person's devices and keys, by how they stand. It
-/// may be asked more than once; what it says last counts.
+/// Decides on a change of a user's devices and keys, from their current state.
+/// It may be called more than once; the last result counts.
 pub type DecideChange<'a> = &'a mut (dyn FnMut(&AccountKeys) -> Change + Send);
 
 /// Public state of an account's keys.
@@ -28,27 +28,29 @@ pub struct KeyState {
 /// Store of devices and keys.
 #[async_trait]
 pub trait KeyStore: Send + Sync {
-    /// Asks `judge` what to do and does it, with its effects, atomically.
-    /// Answers whether there is such an account; nobody is asked where not.
+    /// Applies the change that `decide_change` decides on, with its effects,
+    /// atomically. Returns whether the account exists; if not, `decide_change`
+    /// is not called.
     ///
-    /// However many changes a person makes at once, each is judged by what the
+    /// Concurrent changes of one user are serialized: each is decided on the
+    /// state that the last one left. An empty change leaves no trace.
     /// one before left. One that does nothing leaves no trace.
     async fn change(
         &self,
         user: UserId,
         at: Timestamp,
-        judge: DecideChange<'_>,
+        decide_change: DecideChange<'_>,
     ) -> Result<bool, Unavailable>;
 
-    /// All devices of a person, in the order in which they first registered.
+    /// Returns all devices of a user, in the order of their first registration.
     async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable>;
 
-    /// A device of this person.
+    /// Returns a device of this user.
     async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable>;
 
     /// Returns the public state of an account's keys.
     async fn state(&self, user: UserId) -> Result<KeyState, Unavailable>;
 
-    /// A person's copy for recovery.
+    /// Returns a user's recovery copy.
     async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable>;
 }

@@ -1,4 +1,4 @@
-//! Proof key: proves that somebody opened a recovery copy.
+//! Proof key: proves that a caller opened a recovery copy.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::recovery_copy::changed;
 /// Time that a client may take for all the steps of encrypting an account.
 const SETUP_GRACE_PERIOD: Duration = Duration::from_mins(10);
 
-/// A key that is derived from a person's key, and reports nothing of it. It is
-/// never reported again.
+/// Key that is derived from a user's key, and reveals nothing about it. It is
+/// never returned to clients.
 #[derive(Debug, Clone)]
 pub struct ProofKey(Secret<String>);
 
-/// A proof key; nothing of it is checked yet.
+/// Proof key, not validated yet.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "named as on the wire")]
 pub struct ProofKeyForm {
@@ -35,19 +35,19 @@ pub enum PutProofKeyError {
     /// Account has no recovery copy that the proof key could guard.
     #[error("there is no recovery copy")]
     NotSetUp,
-    /// No device of the person's has a key that it could be derived from.
+    /// User has no active device from whose key it could be derived.
     #[error("the person has no active device")]
     NoActiveDevice,
-    /// Another one is on file. It stays.
+    /// Another proof key is stored. It stays.
     #[error("another proof key is on file")]
     Conflict,
-    /// The caller holds a session, and that is not enough here.
+    /// Caller's session alone does not suffice here.
     #[error("a proof of the owner is needed")]
     Unproven,
-    /// The account is no more.
+    /// Account no longer exists.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// Dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -61,7 +61,7 @@ impl ProofKeyForm {
 }
 
 impl ProofKey {
-    /// A key of 32 bytes in base64; nothing if the text is none.
+    /// Parses a key of 32 bytes in base64; `None` if the text is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         bytes(text, PROOF).is_some().then(|| Self(Secret::new(text.to_owned())))
     }
@@ -82,27 +82,27 @@ impl ProofKey {
         let (key, proof) = (bytes(self.expose(), PROOF), bytes(proof, PROOF));
         let (Some(key), Some(proof)) = (key, proof) else { return false };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-        // Takes as long wherever the two differ.
+        // Takes the same time wherever the two differ.
         hmac::verify(&key, session.as_bytes(), &proof).is_ok()
     }
 
-    /// Guards the copy for recovery with it, for good, if its owner says so.
+    /// Guards the recovery copy with this key permanently, if the owner may.
     pub(crate) fn decide(
         &self,
-        held: &AccountKeys,
+        account: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), PutProofKeyError> {
-        match &held.recovery {
+        match &account.recovery {
             None => Err(PutProofKeyError::NotSetUp),
-            _ if !held.any_active() => Err(PutProofKeyError::NoActiveDevice),
+            _ if !account.any_active() => Err(PutProofKeyError::NoActiveDevice),
             Some(RecoveryProofKey::Stored(stored)) if stored.ct_eq(self) => {
                 Ok((Change::default(), ()))
             }
             Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost) => {
                 Err(PutProofKeyError::Conflict)
             }
-            Some(RecoveryProofKey::Missing) if !may_be_first(held, owner, at) => {
+            Some(RecoveryProofKey::Missing) if !may_be_first(account, owner, at) => {
                 Err(PutProofKeyError::Unproven)
             }
             Some(RecoveryProofKey::Missing) => {
@@ -113,12 +113,12 @@ impl ProofKey {
     }
 }
 
-/// Reports whether a caller may put the first proof key: the owner, or who has
-/// just encrypted the account and sets its recovery up.
-fn may_be_first(held: &AccountKeys, owner: Reauthentication, now: Timestamp) -> bool {
+/// Returns whether a caller may store the first proof key: the owner after
+/// reauthentication, or a client that has just encrypted the account.
+fn may_be_first(account: &AccountKeys, owner: Reauthentication, now: Timestamp) -> bool {
     match owner {
         Reauthentication::Fresh => true,
-        Reauthentication::Stale => held.all_activated_since(now - SETUP_GRACE_PERIOD),
+        Reauthentication::Stale => account.all_activated_since(now - SETUP_GRACE_PERIOD),
         Reauthentication::Delegated => false,
     }
 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vectors_of_the_published_client_are_met() {
+    fn the_test_vectors_of_the_published_client_match() {
         let umk: Vec<u8> = (0..32).collect();
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"activation");
         let derived = salt.extract(&umk);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_proof_of_this_session_by_this_key_is_refused() {
+    fn an_invalid_proof_is_refused() {
         let key = ProofKey::parse(KEY).unwrap();
         let other = ProofKey::parse(&STANDARD.encode([7; 32])).unwrap();
         let short = STANDARD.encode(&STANDARD.decode(PROVES).unwrap()[..31]);

@@ -1,4 +1,4 @@
-//! Coming back by the recovery code.
+//! Recovery of an account's keys with the recovery code.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ pub enum FindCopyError {
     /// Recovery is not set up.
     #[error("there is no recovery copy")]
     NotSetUp,
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// The copy of a person's key that their recovery code opens.
+/// Copy of a user's key, encrypted with their recovery code.
 #[derive(Clone)]
 pub struct Recovery {
     store: Arc<dyn KeyStore>,
@@ -29,12 +29,12 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// The copies in the given store.
+    /// Creates the use cases on a store.
     pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
 
-    /// Keeps a copy in the place of the one before, unless that is guarded.
+    /// Replaces the recovery copy, unless it is guarded by a proof key.
     pub async fn store_copy(
         &self,
         (user, owner): (UserId, Reauthentication),
@@ -42,36 +42,36 @@ impl Recovery {
     ) -> Result<(), StoreCopyError> {
         let at = self.clock.now();
         let copy = form.validate(at)?;
-        let judge = |held: &_| copy.decide(held, (user, at), owner);
-        decide(&*self.store, (user, at), judge).await?.ok_or(StoreCopyError::Gone)
+        let decision = |account: &_| copy.decide(account, (user, at), owner);
+        decide(&*self.store, (user, at), decision).await?.ok_or(StoreCopyError::Gone)
     }
 
-    /// The copy that there is.
+    /// Returns the stored copy.
     pub async fn find(&self, user: UserId) -> Result<RecoveryCopy, FindCopyError> {
         self.store.recovery(user).await?.ok_or(FindCopyError::NotSetUp)
     }
 
-    /// Guards the copy with a proof from now on, for good. The same key may be
-    /// put again.
+    /// Guards the copy with a proof key permanently. Storing the same key again
+    /// succeeds.
     pub async fn put_proof_key(
         &self,
         (user, owner): (UserId, Reauthentication),
         form: ProofKeyForm,
     ) -> Result<(), PutProofKeyError> {
         let (key, at) = (form.validate()?, self.clock.now());
-        let judge = |held: &_| key.decide(held, (user, at), owner);
-        decide(&*self.store, (user, at), judge).await?.ok_or(PutProofKeyError::Gone)
+        let decision = |account: &_| key.decide(account, (user, at), owner);
+        decide(&*self.store, (user, at), decision).await?.ok_or(PutProofKeyError::Gone)
     }
 
-    /// Lets a device in that opened the copy.
+    /// Activates a device that opened the copy.
     pub async fn activate(
         &self,
         (user, owner): (UserId, Reauthentication),
         form: ActivationForm,
     ) -> Result<(), ActivateError> {
         let (activation, at) = (form.validate()?, self.clock.now());
-        let judge = |held: &_| activation.decide(held, (user, at), owner);
-        decide(&*self.store, (user, at), judge).await?.ok_or(ActivateError::Gone)
+        let decision = |account: &_| activation.decide(account, (user, at), owner);
+        decide(&*self.store, (user, at), decision).await?.ok_or(ActivateError::Gone)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The copy of a person's key that their recovery code opens.
+//! Copy of a user's key, encrypted with their recovery code.
 
 use pia_kernel::{QueuedEmail, Reauthentication, SideEffects, Timestamp, Unavailable, UserId};
 
@@ -7,17 +7,17 @@ use crate::change::Change;
 use crate::fields::{FieldValidator, SALT, WRAPPED};
 use crate::violation::Violation;
 
-/// Range of Argon2's memory that a device can be requested: up to 4 GiB.
+/// Range of Argon2's memory that a device can be required to use: up to 4 GiB.
 const MEMORY_KIB: (i32, i32) = (8, 4_194_304);
 const TIME: (i32, i32) = (1, 1_000);
 const PARALLELISM: (i32, i32) = (1, 255);
 const UMK_VERSION: (i32, i32) = (1, 1_000_000);
 
-/// A person's key as their recovery code opens it; the texts are as they were
+/// User's key, encrypted with their recovery code; the texts are as they were
 /// sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveryCopy {
-    /// The key, encrypted.
+    /// Encrypted key.
     pub ciphertext: String,
     /// Salt of the key that opens it.
     pub kdf_salt: String,
@@ -33,7 +33,7 @@ pub struct RecoveryCopy {
     pub created_at: Timestamp,
 }
 
-/// A copy for recovery; nothing of it is checked yet.
+/// Recovery copy, not validated yet.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "named as on the wire")]
 pub struct RecoveryForm {
@@ -52,19 +52,19 @@ pub enum StoreCopyError {
     /// The request is invalid.
     #[error("the recovery copy is not good")]
     Invalid(Vec<Violation>),
-    /// Recovery copy exists and is guarded by a proof; it stays.
+    /// Recovery copy exists and is guarded by a proof key; it stays.
     #[error("the recovery copy is locked")]
     Locked,
-    /// No device of the person's has a key that there could be a copy of.
+    /// User has no active device whose key could be copied.
     #[error("the person has no active device")]
     NoActiveDevice,
-    /// The caller holds a session, and that is not enough here.
+    /// Caller's session alone does not suffice here.
     #[error("a proof of the owner is needed")]
     Unproven,
-    /// The account is no more.
+    /// Account no longer exists.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// Dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -95,23 +95,23 @@ impl RecoveryForm {
 }
 
 impl RecoveryCopy {
-    /// Keeps it in the place of the one before. A copy of the next key than is
-    /// in use reports that the person's devices have changed to that, which their
-    /// owner alone can say.
+    /// Replaces the recovery copy. A copy of the version after the current one
+    /// means that the user's devices have changed to that version, which requires
+    /// reauthentication.
     pub(crate) fn decide(
         &self,
-        held: &AccountKeys,
+        account: &AccountKeys,
         (user, at): (UserId, Timestamp),
         owner: Reauthentication,
     ) -> Result<(Change, ()), StoreCopyError> {
-        if matches!(held.recovery, Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost)) {
+        if matches!(account.recovery, Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost)) {
             return Err(StoreCopyError::Locked);
         }
-        if !held.any_active() {
+        if !account.any_active() {
             return Err(StoreCopyError::NoActiveDevice);
         }
-        let raised = Some(self.umk_version).filter(|it| *it > held.umk_version);
-        if raised.is_some_and(|it| it > held.umk_version + 1) {
+        let raised = Some(self.umk_version).filter(|it| *it > account.umk_version);
+        if raised.is_some_and(|it| it > account.umk_version + 1) {
             let message = "`umkVersion` may be raised by one at a time.";
             let violation = Violation::new("umkVersion", "out_of_range", message);
             return Err(StoreCopyError::Invalid(vec![violation]));
@@ -127,6 +127,6 @@ impl RecoveryCopy {
 
 /// Side effects of a changed recovery: its audit entry and the email to the user.
 pub(crate) fn changed((user, at): (UserId, Timestamp), action: &'static str) -> SideEffects {
-    let letter = QueuedEmail::new("recovery-key-changed").to_user(at, user);
-    SideEffects::audit(at, user, action).and_mail(letter)
+    let email = QueuedEmail::new("recovery-key-changed").to_user(at, user);
+    SideEffects::audit(at, user, action).and_mail(email)
 }

@@ -1,4 +1,4 @@
-//! Devices that ask to be let in.
+//! Registration of devices that ask for approval.
 
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
@@ -31,7 +31,7 @@ pub struct DeviceForm {
 /// Result of a registration.
 #[derive(Debug, Clone)]
 pub struct RegisteredDevice {
-    /// The session that it asks by.
+    /// Onboarding session of the device.
     pub onboarding: String,
     /// Random bytes, which no client uses.
     pub challenge: String,
@@ -46,7 +46,7 @@ pub enum RegisterDeviceError {
     /// The self-description is invalid.
     #[error("what the device says of itself is not good")]
     Invalid(Vec<Violation>),
-    /// Device is active with other keys than it names now.
+    /// Device is active with keys other than the registered ones.
     #[error("the device is active with other keys")]
     OtherKeys,
     /// Account has its maximum number of devices.
@@ -55,15 +55,15 @@ pub enum RegisterDeviceError {
         /// Maximum number of devices.
         limit: usize,
     },
-    /// The account is no more.
+    /// Account no longer exists.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// Dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// A device that asks to be let in, with good keys.
+/// Valid registration of a device.
 #[derive(Debug, Clone)]
 pub(crate) struct Registration {
     id: DeviceId,
@@ -98,37 +98,36 @@ impl DeviceForm {
 }
 
 impl Registration {
-    /// Puts the device down as one that asks by `session`. One that has the
-    /// person's key keeps it; one that was turned away asks anew.
+    /// Registers the device as pending with `session`. An active device stays
+    /// active; a revoked one may register again.
     ///
-    /// The keys of a device that is in are what its approvals were judged by
-    /// and what its own key is wrapped for: whoever has a token alone does not
-    /// put others in their place.
+    /// The keys of an active device verify its approvals, and its wrapped key
+    /// depends on them: a token alone does not suffice to replace them.
     pub(crate) fn decide(
         &self,
-        held: &AccountKeys,
+        account: &AccountKeys,
         session: &OnboardingSession,
         (user, at): (UserId, Timestamp),
     ) -> Result<(Change, IsFirst), RegisterDeviceError> {
-        let is_first = IsFirst(!held.encrypted && !held.others_active(&self.id));
-        let known = held.device(&self.id);
+        let is_first = IsFirst(!account.encrypted && !account.others_active(&self.id));
+        let known = account.device(&self.id);
         if let Some(active) = known.filter(|it| it.is_active()) {
             if !self.has_keys_of(active) {
                 return Err(RegisterDeviceError::OtherKeys);
             }
             return Ok((Change::device(self.update_device(active, at)), is_first));
         }
-        let others = held.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
+        let others = account.devices.iter().filter(|it| !it.is_revoked() && it.id != self.id);
         if others.count() >= MAX_DEVICES {
             return Err(RegisterDeviceError::Full { limit: MAX_DEVICES });
         }
         let mut device = known.map_or_else(|| self.new_device(at), |it| self.update_device(it, at));
         device.state = DeviceState::Pending(session.clone());
-        let requested = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
-        let effects = if requested {
+        let is_repeated = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
+        let effects = if is_repeated {
             SideEffects::default()
         } else {
-            registration_effects((user, at), &device, held)
+            registration_effects((user, at), &device, account)
         };
         Ok((Change::device(device).with(effects), is_first))
     }
@@ -137,7 +136,7 @@ impl Registration {
         device.agreement_key == self.agreement_key && device.signing_key == self.signing_key
     }
 
-    /// A device that is known, as it describes itself now.
+    /// Returns a known device with its new self-description.
     fn update_device(&self, known: &Device, at: Timestamp) -> Device {
         Device {
             row: known.row,
@@ -171,18 +170,18 @@ impl Registration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsFirst(pub(crate) bool);
 
-/// Emails the owner about a device that asks to be approved, if there is
-/// anything to approve it for.
+/// Emails the owner about a device that requests approval, if the account is
+/// encrypted.
 fn registration_effects(
     (user, at): (UserId, Timestamp),
     device: &Device,
-    held: &AccountKeys,
+    account: &AccountKeys,
 ) -> SideEffects {
-    let noted = audit_effects(at, user, device, "device.registered");
-    if !held.encrypted {
-        return noted;
+    let effects = audit_effects(at, user, device, "device.registered");
+    if !account.encrypted {
+        return effects;
     }
-    noted
+    effects
         .and_mail(with_device_name(QueuedEmail::new("device-registered"), device).to_user(at, user))
 }
 

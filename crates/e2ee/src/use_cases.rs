@@ -1,12 +1,12 @@
-//! The use cases of encrypted accounts, taken whole by whoever serves them.
+//! Use cases of encrypted accounts, bundled for servers.
 
 use crate::devices::Devices;
 use crate::recovery::Recovery;
 
-/// Use cases of encrypted accounts. Clones share what they hold.
+/// Use cases of encrypted accounts. Clones share their state.
 #[derive(Clone)]
 pub struct E2ee {
-    /// Devices that hold an account's keys.
+    /// Devices and their keys.
     pub devices: Devices,
     /// Recovery of an account's keys by its recovery code.
     pub recovery: Recovery,

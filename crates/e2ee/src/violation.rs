@@ -3,11 +3,11 @@
 /// Invalid part of a request, with a path that a program can follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The field of the request, as it is spelled on the wire.
+    /// Field of the request, as it is named on the wire.
     pub field: &'static str,
     /// Kind of violation: `required`, `invalid`, `too_long` …
     pub code: &'static str,
-    /// A sentence for people.
+    /// Human-readable message.
     pub message: String,
 }
 

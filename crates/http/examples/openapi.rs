@@ -1,5 +1,5 @@
-//! Prints an OpenAPI description, for the snapshots in `docs/`: the public one,
-//! or with the argument `admin` that of the admin routes.
+//! Prints an OpenAPI document, for the snapshots in `docs/`: the public one, or
+//! with the argument `admin` that of the admin routes.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `/api/admin`: administration, from a browser that is signed in to the
+//! `/api/admin`: administration, for browsers that are signed in to the
 //! console.
 
 pub(crate) mod audit;

@@ -25,8 +25,8 @@ pub(crate) use responses::{ResponsesRequest, ResponsesResponse, responses};
 pub(crate) use status::{StatusResponse, status};
 pub(crate) use templates::{TemplatesResponse, templates};
 
-/// The use cases of the AI proxy. Each worker has its own, since the gateway
-/// holds that worker's connections to the upstreams.
+/// Use cases of the AI proxy. Each worker has its own, since the gateway holds
+/// that worker's connections to the upstreams.
 pub struct AiApi {
     chat: Chat,
     embeddings: Embeddings,
@@ -36,7 +36,7 @@ pub struct AiApi {
 }
 
 impl AiApi {
-    /// The proxy through this gateway.
+    /// Creates the use cases of a gateway.
     pub fn new(gateway: Gateway) -> Self {
         Self {
             chat: Chat::new(gateway.clone()),

@@ -1,4 +1,4 @@
-//! The use cases that handlers call.
+//! Use cases that handlers call.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
 use crate::{BrowserRedirects, HttpError, Readiness, SyncApi};
 
-/// The use cases that handlers call.
+/// Use cases that handlers call.
 #[derive(Clone)]
 pub struct Api {
-    /// People and their own accounts.
+    /// Accounts and their owners.
     pub identity: Identity,
     /// Cookies and redirects of browsers that sign in at identity providers.
     pub browsers: BrowserRedirects,
@@ -26,7 +26,7 @@ pub struct Api {
     pub sync: SyncApi,
     /// Stored chats.
     pub chats: Chats,
-    /// Keys of encrypted accounts, and the devices that hold them.
+    /// Keys of encrypted accounts, and their devices.
     pub e2ee: E2ee,
     /// Settings that administrators publish to clients.
     pub client_policies: ClientPolicies,
@@ -70,8 +70,8 @@ impl Api {
         Ok(self.runner.run(translated).await?)
     }
 
-    /// Returns who a caller is, and whether they have shown lately that the
-    /// account is theirs. A code is spent by it.
+    /// Returns the caller's id, and whether they have reauthenticated recently.
+    /// Consumes the code of a proof.
     pub(crate) async fn owner(
         &self,
         caller: CallerState,
@@ -80,7 +80,7 @@ impl Api {
         Ok((caller.user, self.identity.reauthenticator.check(caller, proof).await?))
     }
 
-    /// The session that a refresh token belongs to.
+    /// Returns the session of a refresh token.
     pub(crate) async fn session_of(
         &self,
         token: &Secret<String>,

@@ -1,4 +1,4 @@
-//! `/auth`: accounts, signing in, and staying so.
+//! `/auth`: accounts, sign-in and sessions.
 
 pub(crate) mod account;
 mod api_keys;

@@ -1,4 +1,4 @@
-//! `/api/capabilities`: what a client may count on.
+//! `/api/capabilities`: optional features of the server.
 
 use actix_web::web::{Data, Json};
 use pia_policy::Feature;
@@ -6,7 +6,7 @@ use pia_web::Gates;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The version of stored chats that this server speaks.
+/// Version of stored chats.
 const CHATS_SCHEMA_VERSION: i32 = 1;
 const CHATS: &str = "/api/v1/chats";
 
@@ -19,10 +19,10 @@ pub(crate) struct CapabilitiesResponse {
 }
 
 pub(crate) async fn capabilities(gates: Data<Gates>) -> Json<CapabilitiesResponse> {
-    let served = gates.table.iter().any(|it| it.path == CHATS);
-    let licensed = gates.licence.get().includes(Feature::Sync, gates.clock.now());
+    let has_route = gates.table.iter().any(|it| it.path == CHATS);
+    let is_licensed = gates.licence.get().includes(Feature::Sync, gates.clock.now());
     Json(CapabilitiesResponse {
-        chats: served && licensed,
+        chats: has_route && is_licensed,
         chats_schema_version: CHATS_SCHEMA_VERSION,
     })
 }

@@ -1,4 +1,4 @@
-//! `/api/v1/chats`: chats as devices write them.
+//! `/api/v1/chats`: chats as stored by devices.
 
 mod conversations;
 mod list;
@@ -21,8 +21,8 @@ pub(crate) use list::{ChatsResponse, list_chats};
 pub(crate) use query::PARAMETERS;
 pub(crate) use wire::ChatDocument;
 
-/// A chat that lost is answered with the one that won, as it is: what clients
-/// merge theirs into.
+/// Stores a chat. If the stored one is newer, the response contains that one,
+/// for clients to merge with theirs.
 pub(crate) async fn put_chat(
     caller: Caller,
     request: HttpRequest,

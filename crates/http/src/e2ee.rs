@@ -1,4 +1,5 @@
-//! `/api/e2ee`: devices that hold a person's key, and how they come to it.
+//! `/api/e2ee`: devices of encrypted accounts, and the distribution of their
+//! keys.
 
 mod activate;
 mod approve;
@@ -25,6 +26,6 @@ pub(crate) use wrapped_umk::{
     WrappedUmkRequest, WrappedUmkResponse, store_wrapped_umk, wrapped_umk,
 };
 
-/// Version of key wrapping, the only one so far: AES-256-GCM under a derived
+/// Version of key wrapping, so far the only one: AES-256-GCM under a derived
 /// key.
 const WRAP_VERSION: i32 = 1;

@@ -1,9 +1,9 @@
-//! Errors of handlers whose domains `web` does not know.
+//! Errors of handlers in domains that `web` does not depend on.
 
 use pia_kernel::Unavailable;
 use pia_web::ApiError;
 
-/// An [`ApiError`] of this surface, made from errors of sync, chats,
+/// An [`ApiError`] of this crate, converted from errors of sync, chats,
 /// end-to-end encryption and the assistant.
 #[derive(Debug)]
 pub struct HttpError(ApiError);

@@ -1,9 +1,9 @@
-//! Examples of bodies, for the description. Next to this file there is a JSON
-//! file for each area, by method and path.
+//! Examples of bodies, for the OpenAPI document. Next to this file there is a
+//! JSON file for each area, by method and path.
 
 use pia_web::Examples;
 
-/// All that there are. Tests hold them to the schemas and to the routes.
+/// Returns all examples. Tests check them against the schemas and the routes.
 pub fn examples() -> Result<Examples, serde_json::Error> {
     Examples::parse([
         include_str!("examples/admin.json"),

@@ -1,4 +1,4 @@
-//! `/health`: whether the process answers.
+//! `/health`: liveness of the process.
 
 use actix_web::web::Json;
 use serde::Serialize;
@@ -9,8 +9,8 @@ pub(crate) struct HealthResponse {
     status: &'static str,
 }
 
-/// Asks nothing of anybody: who restarts a process because its database is
-/// away only makes things worse.
+/// Reports that the process is alive without checking its dependencies: a
+/// restart because of an unreachable database would only make things worse.
 pub(crate) async fn health() -> Json<HealthResponse> {
     Json(HealthResponse { status: "healthy" })
 }

@@ -1,4 +1,4 @@
-//! The JSON API. Knows the domains, and no adapter.
+//! JSON API. It depends on the domains and on no adapter.
 
 mod admin;
 mod ai;

@@ -1,4 +1,4 @@
-//! `/metrics`: what Prometheus collects.
+//! `/metrics`: metrics for Prometheus.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::ContentType;
@@ -9,6 +9,6 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 pub(crate) async fn metrics(metrics: Data<Metrics>) -> Result<HttpResponse, ApiError> {
     let text = metrics.text().map_err(ApiError::internal)?;
-    let kind = OPEN_METRICS.parse().map_or_else(|_| ContentType::plaintext(), ContentType);
-    Ok(HttpResponse::Ok().insert_header(kind).body(text))
+    let content_type = OPEN_METRICS.parse().map_or_else(|_| ContentType::plaintext(), ContentType);
+    Ok(HttpResponse::Ok().insert_header(content_type).body(text))
 }

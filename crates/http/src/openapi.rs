@@ -1,4 +1,4 @@
-//! `/openapi/v1.json`: the API's own description.
+//! `/openapi/v1.json`: the OpenAPI document.
 
 mod credits;
 mod model_headers;
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::{Api, examples};
 
-/// Off, it answers as an unknown path does. The managed service never
-/// publishes it.
+/// Returns the document, or 404 as for an unknown path if it is disabled. The
+/// managed service never publishes it.
 pub(crate) async fn description(
     api: Data<Api>,
     gates: Data<Gates>,
@@ -25,18 +25,17 @@ pub(crate) async fn description(
     Ok(Json(document().map_err(ApiError::internal)?))
 }
 
-/// Returns the description of every route that answers programs. Pages are for
-/// people.
+/// Returns the document of all public routes, except for pages.
 pub fn document() -> Result<Value, serde_json::Error> {
-    describe(Document::Public)
+    build_document(Document::Public)
 }
 
-/// Returns the description of the admin routes.
+/// Returns the document of the admin routes.
 pub fn admin_document() -> Result<Value, serde_json::Error> {
-    describe(Document::Admin)
+    build_document(Document::Admin)
 }
 
-fn describe(document: Document) -> Result<Value, serde_json::Error> {
+fn build_document(document: Document) -> Result<Value, serde_json::Error> {
     let (table, examples) = (RouteTable::new(crate::routes()), examples()?);
     Ok(pia_web::openapi(&table, document, env!("CARGO_PKG_VERSION"), &examples, credit_docs()))
 }

@@ -1,7 +1,8 @@
-//! Long answers in JSON.
+//! Long JSON responses.
 //!
-//! In one piece, an answer would lie in memory twice while it is sent: whole, and
-//! whole again in what is to be written to the connection. In pieces, what was
+//! Serialised as one buffer, a response would be in memory twice while it is
+//! sent: once as the body, and once in the output buffer of the connection. In
+//! chunks, sent memory is freed early, and little waits to be written.
 //! sent is given back, and little more is ever waiting to be written.
 
 use std::convert::Infallible;
@@ -16,23 +17,24 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 use serde::Serialize;
 
-/// Size of a piece, in bytes.
+/// Size of a chunk, in bytes.
 const CHUNK_BYTES: usize = 32 * 1024;
 
-/// Answers this. It is written to its end before anything is sent, so that a
-/// failure is reported by its status, and the length by its header.
+/// Returns a response with this body. It is serialised completely before
+/// anything is sent, so that an error is reported by the status, and the length
+/// by the header.
 pub(crate) fn json_in_chunks(
     response: &mut HttpResponseBuilder,
-    answer: &impl Serialize,
+    body: &impl Serialize,
 ) -> HttpResponse {
-    let mut pieces = ChunkWriter::default();
-    match serde_json::to_writer(&mut pieces, answer) {
-        Ok(()) => response.content_type(ContentType::json()).body(pieces.into_body()),
+    let mut writer = ChunkWriter::default();
+    match serde_json::to_writer(&mut writer, body) {
+        Ok(()) => response.content_type(ContentType::json()).body(writer.into_body()),
         Err(err) => HttpResponse::from_error(err),
     }
 }
 
-/// Written bytes, cut into pieces of which each is full but the last.
+/// Serialised bytes, cut into chunks that are full except for the last.
 #[derive(Default)]
 struct ChunkWriter {
     full: Vec<Bytes>,
@@ -44,7 +46,7 @@ impl ChunkWriter {
         let Self { mut full, last } = self;
         full.push(last.into());
         let length = full.iter().map(|it| it.len() as u64).sum();
-        ChunkedBody { length, left: full.into_iter() }
+        ChunkedBody { length, chunks: full.into_iter() }
     }
 }
 
@@ -54,9 +56,9 @@ impl Write for ChunkWriter {
             let full = std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK_BYTES));
             self.full.push(full.into());
         }
-        let (fits, _) = text.split_at(text.len().min(CHUNK_BYTES - self.last.len()));
-        self.last.extend_from_slice(fits);
-        Ok(fits.len())
+        let (head, _) = text.split_at(text.len().min(CHUNK_BYTES - self.last.len()));
+        self.last.extend_from_slice(head);
+        Ok(head.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -64,10 +66,10 @@ impl Write for ChunkWriter {
     }
 }
 
-/// The body of an answer.
+/// Body of a response, in chunks.
 struct ChunkedBody {
     length: u64,
-    left: IntoIter<Bytes>,
+    chunks: IntoIter<Bytes>,
 }
 
 impl MessageBody for ChunkedBody {
@@ -81,7 +83,7 @@ impl MessageBody for ChunkedBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        Poll::Ready(self.left.next().map(Ok))
+        Poll::Ready(self.chunks.next().map(Ok))
     }
 }
 
@@ -92,14 +94,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_piece_is_longer_than_it_may_be_and_none_is_empty_but_a_last_one() {
+    fn all_chunks_but_the_last_are_full() {
         for length in [0, 1, CHUNK_BYTES - 2, CHUNK_BYTES - 1, CHUNK_BYTES, 5 * CHUNK_BYTES + 7] {
-            let mut pieces = ChunkWriter::default();
-            serde_json::to_writer(&mut pieces, &"x".repeat(length)).unwrap();
+            let mut writer = ChunkWriter::default();
+            serde_json::to_writer(&mut writer, &"x".repeat(length)).unwrap();
 
-            let body = pieces.into_body();
+            let body = writer.into_body();
 
-            let lengths: Vec<_> = body.left.as_slice().iter().map(Bytes::len).collect();
+            let lengths: Vec<_> = body.chunks.as_slice().iter().map(Bytes::len).collect();
             let (last, full) = lengths.split_last().unwrap();
             assert!(
                 full.iter().all(|it| *it == CHUNK_BYTES) && (1..=CHUNK_BYTES).contains(last),
@@ -110,15 +112,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_is_what_was_to_be_stated() {
-        let message: Vec<_> = (0..20_000).collect();
+    async fn the_response_is_the_serialised_value() {
+        let numbers: Vec<_> = (0..20_000).collect();
 
-        let answer = json_in_chunks(&mut HttpResponse::Ok(), &message);
+        let response = json_in_chunks(&mut HttpResponse::Ok(), &numbers);
 
-        assert_eq!(answer.headers().get("content-type").unwrap(), "application/json");
-        let length = answer.body().size();
-        let body = to_bytes(answer.into_body()).await.unwrap();
+        assert_eq!(response.headers().get("content-type").unwrap(), "application/json");
+        let length = response.body().size();
+        let body = to_bytes(response.into_body()).await.unwrap();
         assert_eq!(length, BodySize::Sized(body.len() as u64));
-        assert_eq!(body, serde_json::to_vec(&message).unwrap());
+        assert_eq!(body, serde_json::to_vec(&numbers).unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! `/api/plugins/{pluginId}`: the files of a plugin, for members' clients.
+//! `/api/plugins/{pluginId}`: files of a plugin, for members' clients.
 
 use actix_web::body::SizedStream;
 use actix_web::http::StatusCode;
@@ -16,7 +16,7 @@ use pia_web::{Caller, PathId};
 
 use crate::{Api, HttpError};
 
-/// Bytes of a package that are left to be sent.
+/// Remaining range of a package.
 struct Download {
     plugins: Plugins,
     plugin: PluginId,
@@ -32,8 +32,8 @@ pub(crate) async fn package(
     request: HttpRequest,
 ) -> Result<HttpResponse, HttpError> {
     let (plugins, plugin, group) = (api.plugins.clone(), PluginId(id), caller.0.group);
-    let found = async move { plugins.package_for(group, plugin).await };
-    let package = api.run(found).await?;
+    let find = async move { plugins.package_for(group, plugin).await };
+    let package = api.run(find).await?;
     let tag = EntityTag::new_strong(package.hash.clone());
     if is_cached(&request, &tag) {
         return Ok(HttpResponse::NotModified().insert_header(ETag(tag)).finish());
@@ -75,7 +75,7 @@ pub(crate) async fn icon(
         .body(icon))
 }
 
-/// Part of a package that a request requests.
+/// Requested part of a package.
 enum RequestedRange {
     All,
     /// Offsets of the first and the last byte.
@@ -91,8 +91,8 @@ fn is_cached(request: &HttpRequest, tag: &EntityTag) -> bool {
     }
 }
 
-/// Returns the range of a request. Several ranges, and one of another version
-/// than `If-Range` names, are answered with all.
+/// Returns the range of a request. Several ranges, or one of another version
+/// than `If-Range` names, are answered with the entire package.
 fn requested_range(
     request: &HttpRequest,
     package: &PluginPackage,
@@ -114,16 +114,16 @@ fn requested_range(
 }
 
 impl Download {
-    /// Loads the next bytes. Errors if the package was replaced meanwhile,
-    /// which ends the connection before the response is complete.
+    /// Loads the next bytes. Fails if the package was replaced meanwhile, which
+    /// closes the connection before the response is complete.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, PluginError> {
         if self.offset >= self.end {
             return Ok(None);
         }
         let bytes = self.plugins.package_bytes(self.plugin, &self.hash, self.offset).await?;
         let mut bytes = Bytes::from(bytes.ok_or(PluginError::Unknown)?);
-        let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
-        bytes.truncate(left);
+        let remaining = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
+        bytes.truncate(remaining);
         self.offset += bytes.len() as u64;
         Ok(Some((bytes, self)))
     }

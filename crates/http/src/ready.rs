@@ -1,4 +1,4 @@
-//! `/ready`: whether requests can be served.
+//! `/ready`: readiness of the server.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -12,19 +12,19 @@ use crate::Api;
 /// Dependencies of readiness.
 #[async_trait]
 pub trait Readiness: Send + Sync {
-    /// Looks at everything now, within a second or so.
+    /// Checks all dependencies, within about a second.
     async fn check(&self) -> Ready;
 }
 
 /// Result of the readiness check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
-    /// True if the database answers.
+    /// True if the database responds.
     pub database: bool,
     /// True if the database schema is the one that this binary expects.
     pub migrations: bool,
-    /// The licence: `valid`, `expired`, `refused` or `missing`. Reported, but no
-    /// reason to be unready: a server is set up while it has none.
+    /// Licence: `valid`, `expired`, `refused` or `missing`. It does not affect
+    /// readiness: a server is set up without one.
     pub licence: &'static str,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct ReadyResponse {
 }
 
 pub(crate) async fn ready(api: Data<Api>) -> HttpResponse {
-    let found = api.readiness.check().await;
-    let fine = found.database && found.migrations;
-    let status = if fine { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let result = api.readiness.check().await;
+    let is_ready = result.database && result.migrations;
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     HttpResponse::build(status).json(ReadyResponse {
-        status: if fine { "ready" } else { "unready" },
-        database: if found.database { "ok" } else { "unreachable" },
-        migrations: if found.migrations { "ok" } else { "pending" },
-        license: found.licence,
+        status: if is_ready { "ready" } else { "unready" },
+        database: if result.database { "ok" } else { "unreachable" },
+        migrations: if result.migrations { "ok" } else { "pending" },
+        license: result.licence,
     })
 }

@@ -1,4 +1,4 @@
-//! Statuses of the errors of each domain that this surface serves.
+//! HTTP errors of the domains that this crate serves.
 
 mod assistant;
 mod chats;

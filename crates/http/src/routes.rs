@@ -1,4 +1,4 @@
-//! Every route of the JSON API, and who may call it.
+//! Routes of the JSON API, with their access rules.
 
 mod account;
 mod admin;

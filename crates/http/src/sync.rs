@@ -1,4 +1,4 @@
-//! `/api/sync`: what devices keep in step.
+//! `/api/sync`: synchronisation of devices.
 
 mod item_reading;
 mod items;
@@ -22,16 +22,15 @@ pub(crate) use support::{
     SyncStatusResponse, debug_state, events, quota, reset, status,
 };
 
-/// The use cases of synchronisation.
+/// Use cases of synchronisation.
 #[derive(Clone)]
 pub struct SyncApi {
-    /// Taking what devices changed.
+    /// Storage of changes that devices push.
     pub pushing: PushService,
-    /// Giving devices what changed.
+    /// Retrieval of changes.
     pub pulling: PullService,
-    /// Looking at what is stored, and taking it away.
+    /// Inspection and deletion of stored data.
     pub support: Support,
-    /// True if a device that is up to date receives a response that says only
-    /// that.
+    /// True if a device that is up to date gets a response without a body.
     pub fast_path: LiveSetting<bool>,
 }

@@ -1,4 +1,5 @@
-//! The description that is published, against its snapshot and its own rules.
+//! Tests of the published OpenAPI document, against its snapshot and its own
+//! rules.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test")]
 
@@ -13,15 +14,15 @@ fn documents() -> [Value; 2] {
     [document(), pia_http::admin_document().unwrap()]
 }
 
-/// Every JSON body that is sent or answered when all is well, under the name
-/// of its operation: `POST /api/ai/chat`.
+/// Returns every JSON body of a request or a successful response, under the
+/// name of its operation: `POST /api/ai/chat`.
 fn bodies(document: &Value) -> Vec<(String, Value)> {
     let mut bodies = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let name = format!("{} {path}", method.to_ascii_uppercase());
-            let answers = operation["responses"].as_object().unwrap().values();
-            for body in answers.chain([&operation["requestBody"]]) {
+            let responses = operation["responses"].as_object().unwrap().values();
+            for body in responses.chain([&operation["requestBody"]]) {
                 let json = &body["content"]["application/json"];
                 let (one, each) = (&json["schema"]["$ref"], &json["schema"]["items"]["$ref"]);
                 let schema = if one.is_null() { each } else { one };
@@ -47,8 +48,8 @@ impl SchemaMismatches<'_> {
     fn check_value(&mut self, schema: &Value, example: &Value, at: &str) {
         let schema = self.resolved(schema);
         if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
-            let reported = choices.iter().find(|it| it["type"] != "null").unwrap();
-            return self.check_value(reported, example, at);
+            let choice = choices.iter().find(|it| it["type"] != "null").unwrap();
+            return self.check_value(choice, example, at);
         }
         if !fits(&schema, example) {
             self.found.push(format!("{at}: {example} is no {}", schema["type"]));
@@ -80,8 +81,7 @@ impl SchemaMismatches<'_> {
         self.found.extend(missing.map(|it| format!("{at}.{it} is missing")));
     }
 
-    /// The keys of an object and of all that it is made of, and those that
-    /// must be there.
+    /// Returns the keys of an object and of its parts, and the required ones.
     fn keys(&self, schema: &Value) -> (Map<String, Value>, Vec<String>) {
         let schema = self.resolved(schema);
         let mut known = schema["properties"].as_object().cloned().unwrap_or_default();
@@ -89,9 +89,9 @@ impl SchemaMismatches<'_> {
         let mut required: Vec<_> =
             required.iter().map(|it| it.as_str().unwrap().to_owned()).collect();
         for part in schema["allOf"].as_array().into_iter().flatten() {
-            let (more, needed) = self.keys(part);
-            known.extend(more);
-            required.extend(needed);
+            let (part_keys, part_required) = self.keys(part);
+            known.extend(part_keys);
+            required.extend(part_required);
         }
         (known, required)
     }
@@ -104,7 +104,7 @@ impl SchemaMismatches<'_> {
 
 /// Returns whether an example has the right type and, where one is set, format.
 fn fits(schema: &Value, example: &Value) -> bool {
-    let kind = match example {
+    let type_name = match example {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
         Value::Number(it) if it.is_f64() => "number",
@@ -113,24 +113,24 @@ fn fits(schema: &Value, example: &Value) -> bool {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     };
-    let kinds = match &schema["type"] {
+    let types = match &schema["type"] {
         Value::Null => return true,
-        Value::Array(kinds) => kinds.clone(),
-        kind => vec![kind.clone()],
+        Value::Array(types) => types.clone(),
+        type_name => vec![type_name.clone()],
     };
-    let is = |it: &Value| it == kind || (it == "number" && kind == "integer");
+    let is = |it: &Value| it == type_name || (it == "number" && type_name == "integer");
     let text = example.as_str().unwrap_or_default();
-    let formed = match schema["format"].as_str() {
+    let has_format = match schema["format"].as_str() {
         Some("uuid") => text.len() == 36 && text.matches('-').count() == 4,
         Some("date-time") => text.contains('T') && text.ends_with('Z'),
         _ => true,
     };
     // Absent values are omitted, so that no example has a null.
-    kind != "null" && kinds.iter().any(is) && formed
+    type_name != "null" && types.iter().any(is) && has_format
 }
 
 #[test]
-fn the_snapshot_is_what_the_route_table_states() {
+fn the_snapshot_matches_the_route_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
     let snapshot: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
 
@@ -138,7 +138,7 @@ fn the_snapshot_is_what_the_route_table_states() {
 }
 
 #[test]
-fn no_schema_that_is_referred_to_is_missing() {
+fn every_referenced_schema_exists() {
     for document in documents() {
         let text = document.to_string();
         let references = text.split("#/components/schemas/").skip(1);
@@ -149,7 +149,7 @@ fn no_schema_that_is_referred_to_is_missing() {
 }
 
 #[test]
-fn the_description_states_what_the_gates_do() {
+fn the_document_describes_the_gates() {
     let document = document();
 
     let chat = &document["paths"]["/api/ai/chat"]["post"];
@@ -165,40 +165,40 @@ fn the_description_states_what_the_gates_do() {
 }
 
 #[test]
-fn what_a_get_is_sent_in_its_query_is_described() {
+fn query_parameters_are_described() {
     let document = document();
-    let described = |path: &str| {
+    let parameters_of = |path: &str| {
         let parameters = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
-        let reported = |it: &Value| {
+        let describe_parameter = |it: &Value| {
             assert_eq!((&it["in"], &it["schema"]["type"]), (&"query".into(), &"string".into()));
             assert!(it["description"].is_string(), "{it}");
             let mark = if it["required"] == true { "!" } else { "" };
             format!("{}{mark}", it["name"].as_str().unwrap())
         };
-        let mut reported: Vec<_> = parameters.iter().map(reported).collect();
-        reported.sort();
-        reported
+        let mut names: Vec<_> = parameters.iter().map(describe_parameter).collect();
+        names.sort();
+        names
     };
 
     let login = ["code_challenge", "code_challenge_method", "provider!", "redirect_uri", "state"];
-    assert_eq!(described("/auth/login"), login);
-    assert_eq!(described("/auth/callback"), ["code", "error", "iss", "state!"]);
-    assert_eq!(described("/auth/verify-email"), ["token!", "userId!"]);
+    assert_eq!(parameters_of("/auth/login"), login);
+    assert_eq!(parameters_of("/auth/callback"), ["code", "error", "iss", "state!"]);
+    assert_eq!(parameters_of("/auth/verify-email"), ["token!", "userId!"]);
     assert!(document["paths"]["/auth/login"]["get"]["requestBody"].is_null());
     assert!(document["paths"]["/auth/login"]["get"]["x-body-limit"].is_null());
 }
 
-/// Calls this with the name of each operation, and with the operation.
-fn each_operation(document: &Value, mut look: impl FnMut(&str, &Value)) {
+/// Calls `check` with the name of each operation, and with the operation.
+fn each_operation(document: &Value, mut check: impl FnMut(&str, &Value)) {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            look(&format!("{method} {path}"), operation);
+            check(&format!("{method} {path}"), operation);
         }
     }
 }
 
 #[test]
-fn every_operation_has_a_name_of_its_own_and_a_tag_that_is_described() {
+fn every_operation_has_a_unique_name_and_a_described_tag() {
     let document = document();
     let tags: Vec<_> = document["tags"].as_array().unwrap().iter().collect();
     let mut ids = std::collections::BTreeSet::new();
@@ -216,18 +216,18 @@ fn every_operation_has_a_name_of_its_own_and_a_tag_that_is_described() {
 }
 
 #[test]
-fn every_operation_reports_what_any_call_can_be_refused_with() {
+fn every_operation_lists_the_common_errors() {
     let document = document();
 
     each_operation(&document, |name, operation| {
         let body: &[_] = if operation["requestBody"].is_null() { &[] } else { &["408", "413"] };
         for status in ["405", "500", "503"].iter().chain(body) {
-            let reported = &operation["responses"][status];
-            let reported = reported["$ref"]
+            let response = &operation["responses"][status];
+            let response = response["$ref"]
                 .as_str()
-                .map_or(reported, |it| document.pointer(it.trim_start_matches('#')).unwrap());
-            assert!(reported["description"].is_string(), "{name} {status}");
-            let schema = &reported["content"]["application/json"]["schema"]["$ref"];
+                .map_or(response, |it| document.pointer(it.trim_start_matches('#')).unwrap());
+            assert!(response["description"].is_string(), "{name} {status}");
+            let schema = &response["content"]["application/json"]["schema"]["$ref"];
             let error = if name.contains("/v1/") && !name.contains("/api/v1/") {
                 "#/components/schemas/OpenAiError"
             } else {
@@ -238,7 +238,7 @@ fn every_operation_reports_what_any_call_can_be_refused_with() {
     });
 }
 
-/// Bodies in which everything may be left out.
+/// Schemas of bodies without required keys.
 const FREE: [&str; 5] = [
     "ConversationsRequest",
     "FreshProofRequest",
@@ -248,9 +248,9 @@ const FREE: [&str; 5] = [
 ];
 
 #[test]
-fn what_a_body_must_have_is_reported() {
+fn required_keys_of_bodies_are_listed() {
     let document = document();
-    let misfits = SchemaMismatches { document: &document, found: Vec::new() };
+    let mismatches = SchemaMismatches { document: &document, found: Vec::new() };
     let mut free = Vec::new();
 
     each_operation(&document, |name, operation| {
@@ -258,7 +258,7 @@ fn what_a_body_must_have_is_reported() {
         if schema.is_null() {
             return;
         }
-        let (known, required) = misfits.keys(schema);
+        let (known, required) = mismatches.keys(schema);
         assert!(required.iter().all(|it| known.contains_key(it)), "{name}: {required:?}");
         if required.is_empty() {
             let schema = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
@@ -272,22 +272,22 @@ fn what_a_body_must_have_is_reported() {
 }
 
 #[test]
-fn an_object_reports_its_keys_or_that_it_may_have_any() {
+fn an_object_lists_its_keys_or_allows_any() {
     let document = document();
 
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         for (key, field) in schema["properties"].as_object().into_iter().flatten() {
-            let kinds = field["type"].as_array().cloned().unwrap_or_default();
-            let object = field["type"] == "object" || kinds.iter().any(|it| it == "object");
-            let reported =
+            let types = field["type"].as_array().cloned().unwrap_or_default();
+            let object = field["type"] == "object" || types.iter().any(|it| it == "object");
+            let is_described =
                 field["properties"].is_object() || !field["additionalProperties"].is_null();
-            assert!(!object || reported, "{name}.{key}");
+            assert!(!object || is_described, "{name}.{key}");
         }
     }
 }
 
 #[test]
-fn no_schema_is_named_after_a_type_of_the_language() {
+fn no_schema_has_the_name_of_a_rust_type() {
     let document = document();
 
     for name in ["Vec", "Option", "String", "Value", "HashMap"] {
@@ -296,7 +296,7 @@ fn no_schema_is_named_after_a_type_of_the_language() {
 }
 
 #[test]
-fn the_admin_routes_have_a_description_of_their_own() {
+fn the_admin_routes_have_their_own_document() {
     let [public, admin] = documents().map(|it| it["paths"].as_object().unwrap().clone());
 
     assert!(public.keys().all(|it| !it.contains("/admin")));
@@ -318,15 +318,15 @@ fn every_body_has_an_example() {
 #[test]
 fn examples_fit_their_schemas() {
     for document in documents() {
-        let mut misfits = SchemaMismatches { document: &document, found: Vec::new() };
+        let mut mismatches = SchemaMismatches { document: &document, found: Vec::new() };
 
         for (name, body) in bodies(&document) {
             if let Some(example) = body.get("example") {
-                misfits.check_value(&body["schema"], example, &name);
+                mismatches.check_value(&body["schema"], example, &name);
             }
         }
 
-        assert_eq!(misfits.found, [""; 0]);
+        assert_eq!(mismatches.found, [""; 0]);
     }
 }
 
@@ -344,35 +344,35 @@ const OPENAI_MODEL_ROUTES: [&str; 6] = [
 ];
 
 #[test]
-fn who_calls_a_model_may_say_so_in_headers_and_nobody_else() {
+fn only_calls_of_models_have_the_model_headers() {
     let document = document();
     let by_header = |operation: &Value| {
-        let reported = operation["parameters"].as_array().into_iter().flatten();
-        reported.filter(|it| it["in"] == "header").count()
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        parameters.filter(|it| it["in"] == "header").count()
     };
 
-    let mut reported = Vec::new();
+    let mut routes = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         let headers: usize = methods.as_object().unwrap().values().map(by_header).sum();
         if headers > 0 {
-            reported.push((path.as_str(), headers));
+            routes.push((path.as_str(), headers));
         }
     }
 
-    reported.sort_unstable();
-    let mut asking = [&MODEL_ROUTES[..], &OPENAI_MODEL_ROUTES].concat();
-    asking.sort_unstable();
-    assert_eq!(reported, asking.into_iter().map(|it| (it, 4)).collect::<Vec<_>>());
+    routes.sort_unstable();
+    let mut expected = [&MODEL_ROUTES[..], &OPENAI_MODEL_ROUTES].concat();
+    expected.sort_unstable();
+    assert_eq!(routes, expected.into_iter().map(|it| (it, 4)).collect::<Vec<_>>());
 }
 
 #[test]
-fn a_budget_that_is_used_up_is_reported_in_one_of_three_shapes() {
+fn a_used_up_budget_is_described_in_three_shapes() {
     let document = document();
     let components = &document["components"];
     let shapes = &components["schemas"]["CreditRefusal"];
     let by_period = shapes["discriminator"]["mapping"].as_object().unwrap();
 
-    let mut presented = Vec::new();
+    let mut shapes_of_examples = Vec::new();
     for path in MODEL_ROUTES {
         let refusal = &document["paths"][path]["post"]["responses"]["429"];
         assert!(refusal["headers"]["Retry-After"].is_object(), "{path}");
@@ -380,24 +380,27 @@ fn a_budget_that_is_used_up_is_reported_in_one_of_three_shapes() {
         assert_eq!(body["schema"]["anyOf"][1]["$ref"], "#/components/schemas/CreditRefusal");
         for example in body["examples"].as_object().unwrap().values() {
             let example = example["$ref"].as_str().unwrap().trim_start_matches('#');
-            let reported = &document.pointer(example).unwrap()["value"];
-            let Some(period) = reported["period"].as_str() else {
-                assert_eq!(reported["error"], "rate_limited", "{path}");
+            let value = &document.pointer(example).unwrap()["value"];
+            let Some(period) = value["period"].as_str() else {
+                assert_eq!(value["error"], "rate_limited", "{path}");
                 continue;
             };
             let shape = by_period[period].as_str().unwrap();
-            let mut misfits = SchemaMismatches { document: &document, found: Vec::new() };
-            misfits.check_value(&serde_json::json!({ "$ref": shape }), reported, period);
-            assert_eq!(misfits.found, [""; 0]);
-            presented.push(shape.to_owned());
+            let mut mismatches = SchemaMismatches { document: &document, found: Vec::new() };
+            mismatches.check_value(&serde_json::json!({ "$ref": shape }), value, period);
+            assert_eq!(mismatches.found, [""; 0]);
+            shapes_of_examples.push(shape.to_owned());
         }
     }
 
-    presented.sort_unstable();
-    presented.dedup();
+    shapes_of_examples.sort_unstable();
+    shapes_of_examples.dedup();
     let mut all: Vec<_> = shapes["oneOf"].as_array().unwrap().iter().collect();
     all.sort_unstable_by_key(|it| it["$ref"].as_str());
-    assert_eq!(presented, all.iter().map(|it| it["$ref"].as_str().unwrap()).collect::<Vec<_>>());
+    assert_eq!(
+        shapes_of_examples,
+        all.iter().map(|it| it["$ref"].as_str().unwrap()).collect::<Vec<_>>()
+    );
     for (period, shape) in by_period {
         let schema = document.pointer(shape.as_str().unwrap().trim_start_matches('#')).unwrap();
         let periods = schema["properties"]["period"]["enum"].as_array().unwrap();
@@ -406,7 +409,7 @@ fn a_budget_that_is_used_up_is_reported_in_one_of_three_shapes() {
 }
 
 #[test]
-fn all_that_a_chat_is_called_with_is_described() {
+fn all_keys_of_a_chat_request_are_described() {
     let document = document();
 
     let described = document["components"]["schemas"]["ChatRequest"]["properties"].clone();
@@ -418,7 +421,7 @@ fn all_that_a_chat_is_called_with_is_described() {
 }
 
 #[test]
-fn no_example_is_of_a_route_that_is_not_there() {
+fn every_example_belongs_to_a_route() {
     let documents = documents();
     let examples = pia_http::examples().unwrap();
 
@@ -431,7 +434,7 @@ fn no_example_is_of_a_route_that_is_not_there() {
 }
 
 #[test]
-fn devices_call_themselves_as_they_like() {
+fn device_ids_have_no_fixed_format() {
     let document = document();
 
     let status = &document["paths"]["/api/e2ee/devices/{deviceId}/status"]["get"];
@@ -441,7 +444,7 @@ fn devices_call_themselves_as_they_like() {
 }
 
 #[test]
-fn items_are_described_by_the_keys_that_they_travel_with() {
+fn items_are_described_by_their_wire_keys() {
     let document = document();
     let keys = |name: &str| document["components"]["schemas"][name]["properties"].clone();
 

@@ -1,5 +1,4 @@
-//! App passwords: what programs sign in with that cannot ask for a second
-//! factor.
+//! App passwords, for programs that cannot present a second factor.
 
 pub(crate) mod codes;
 
@@ -19,21 +18,21 @@ use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// Number of an account may have.
+/// Maximum number of app passwords per account.
 const MAX_APP_PASSWORDS: usize = 20;
 /// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 64;
 
-/// An app password that was just made.
+/// A newly created app password.
 #[derive(Debug, Clone)]
 pub struct CreatedAppPassword {
-    /// Entry of the app password in its owner's list from now on.
+    /// Entry of the app password in its owner's list.
     pub entry: AppPasswordEntry,
-    /// The password. It is shown this once: only its hash is stored.
+    /// Password, returned only here: only its hash is stored.
     pub password: Secret<String>,
 }
 
-/// Reasons why no app password was made.
+/// Errors of creating an app password.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateAppPasswordError {
     /// Name is invalid.
@@ -48,26 +47,26 @@ pub enum CreateAppPasswordError {
         /// Maximum number of app passwords.
         limit: usize,
     },
-    /// The account was deleted since the gates let its owner pass.
+    /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why no app password was taken away.
+/// Errors of removing an app password.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveAppPasswordError {
-    /// The user has no such app password, or has it no longer.
+    /// User has no such app password.
     #[error("the user has no such app password")]
     Unknown,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// People's app passwords.
+/// App passwords of users.
 #[derive(Clone)]
 pub struct AppPasswords {
     store: Arc<dyn AppPasswordStore>,
@@ -76,8 +75,7 @@ pub struct AppPasswords {
 }
 
 impl AppPasswords {
-    /// App passwords in the given store; `caller_cache` is notified of sessions that
-    /// end.
+    /// Creates app passwords in this store; `caller_cache` is notified of sessions that end.
     pub fn new(
         store: Arc<dyn AppPasswordStore>,
         proofs: FactorProofs,
@@ -86,14 +84,14 @@ impl AppPasswords {
         Self { store, proofs, caller_cache }
     }
 
-    /// Makes an app password for an account's owner.
+    /// Creates an app password for the account's owner.
     pub async fn create(
         &self,
         session_ref: SessionRef,
         name: Option<&str>,
         proof: Option<ReauthProof>,
     ) -> Result<CreatedAppPassword, CreateAppPasswordError> {
-        let name = read_name(name).map_err(|it| CreateAppPasswordError::Invalid(vec![it]))?;
+        let name = parse_name(name).map_err(|it| CreateAppPasswordError::Invalid(vec![it]))?;
         let ports = &self.proofs.ports;
         let account = ports.accounts.find(session_ref.user).await?;
         let account = account.ok_or(CreateAppPasswordError::Gone)?;
@@ -106,8 +104,8 @@ impl AppPasswords {
             created_at: self.proofs.clock.now(),
             used_at: None,
         };
-        let keep = |verified| self.keep(session_ref, &entry, &password, verified);
-        match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, keep).await? {
+        let store = |verified| self.store(session_ref, &entry, &password, verified);
+        match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {
             StoreAppPassword::Full => {
                 Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS })
             }
@@ -118,30 +116,30 @@ impl AppPasswords {
         }
     }
 
-    async fn keep(
+    async fn store(
         &self,
         by: SessionRef,
         entry: &AppPasswordEntry,
         password: &Secret<String>,
         verified: VerifiedProof,
     ) -> Result<StoreAppPassword, ProofError> {
-        // What was made a moment ago is one.
+        // A generated password is always well-formed.
         let hash = codes::hash(password).ok_or(ProofError::Wrong)?;
         let (name, at) = (entry.name.clone(), entry.created_at);
         let new = NewAppPassword { id: entry.id, by, name, hash, at };
         let effects = added(by.user, at, &entry.name, verified);
         match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {
             StoreAppPassword::Stale => Err(ProofError::Wrong),
-            stored => Ok(stored),
+            other => Ok(other),
         }
     }
 
-    /// A user's app passwords, in the order they were made.
+    /// Returns a user's app passwords in order of creation.
     pub async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
         self.store.list(user).await
     }
 
-    /// Takes an app password away, and ends each session that began with it.
+    /// Removes an app password and ends each session that was started with it.
     pub async fn revoke(
         &self,
         session_ref: SessionRef,
@@ -154,30 +152,30 @@ impl AppPasswords {
     }
 }
 
-fn read_name(input: Option<&str>) -> Result<String, Violation> {
-    let fault = |code, message: &str| Err(Violation::new("name", code, message));
+fn parse_name(input: Option<&str>) -> Result<String, Violation> {
+    let violation = |code, message: &str| Err(Violation::new("name", code, message));
     let name = input.map(str::trim).unwrap_or_default();
     if name.is_empty() {
-        return fault("required", "A name is required, so that you can recognise the app.");
+        return violation("required", "A name is required, so that you can recognise the app.");
     }
     if utf16_len(name) > MAX_NAME_CHARS {
-        return fault("too_long", "The name can be at most 64 characters long.");
+        return violation("too_long", "The name can be at most 64 characters long.");
     }
     if name.chars().any(char::is_control) {
-        return fault("invalid", "The name must be a single line of text.");
+        return violation("invalid", "The name must be a single line of text.");
     }
     Ok(name.to_owned())
 }
 
 fn added(user: UserId, at: Timestamp, name: &str, verified: VerifiedProof) -> SideEffects {
-    let letter = QueuedEmail::new("app-password-added").with("name", name).to_user(at, user);
-    let added = SideEffects::audit(at, user, "app_password.added").and_mail(letter);
+    let email = QueuedEmail::new("app-password-added").with("name", name).to_user(at, user);
+    let added = SideEffects::audit(at, user, "app_password.added").and_mail(email);
     used_up(verified, user, at).and(added)
 }
 
 fn removed(user: UserId, at: Timestamp, name: &str) -> SideEffects {
-    let letter = QueuedEmail::new("app-password-removed").with("name", name).to_user(at, user);
-    SideEffects::audit(at, user, "app_password.removed").and_mail(letter)
+    let email = QueuedEmail::new("app-password-removed").with("name", name).to_user(at, user);
+    SideEffects::audit(at, user, "app_password.removed").and_mail(email)
 }
 
 fn ended(user: UserId, at: Timestamp) -> SideEffects {

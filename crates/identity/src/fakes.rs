@@ -1,4 +1,4 @@
-//! Second factors and letters in memory, for tests that need them to remember.
+//! Stateful fakes of second factors and emails.
 
 mod counts;
 mod post;
@@ -28,7 +28,7 @@ pub(crate) use post::{Post, session_ref, verification};
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
-/// Everything that is stored of one user.
+/// State of one user.
 #[derive(Default)]
 pub(crate) struct Factors {
     pub(crate) state: Mutex<State>,
@@ -44,16 +44,16 @@ pub(crate) struct State {
     pub(crate) challenges: HashMap<TokenHash, (NewChallenge, u32)>,
     pub(crate) audit: Vec<AuditEntry>,
     /// Emails that were queued.
-    pub(crate) letters: Vec<QueuedEmail>,
+    pub(crate) emails: Vec<QueuedEmail>,
     /// True if the account has no password.
     pub(crate) without_password: bool,
-    /// Time at which the session that asks began.
+    /// Start time of the caller's session.
     pub(crate) began_at: Option<Timestamp>,
-    /// The session that the last change let go on.
-    pub(crate) stored: Option<SessionId>,
+    /// Session that the last change left open.
+    pub(crate) surviving_session: Option<SessionId>,
     /// Sealed secrets that were replaced, each with its replacement.
     pub(crate) resealed: Vec<(Vec<u8>, Vec<u8>)>,
-    /// True if sealed secrets are under the key before.
+    /// True if sealed secrets are under the previous key.
     pub(crate) key_changed: bool,
     /// True if sealed secrets no longer open.
     pub(crate) key_lost: bool,
@@ -70,7 +70,7 @@ pub(crate) enum Meanwhile {
 }
 
 impl Factors {
-    /// Fake of a user whose authenticator app shows no valid code.
+    /// Returns a user whose authenticator app displays no valid code.
     pub(crate) fn on() -> Arc<Self> {
         let factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
         let state = Mutex::new(State { factor, ..State::default() });
@@ -82,13 +82,13 @@ impl Factors {
         FactorChallenges::new(store, throttle, self.proofs(clock))
     }
 
-    /// Proofs by [`ports`](Self::ports), with the usual limits.
+    /// Returns proofs over [`ports`](Self::ports), with the default limits.
     pub(crate) fn proofs(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorProofs {
         let settings = LiveSetting::new(FactorSettings::default());
         FactorProofs { ports: self.ports(), settings, clock }
     }
 
-    /// Ports where everyone's account is Ada's, and her password [`PASSWORD`].
+    /// Returns ports where every account is Ada's, with the password [`PASSWORD`].
     pub(crate) fn ports(self: &Arc<Self>) -> FactorPorts {
         FactorPorts {
             accounts: self.accounts(),
@@ -114,29 +114,29 @@ impl Factors {
         self.state.lock().unwrap().audit.iter().map(|it| it.action).collect()
     }
 
-    /// The account has no password, and its session began then, if ever.
+    /// Sets that the account has no password and that its session began then, if ever.
     pub(crate) fn has_no_password(&self, began_at: Option<Timestamp>) {
         let mut state = self.state.lock().unwrap();
         (state.without_password, state.began_at) = (true, began_at);
     }
 
-    /// The names of the letters that were written.
-    pub(crate) fn letters(&self) -> Vec<&'static str> {
-        self.state.lock().unwrap().letters.iter().map(|it| it.name).collect()
+    /// Returns the names of the queued emails.
+    pub(crate) fn emails(&self) -> Vec<&'static str> {
+        self.state.lock().unwrap().emails.iter().map(|it| it.name).collect()
     }
 
     fn accounts(self: &Arc<Self>) -> Arc<dyn AccountStore> {
         let mut accounts = MockAccountStore::new();
-        let found = Arc::new(Mutex::new(UserId::generate()));
-        let requested = Arc::clone(&found);
+        let found_user = Arc::new(Mutex::new(UserId::generate()));
+        let recorded_user = Arc::clone(&found_user);
         accounts.expect_find().returning(move |user| {
-            *requested.lock().unwrap() = user;
+            *recorded_user.lock().unwrap() = user;
             Ok(Some(account(user)))
         });
-        let stored = Arc::clone(self);
+        let factors = Arc::clone(self);
         accounts.expect_by_email().returning(move |_| {
-            let account = account(*found.lock().unwrap());
-            let without = stored.state.lock().unwrap().without_password;
+            let account = account(*found_user.lock().unwrap());
+            let without = factors.state.lock().unwrap().without_password;
             let password_hash = (!without).then(|| Secret::new("kept".to_owned()));
             Ok(Some(Credentials { account, password_hash }))
         });
@@ -165,13 +165,13 @@ impl State {
     }
 
     fn changed(&mut self, change: FactorChange) {
-        self.stored = Some(change.session);
+        self.surviving_session = Some(change.session);
         self.write(change.effects);
     }
 
     pub(crate) fn write(&mut self, effects: SideEffects) {
         self.audit.extend(effects.audit);
-        self.letters.extend(effects.mail.into_iter().map(|it| it.letter));
+        self.emails.extend(effects.mail.into_iter().map(|it| it.letter));
     }
 }
 
@@ -264,7 +264,7 @@ impl FactorStore for Factors {
         let good = state.spend(verified);
         if good {
             state.audit.extend(effects.audit);
-            state.letters.extend(effects.mail.into_iter().map(|it| it.letter));
+            state.emails.extend(effects.mail.into_iter().map(|it| it.letter));
         }
         Ok(good)
     }

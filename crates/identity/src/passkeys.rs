@@ -1,4 +1,4 @@
-//! Adding passkeys to an account, and removing them.
+//! Registration and removal of passkeys.
 
 pub(crate) mod options;
 pub(crate) mod sign_in;
@@ -22,25 +22,25 @@ use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// Number of passkeys an account may have.
+/// Maximum number of passkeys per account.
 const MAX_PASSKEYS: usize = 20;
 /// Maximum age of a session that needs no other proof.
-const NEW: Duration = Duration::from_mins(10);
+const MAX_SESSION_AGE: Duration = Duration::from_mins(10);
 const MAX_NAME_CHARS: usize = 64;
 
-/// Reasons why nobody is requested a new passkey.
+/// Errors of starting the registration of a passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyOptionsError {
-    /// The address of the server allows no passkeys.
+    /// Server's address does not allow passkeys.
     #[error("the server's address allows no passkeys")]
     Off,
-    /// The account has a password or a factor, and neither was shown.
+    /// Account has a password or a factor, and no proof was presented.
     #[error("a proof is needed")]
     ProofNeeded,
-    /// Account has nothing to prove with, and its session is too old.
+    /// Account has no proof, and its session is too old.
     #[error("the session is too old")]
     SessionTooOld,
-    /// The proof is wrong, or was used before.
+    /// Proof is wrong, or was used before.
     #[error("the proof is wrong")]
     WrongProof,
     /// Too many wrong proofs.
@@ -49,24 +49,24 @@ pub enum PasskeyOptionsError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// The account has as many passkeys as it may have.
+    /// Account has the maximum number of passkeys.
     #[error("the account has {limit} passkeys")]
     Full {
         /// Maximum number of passkeys.
         limit: usize,
     },
-    /// The account was deleted since the gates let its owner pass.
+    /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a passkey was not added.
+/// Errors of adding a passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyAddError {
-    /// The address of the server allows no passkeys.
+    /// Server's address does not allow passkeys.
     #[error("the server's address allows no passkeys")]
     Off,
     /// Name is invalid.
@@ -75,53 +75,53 @@ pub enum PasskeyAddError {
     /// Ceremony belongs to another user, has expired or was completed.
     #[error("no passkey is being added")]
     Over,
-    /// The authenticator's answer is not of the form that browsers send.
+    /// Authenticator's response is malformed.
     #[error("`{field}` is malformed")]
     Malformed {
         /// Path of the field.
         field: String,
     },
-    /// The authenticator's answer is not one to what was asked.
+    /// Authenticator's response failed verification.
     #[error("the answer is refused")]
     Refused,
     /// Passkey was added before, here or to another account.
     #[error("the passkey is known already")]
     Known,
-    /// The account has as many passkeys as it may have.
+    /// Account has the maximum number of passkeys.
     #[error("the account has {limit} passkeys")]
     Full {
         /// Maximum number of passkeys.
         limit: usize,
     },
-    /// The session or its account is no more.
+    /// Session or account is gone.
     #[error("the session is over")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a passkey was not removed.
+/// Errors of removing a passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyRemoveError {
-    /// The user has no such passkey, or has it no longer.
+    /// User has no such passkey.
     #[error("the user has no such passkey")]
     Unknown,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Reasons why a passkey was not changed.
+/// Errors of changing a passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyChangeError {
     /// Name is invalid.
     #[error("the name is not fit")]
     Name(Violation),
-    /// The user has no such passkey, or has it no longer.
+    /// User has no such passkey.
     #[error("the user has no such passkey")]
     Unknown,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -131,18 +131,16 @@ pub enum PasskeyChangeError {
 pub struct PasskeyPorts {
     /// Store of passkeys.
     pub store: Arc<dyn PasskeyStore>,
-    /// Store of challenges that wait for their answers.
+    /// Store of pending challenges.
     pub challenges: Arc<dyn PasskeyChallenges>,
-    /// WebAuthn ceremonies; nothing where the server's address allows no
-    /// passkeys.
+    /// WebAuthn ceremonies; `None` if the server's address does not allow passkeys.
     pub ceremony: Option<Arc<dyn PasskeyCeremony>>,
 }
 
-/// People's passkeys.
+/// Passkeys of users.
 ///
-/// Whoever adds or removes one has their other sessions ended, as with any
-/// other factor. A passkey opens an account as password and code together do,
-/// so one is added only by who has shown the password or a code just now.
+/// Adding or removing one ends the user's other sessions, as with any other factor. A passkey opens
+/// an account like password and code together, so adding one requires a fresh proof.
 #[derive(Clone)]
 pub struct Passkeys {
     ports: PasskeyPorts,
@@ -151,13 +149,13 @@ pub struct Passkeys {
 }
 
 impl Passkeys {
-    /// Passkeys in the given stores; `caller_cache` is notified of sessions that end.
+    /// Creates passkeys over these ports; `caller_cache` is notified of sessions that end.
     pub fn new(ports: PasskeyPorts, proofs: FactorProofs, caller_cache: CallerCache) -> Self {
         Self { ports, proofs, caller_cache }
     }
 
-    /// Asks for a new passkey of a user who has shown a proof; nothing is
-    /// shown by who has neither password nor factor, but their session is new.
+    /// Starts the registration of a passkey. It requires a proof, or a new session if the user has
+    /// neither password nor factor.
     pub async fn ask(
         &self,
         session_ref: SessionRef,
@@ -171,30 +169,30 @@ impl Passkeys {
             return Err(PasskeyOptionsError::Full { limit: MAX_PASSKEYS });
         }
         let existing = existing.into_iter().map(|it| it.credential).collect();
-        let begun = ceremony.begin_registration(&account, existing)?;
-        let (requested, challenge) = start_ceremony(begun, self.proofs.clock.now())?;
+        let registration = ceremony.begin_registration(&account, existing)?;
+        let (options, challenge) = start_ceremony(registration, self.proofs.clock.now())?;
         match proof {
             Some(proof) => self.open_for(&account, proof, challenge).await?,
             None => self.open_in(session_ref, &account, challenge).await?,
         }
-        Ok(requested)
+        Ok(options)
     }
 
-    /// Adds the passkey that an authenticator has made.
+    /// Adds the passkey of an authenticator's response.
     pub async fn add(
         &self,
         session_ref: SessionRef,
         token: &Secret<String>,
         name: &str,
-        answer: &str,
+        response: &str,
     ) -> Result<PasskeyEntry, PasskeyAddError> {
         let ceremony = self.ports.ceremony.as_ref().ok_or(PasskeyAddError::Off)?;
-        let name = checked(name).map_err(PasskeyAddError::Name)?;
+        let name = parse_name(name).map_err(PasskeyAddError::Name)?;
         let at = self.proofs.clock.now();
         let hash = hash_presented(token).ok_or(PasskeyAddError::Over)?;
         let state = self.ports.challenges.take_registration(session_ref.user, hash, at).await?;
         let state = state.ok_or(PasskeyAddError::Over)?;
-        let credential = ceremony.finish_registration(&state, answer)?;
+        let credential = ceremony.finish_registration(&state, response)?;
 
         let entry = PasskeyEntry {
             id: PasskeyId::generate(),
@@ -204,8 +202,8 @@ impl Passkeys {
             blocked_at: None,
             credential: credential.id.clone(),
         };
-        let letter = QueuedEmail::new("passkey-added").with("name", name.as_str());
-        let change = change(session_ref, at, "passkey.added", letter);
+        let email = QueuedEmail::new("passkey-added").with("name", name.as_str());
+        let change = change(session_ref, at, "passkey.added", email);
         let new = NewPasskey { id: entry.id, name, credential };
         let added = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
         self.caller_cache.forget_user(session_ref.user);
@@ -217,7 +215,7 @@ impl Passkeys {
         }
     }
 
-    /// Every passkey of a user, in the order in which they were added.
+    /// Returns the passkeys of a user in order of creation.
     pub async fn list(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable> {
         self.ports.store.of_user(user).await
     }
@@ -231,22 +229,22 @@ impl Passkeys {
         let all = self.ports.store.of_user(session_ref.user).await?;
         let passkey = all.into_iter().find(|it| it.id == id);
         let passkey = passkey.ok_or(PasskeyRemoveError::Unknown)?;
-        let letter = QueuedEmail::new("passkey-removed").with("name", passkey.name);
-        let change = change(session_ref, self.proofs.clock.now(), "passkey.removed", letter);
+        let email = QueuedEmail::new("passkey-removed").with("name", passkey.name);
+        let change = change(session_ref, self.proofs.clock.now(), "passkey.removed", email);
         let removed = self.ports.store.remove(change, id).await?;
         self.caller_cache.forget_user(session_ref.user);
         if removed { Ok(()) } else { Err(PasskeyRemoveError::Unknown) }
     }
 
-    /// Renames a passkey, or lets it in again that was blocked because there
-    /// may be a copy of it. Whether its owner asks is for the caller to know.
+    /// Renames a passkey, or unblocks one that was blocked as possibly cloned. The caller must have
+    /// verified the owner.
     pub async fn change(
         &self,
         user: UserId,
         id: PasskeyId,
         change: PasskeyChange,
     ) -> Result<PasskeyEntry, PasskeyChangeError> {
-        let name = change.name.as_deref().map(checked).transpose();
+        let name = change.name.as_deref().map(parse_name).transpose();
         let change = PasskeyChange { name: name.map_err(PasskeyChangeError::Name)?, ..change };
         let effects = SideEffects::audit(self.proofs.clock.now(), user, "passkey.unblocked");
         if !self.ports.store.change(user, id, change, effects).await? {
@@ -256,7 +254,7 @@ impl Passkeys {
         all.into_iter().find(|it| it.id == id).ok_or(PasskeyChangeError::Unknown)
     }
 
-    /// Forgets challenges that have ended. Answers how many they were.
+    /// Deletes challenges that have expired. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         self.ports.challenges.sweep(self.proofs.clock.now()).await
     }
@@ -275,9 +273,12 @@ impl Passkeys {
                 (ReauthProof::Factor(_), None) => return Err(ProofError::Wrong),
             };
             let effects = used_up(verified, user, self.proofs.clock.now());
-            let leave = PasskeyAuthorization::Evidence(verified);
-            let opened =
-                self.ports.challenges.open_registration(user, leave, challenge, effects).await?;
+            let authorization = PasskeyAuthorization::Evidence(verified);
+            let opened = self
+                .ports
+                .challenges
+                .open_registration(user, authorization, challenge, effects)
+                .await?;
             if opened { Ok(()) } else { Err(ProofError::Wrong) }
         };
         self.proofs.counted(user, check).await
@@ -296,10 +297,16 @@ impl Passkeys {
         if has_password || self.factor(user).await?.is_some() {
             return Err(PasskeyOptionsError::ProofNeeded);
         }
-        let leave =
-            PasskeyAuthorization::NewSession { session, since: self.proofs.clock.now() - NEW };
-        let opened =
-            self.ports.challenges.open_registration(user, leave, challenge, SideEffects::default());
+        let authorization = PasskeyAuthorization::NewSession {
+            session,
+            since: self.proofs.clock.now() - MAX_SESSION_AGE,
+        };
+        let opened = self.ports.challenges.open_registration(
+            user,
+            authorization,
+            challenge,
+            SideEffects::default(),
+        );
         if opened.await? { Ok(()) } else { Err(PasskeyOptionsError::SessionTooOld) }
     }
 
@@ -309,7 +316,7 @@ impl Passkeys {
     }
 }
 
-fn checked(name: &str) -> Result<String, Violation> {
+fn parse_name(name: &str) -> Result<String, Violation> {
     let name = name.trim();
     if name.is_empty() {
         return Err(Violation::new("name", "required", "A name is required."));
@@ -328,10 +335,10 @@ fn change(
     session_ref: SessionRef,
     at: Timestamp,
     action: &'static str,
-    letter: QueuedEmail,
+    email: QueuedEmail,
 ) -> FactorChange {
     let SessionRef { user, session } = session_ref;
-    let effects = SideEffects::audit(at, user, action).and_mail(letter.to_user(at, user));
+    let effects = SideEffects::audit(at, user, action).and_mail(email.to_user(at, user));
     FactorChange { user, session, at, effects, if_ended: ended }
 }
 

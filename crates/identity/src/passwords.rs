@@ -1,4 +1,4 @@
-//! Passwords: their rules, changes and resets, and what slows guessing.
+//! Passwords: rules, changes, resets and throttling of guesses.
 
 pub(crate) mod changes;
 pub(crate) mod resets;

@@ -1,4 +1,4 @@
-//! People: their accounts, addresses, roles, and how they come and go.
+//! Users: accounts, addresses, roles, registration and deletion.
 
 pub(crate) mod account;
 pub(crate) mod accounts;

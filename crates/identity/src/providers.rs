@@ -1,4 +1,4 @@
-//! Sign-in at identity providers.
+//! Sign-in with identity providers.
 
 pub(crate) mod accounts;
 pub(crate) mod code_challenge;

@@ -1,4 +1,4 @@
-//! Beginning a session, continuing it with a refresh token, and ending it.
+//! Start, refresh and end of sessions.
 
 pub(crate) mod access_tokens;
 pub(crate) mod caller_cache;
@@ -51,7 +51,7 @@ impl Default for SessionSettings {
     }
 }
 
-/// Tokens that a device continues with.
+/// Tokens of a session.
 #[derive(Debug, Clone)]
 pub struct SessionTokens {
     /// Access token, presented with each request.
@@ -60,18 +60,18 @@ pub struct SessionTokens {
     pub refresh: Secret<String>,
     /// Lifetime of the access token.
     pub expires_in: Duration,
-    /// The sign-in that these continue.
+    /// Id of the session.
     pub session: SessionId,
 }
 
 /// Errors that prevent a session from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The account or the app password is no more, or the account is
-    /// deactivated, or its credentials were changed since it was looked at.
+    /// Account or app password is gone, the account is deactivated, or its credentials were changed
+    /// since it was loaded.
     #[error("what was shown is good no more")]
     Stale,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -79,13 +79,13 @@ pub enum StartError {
 /// Errors that prevent a session from being refreshed.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// The token is unknown or expired, or its session or account is no more.
+    /// Token is unknown or expired, or its session or account is gone.
     #[error("refresh token is not valid")]
     Invalid,
-    /// The token was spent before, so someone else may hold it.
+    /// Token was used before, so someone else may hold it.
     #[error("refresh token was used twice; its session is ended")]
     Reused,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -93,18 +93,18 @@ pub enum RefreshError {
 /// Errors that prevent a session from being revoked by its user.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeError {
-    /// The user has no such session, or has it no longer.
+    /// User has no such session.
     #[error("the user has no such session")]
     Unknown,
-    /// The session that requested it is over itself.
+    /// Caller's session is over.
     #[error("the session that asked is over")]
     Gone,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Sessions and the tokens that continue them.
+/// Sessions and their tokens.
 #[derive(Clone)]
 pub struct Sessions {
     store: Arc<dyn SessionStore>,
@@ -116,7 +116,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Sessions over the given store; `caller_cache` is notified of those that end.
+    /// Creates sessions in this store; `caller_cache` is notified of those that end.
     pub fn new(
         store: Arc<dyn SessionStore>,
         caller_cache: CallerCache,
@@ -128,8 +128,8 @@ impl Sessions {
         Self { store, caller_cache, access, keys, settings, clock }
     }
 
-    /// Begins a session of somebody who has just proved who they are, by what
-    /// was looked at not before their account was.
+    /// Starts a session after successful authentication. The account must have been loaded before
+    /// the credentials were verified.
     pub async fn start(
         &self,
         account: &Account,
@@ -139,8 +139,8 @@ impl Sessions {
         self.start_device(account, (method, None), device).await
     }
 
-    /// Begins a session of somebody by one of their app passwords: it ends with
-    /// that, and may not change what secures the account.
+    /// Starts a session by an app password: it ends with that, and may not change what secures the
+    /// account.
     pub(crate) async fn start_by_app_password(
         &self,
         account: &Account,
@@ -164,9 +164,8 @@ impl Sessions {
         Ok(self.grant(user, session, refresh)?)
     }
 
-    /// Begins the session of a browser in the console, which ends unless it is
-    /// used within `idle`. It has no refresh token: that of its row is known to
-    /// no one.
+    /// Starts the session of a browser in the console, which ends unless it is used within `idle`.
+    /// It has no refresh token: the one of its row is never issued.
     pub(crate) async fn start_console(
         &self,
         account: &Account,
@@ -212,7 +211,7 @@ impl Sessions {
             SessionStarted::Done => {}
             SessionStarted::Stale => return Err(StartError::Stale),
         }
-        // Which session made room is not known, only whose it was.
+        // The evicted session is unknown, only its user is.
         self.caller_cache.forget_user(user);
         Ok(())
     }
@@ -237,22 +236,22 @@ impl Sessions {
         Ok(caller)
     }
 
-    /// Spends a refresh token for the next one.
+    /// Exchanges a refresh token for new tokens.
     pub async fn refresh(
         &self,
         token: &Secret<String>,
         device: SignInDevice,
     ) -> Result<SessionTokens, RefreshError> {
         let device = device.tidy();
-        for hashes in self.keys.hashes_of(token) {
-            let presented = self.presented(&hashes, device.clone()).await?;
+        for candidate in self.keys.hashes_of(token) {
+            let presented = self.presented(&candidate, device.clone()).await?;
             match self.store.rotate(presented, reuse_detected).await? {
                 Rotation::Rotated { user, session } => {
-                    return Ok(self.grant(user, session, hashes.successor)?);
+                    return Ok(self.grant(user, session, candidate.successor)?);
                 }
                 Rotation::Reused => {
-                    // Whose session it was is not reported; this happens seldom
-                    // enough to look at everyone anew.
+                    // The outcome does not name the user; this is rare enough to invalidate every
+                    // entry.
                     self.caller_cache.forget_everyone();
                     return Err(RefreshError::Reused);
                 }
@@ -262,11 +261,11 @@ impl Sessions {
         Err(RefreshError::Invalid)
     }
 
-    /// Signs a device out. A token that is no longer good ends nothing, and
-    /// that is no error: the device is signed out either way.
+    /// Signs a device out. An invalid token ends nothing and is no error: the device is signed out
+    /// either way.
     pub async fn end(&self, token: &Secret<String>) -> Result<(), Unavailable> {
-        for hashes in self.keys.hashes_of(token) {
-            let ended = self.store.end(hashes.hash, self.clock.now(), ended).await?;
+        for candidate in self.keys.hashes_of(token) {
+            let ended = self.store.end(candidate.hash, self.clock.now(), ended).await?;
             if let Some((user, session)) = ended {
                 self.caller_cache.forget(SessionRef { user, session });
                 break;
@@ -275,21 +274,21 @@ impl Sessions {
         Ok(())
     }
 
-    /// The session that a refresh token belongs to, spent or not, so that
-    /// what is asked with it can be counted against that session.
+    /// Returns the session of a refresh token, used or not, so that requests can be counted against
+    /// that session.
     pub async fn session_of(
         &self,
         token: &Secret<String>,
     ) -> Result<Option<SessionId>, Unavailable> {
-        for hashes in self.keys.hashes_of(token) {
-            if let Some(session) = self.store.session_of(hashes.hash).await? {
+        for candidate in self.keys.hashes_of(token) {
+            if let Some(session) = self.store.session_of(candidate.hash).await? {
                 return Ok(Some(session));
             }
         }
         Ok(None)
     }
 
-    /// A part of a user's live sessions, those that began last first.
+    /// Returns a page of a user's live sessions, the newest first.
     pub async fn page(
         &self,
         user: UserId,
@@ -307,38 +306,37 @@ impl Sessions {
         }
     }
 
-    /// Ends every session of the caller but their current one. Answers how
-    /// many they were.
+    /// Ends every session of the caller but the current one. Returns their number.
     pub async fn revoke_others(&self, caller: SessionRef) -> Result<u64, RevokeError> {
         self.end_all(caller, Revoked::Others).await
     }
 
     async fn end_all(&self, caller: SessionRef, which: Revoked) -> Result<u64, RevokeError> {
         let ended = self.store.revoke(caller, which, self.clock.now(), revoked).await?;
-        // Also where nothing ended here: it may have elsewhere.
+        // Also if nothing ended here: another instance may have ended some.
         self.caller_cache.forget_user(caller.user);
         ended.ok_or(RevokeError::Gone)
     }
 
-    /// Forgets sessions that have expired. Answers how many they were.
+    /// Deletes sessions that have expired. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         self.store.sweep(self.clock.now()).await
     }
 
     async fn presented(
         &self,
-        hashes: &PresentedRefreshToken,
+        token: &PresentedRefreshToken,
         device: SignInDevice,
     ) -> Result<PresentedToken, Unavailable> {
         let settings = *self.settings.get();
-        // A token that lost its answer just when the keys were changed has a
-        // successor under the key before, and is not to be taken for stolen.
-        let successor = match hashes.successor_hash_before {
+        // A token whose response was lost during a key change has a successor under the previous
+        // key, and must not be treated as stolen.
+        let successor = match token.successor_hash_before {
             Some(before) if self.store.session_of(before).await?.is_some() => before,
-            _ => hashes.successor_hash,
+            _ => token.successor_hash,
         };
         Ok(PresentedToken {
-            hash: hashes.hash,
+            hash: token.hash,
             successor,
             at: self.clock.now(),
             grace: settings.grace,

@@ -1,4 +1,4 @@
-//! Signing in with an address and a password, and a second factor.
+//! Sign-in with an email address, a password and a second factor.
 
 pub(crate) mod admin;
 pub(crate) mod codes;
@@ -26,31 +26,30 @@ use crate::ports::{
 };
 use crate::sessions::{SessionTokens, Sessions, StartError};
 use crate::sign_in::device::SignInDevice;
-use crate::sign_in::history::STORED;
+use crate::sign_in::history::RETENTION;
 
 /// Kind of program that signs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
-    /// A browser, which can ask for a second factor: app passwords are not for
-    /// it, and whoever found one gets no further there.
+    /// A browser, which can present a second factor: app passwords are not accepted from it.
     Browser,
-    /// Anything else.
+    /// Any other program.
     App,
 }
 
-/// Someone who has proved who they are.
+/// A user who has signed in.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
-    /// Their account.
+    /// Account of the user.
     pub account: Account,
     /// Tokens for the device.
     pub grant: SessionTokens,
 }
 
-/// Errors that prevent a user from being signed in.
+/// Errors of a sign-in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
-    /// The password is wrong, or there is no account that it could be of.
+    /// Password is wrong, or there is no such account.
     #[error("address or password is wrong")]
     WrongCredentials,
     /// Too many wrong passwords for this address.
@@ -59,17 +58,16 @@ pub enum SignInError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// The password is right, and the address has yet to be shown to be its
-    /// owner's.
+    /// Password is correct, and the address is not verified.
     #[error("the address is not verified")]
     NotVerified,
-    /// The password is right, and the account has a second factor.
+    /// Password is correct, and the account has a second factor.
     #[error("a second factor is needed")]
     FactorNeeded {
         /// Challenge for [`SignIn::with_factor`].
         challenge: Secret<String>,
     },
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -77,11 +75,10 @@ pub enum SignInError {
 /// Errors that prevent a sign-in with a second factor.
 #[derive(Debug, thiserror::Error)]
 pub enum FactorSignInError {
-    /// The sign-in is unknown, over, or was tried too often: it must begin
-    /// with the password again.
+    /// Sign-in is unknown, over, or was tried too often: it must start again with the password.
     #[error("the sign-in is over")]
     Over,
-    /// The code is wrong, or was used before.
+    /// Code is wrong, or was used before.
     #[error("the code is wrong")]
     WrongCode,
     /// Too many wrong codes for this account.
@@ -90,7 +87,7 @@ pub enum FactorSignInError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -104,15 +101,15 @@ pub struct SignInPorts {
     pub app_passwords: Arc<dyn AppPasswordStore>,
     /// Counter of wrong passwords.
     pub throttle: Arc<dyn PasswordThrottleStore>,
-    /// Password comparison.
+    /// Password hasher.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Log of failures, for the account they concern.
+    /// Log of failed attempts.
     pub log: Arc<dyn SignInLog>,
-    /// Check that the account may be used yet.
+    /// Check that the address is verified.
     pub verification: Verification,
 }
 
-/// Signs people in.
+/// Sign-in with a password.
 #[derive(Clone)]
 pub struct SignIn {
     ports: SignInPorts,
@@ -122,7 +119,7 @@ pub struct SignIn {
     clock: Arc<dyn Clock>,
 }
 
-/// Account whose password was proved, or the app password that was used.
+/// Account whose password was verified, and the app password if it was one.
 pub(crate) struct ProvedPassword {
     pub(crate) account: Account,
     pub(crate) has_factor: bool,
@@ -130,8 +127,8 @@ pub(crate) struct ProvedPassword {
 }
 
 impl SignIn {
-    /// Sign-in that begins its sessions with `sessions`, after one of
-    /// `challenges` where the account requests it.
+    /// Creates a sign-in that starts sessions in `sessions`, after one of `challenges` if the
+    /// account has a second factor.
     pub fn new(
         ports: SignInPorts,
         sessions: Sessions,
@@ -146,10 +143,9 @@ impl SignIn {
 
     /// Signs in with a password, or an app password.
     ///
-    /// An unknown address, an account without a password, a deactivated one
-    /// and a wrong password take the same steps to the same answer: one look
-    /// at the account and where it was signed in from, one count, one hash,
-    /// one note.
+    /// An unknown address, an account without a password, a deactivated one and a wrong password
+    /// take the same steps to the same response: one read of the account and its networks, one
+    /// count, one hash, one log entry.
     pub async fn local(
         &self,
         email: &str,
@@ -173,7 +169,7 @@ impl SignIn {
             return Err(SignInError::WrongCredentials);
         }
         let device = device.clone().tidy();
-        let (from, since) = (device.network(), self.clock.now() - STORED);
+        let (from, since) = (device.network(), self.clock.now() - RETENTION);
         let found = self.ports.accounts.candidate(email, from, since).await?;
         let user = found.as_ref().map(|it| it.credentials.account.user);
         let known = from.filter(|_| found.as_ref().is_some_and(|it| it.was_there_before));
@@ -186,12 +182,12 @@ impl SignIn {
                 let (outcome, method) = (SignInOutcome::WrongPassword, SignInMethod::Password);
                 self.note(FailedSignIn { user, at, outcome, method, device }, failed).await;
             }
-            Err(_) => self.throttle.unjudged(&guess).await,
+            Err(_) => self.throttle.give_back(&guess).await,
         }
         proved
     }
 
-    /// Goes on with a sign-in that requested a second factor.
+    /// Completes a sign-in that requires a second factor.
     pub async fn with_factor(
         &self,
         challenge: &Secret<String>,
@@ -223,7 +219,7 @@ impl SignIn {
         Ok(met?)
     }
 
-    /// Begins a session, where what was proved is enough.
+    /// Starts a session, if no further proof is required.
     async fn start_session(
         &self,
         proved: ProvedPassword,
@@ -241,12 +237,12 @@ impl SignIn {
         Ok(SignedIn { account, grant })
     }
 
-    /// Checks that the account's address is verified, where that is required.
+    /// Checks that the account's address is verified, if that is required.
     pub(crate) async fn check_verified(&self, account: &Account) -> Result<(), SignInError> {
         Ok(self.ports.verification.outstanding(account).await?)
     }
 
-    /// Returns the refusal with a challenge for the account's second factor.
+    /// Opens a challenge for the account's second factor and returns the error that carries it.
     pub(crate) async fn factor_needed(
         &self,
         account: &Account,
@@ -283,9 +279,8 @@ impl SignIn {
         }
     }
 
-    /// Returns the app password that this is, if it looks like one. The same
-    /// query runs where there is no account. A text that is none may still be
-    /// the account's password.
+    /// Returns the app password, if the text is one. The same query runs without an account. A text
+    /// in the form of an app password may still be the account's password.
     async fn app_password(
         &self,
         user: Option<UserId>,
@@ -301,8 +296,7 @@ impl SignIn {
         }
     }
 
-    /// Remembers a failure for whoever's account it was. That it fails changes
-    /// no answer.
+    /// Records a failure for its account. An error does not change the response.
     async fn note(&self, failure: FailedSignIn, effects: EndEffects) {
         if let Err(err) = self.ports.log.failed(failure, effects).await {
             tracing::warn!(
@@ -312,8 +306,8 @@ impl SignIn {
         }
     }
 
-    /// Keeps the password at today's cost. What fails here fails nobody's
-    /// sign-in: the old hash is still right, and the next sign-in tries again.
+    /// Hashes the password at the current cost. A failure does not affect the sign-in: the old hash
+    /// stays valid, and the next sign-in retries.
     async fn rehash(&self, account: &Account, password: Secret<String>, old: &Secret<String>) {
         let rehashed = async {
             let new = self.ports.hasher.hash(password).await?;
@@ -380,7 +374,8 @@ fn failed(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "sign_in.failed")
 }
 
-/// A failure that its owner hears of: who fails so often knows their password.
+/// Returns the side effects of repeated wrong second factors. The owner is emailed: the attacker
+/// knows the password.
 fn failed_too_often(user: UserId, at: Timestamp) -> SideEffects {
     failed(user, at).and_mail(QueuedEmail::new("second-factor-failed").to_user(at, user))
 }

@@ -1,4 +1,4 @@
-//! The use cases of identity, taken whole by whoever serves them.
+//! Use cases of identity, grouped for the crates that serve them.
 
 use crate::api_keys::ApiKeys;
 use crate::api_keys::admin::ApiKeyAdmin;
@@ -26,14 +26,14 @@ use crate::sign_in::SignIn;
 use crate::sign_in::admin::AdminSignIn;
 use crate::sign_in::history::SignInHistory;
 
-/// Use cases of people and their own accounts. Clones share what they hold.
+/// Use cases of users and their own accounts. Clones share their state.
 #[derive(Clone)]
 pub struct Identity {
-    /// Reading and changing one's account.
+    /// Reads and changes of one's account.
     pub accounts: Accounts,
-    /// Keys that scripts call with.
+    /// API keys for scripts.
     pub api_keys: ApiKeys,
-    /// Passwords for programs that cannot ask for a second factor.
+    /// Passwords for programs that cannot present a second factor.
     pub app_passwords: AppPasswords,
     /// Deletion of one's account.
     pub deletion: AccountDeletion,
@@ -59,7 +59,7 @@ pub struct Identity {
     pub registration: Registration,
     /// Second factors of one's account.
     pub second_factors: SecondFactors,
-    /// Sessions, and their renewal.
+    /// Sessions and their refresh.
     pub sessions: Sessions,
     /// Sign-in with a password.
     pub sign_in: SignIn,
@@ -71,10 +71,10 @@ pub struct Identity {
     pub verification: Verification,
 }
 
-/// Use cases by which administrators look after other people's accounts.
+/// Use cases of administrators on other users' accounts.
 #[derive(Clone)]
 pub struct Administration {
-    /// API keys of other people.
+    /// API keys of other users.
     pub api_keys: ApiKeyAdmin,
     /// Invitations to register.
     pub invitations: Invitations,

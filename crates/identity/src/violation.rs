@@ -1,15 +1,15 @@
-//! Violations in a form that a person filled in.
+//! Violations in a submitted form.
 
 use pia_kernel::utf16_len;
 
-/// Invalid part of a request, with a code for programs and a message for people.
+/// Invalid field of a request, with a code for clients and a message for users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The field of the request, as it is spelled on the wire.
+    /// Field of the request, as spelled on the wire.
     pub field: &'static str,
-    /// Kind of violation: `required`, `invalid`, `too_long` …
+    /// Machine-readable kind: `required`, `invalid`, `too_long` …
     pub code: &'static str,
-    /// A sentence for people.
+    /// A sentence for users.
     pub message: String,
 }
 
@@ -22,7 +22,7 @@ impl Violation {
 /// Maximum length of a name, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
-/// A name of a person or a company: one line of text, trimmed. Blank is none.
+/// Parses the name of a person or a company: a single line, trimmed; `None` if blank.
 pub(crate) fn name(
     field: &'static str,
     what: &str,
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     fn parse(input: &str) -> Result<Option<String>, &'static str> {
-        name("displayName", "The name", Some(input)).map_err(|fault| fault.code)
+        name("displayName", "The name", Some(input)).map_err(|error| error.code)
     }
 
     #[test]
@@ -59,7 +59,7 @@ mod tests {
     fn a_name_has_bounds_that_count_characters() {
         assert!(parse(&"ß".repeat(200)).is_ok());
         assert_eq!(parse(&"ß".repeat(201)), Err("too_long"));
-        // Clients count an emoji as two.
+        // Clients count an emoji as two characters.
         assert!(parse(&"🙂".repeat(100)).is_ok());
         assert_eq!(parse(&format!("{}x", "🙂".repeat(100))), Err("too_long"));
     }

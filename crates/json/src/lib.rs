@@ -1,9 +1,9 @@
-//! JSON that is passed on: its surface is read, its values stay as they were
-//! written, and what is large is never copied.
+//! JSON that is passed on: only its top level is parsed, values keep their
+//! bytes, and large ones are never copied.
 //!
-//! `serde_json` reads and writes everything that is understood. This is for
-//! the rest: objects of which a few members count, and bodies that are put
-//! together from slices of other bodies.
+//! `serde_json` reads and writes everything that is interpreted. This crate is
+//! for the rest: objects of which a few members matter, and bodies that are
+//! assembled from slices of other bodies.
 
 mod members;
 mod nulls;

@@ -1,4 +1,4 @@
-//! JSON objects of which only the surface is read.
+//! JSON objects of which only the top level is parsed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,13 +8,13 @@ use serde_json::value::RawValue;
 
 use crate::quoted;
 
-/// Members of an object in their order, their values unread JSON.
+/// Members of an object in their order; values are unparsed JSON.
 #[derive(Debug, Clone)]
 pub struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl Members<'_> {
-    /// Returns the value of a key: the last one, as most readers see it. Null
-    /// counts as absent.
+    /// Returns the value of a key, of duplicates the last. Null counts as
+    /// absent.
     pub fn get(&self, key: &str) -> Option<&str> {
         let (_, value) = self.0.iter().rev().find(|(it, _)| it == key)?;
         (value != "null").then_some(value)
@@ -42,7 +42,7 @@ impl Members<'_> {
         Self(self.0.iter().filter(|(it, _)| keys.contains(&it.as_ref())).cloned().collect())
     }
 
-    /// Returns the object as JSON, values as they came.
+    /// Returns the object as JSON; values are unchanged.
     pub fn to_json(&self) -> String {
         let members: Vec<String> =
             self.0.iter().map(|(key, value)| format!("{}:{value}", quoted(key))).collect();
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_touched_is_written_as_it_came() {
+    fn values_are_written_byte_for_byte() {
         let json = r#"{"a\u0062":[1.50, {"x" : null}],"c\"":"\u00e4"}"#;
         let members: Members<'_> = serde_json::from_str(json).unwrap();
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_two_equal_keys_counts_and_null_is_absent() {
+    fn the_last_of_duplicate_keys_wins_and_null_is_absent() {
         let members: Members<'_> = serde_json::from_str(r#"{"a":1,"a":2,"b":null}"#).unwrap();
 
         assert_eq!(members.get("a"), Some("2"));

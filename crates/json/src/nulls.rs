@@ -9,9 +9,9 @@ use memchr::memmem::Finder;
 /// Remover of object members whose value is null, at any depth: on our wire an
 /// absent value is an absent key.
 ///
-/// It takes JSON, or several lines of JSON with other text between. All else
-/// stays byte for byte, a null in an array too. Text without a null is not
-/// copied.
+/// The input is JSON, or several lines of JSON with other text between. All
+/// else stays byte for byte, including nulls in arrays. Text without a null is
+/// not copied.
 #[derive(Debug, Clone)]
 pub struct NullStripper(Finder<'static>);
 
@@ -32,7 +32,7 @@ impl NullStripper {
 
     /// Returns the text without such members.
     pub fn strip_text<'a>(&self, json: &'a str) -> Cow<'a, str> {
-        // Between quotes and delimiters, so it is UTF-8 still.
+        // Cut between quotes and delimiters only, so it is still UTF-8.
         let rest = self.stripped(json.as_bytes()).and_then(|it| String::from_utf8(it).ok());
         rest.map_or(Cow::Borrowed(json), Cow::Owned)
     }
@@ -56,7 +56,7 @@ impl NullStripper {
 
 /// Delimiter after a member whose value is null.
 enum End {
-    /// Another member; the comma before it is passed over.
+    /// Another member; the comma before it is skipped.
     Comma,
     /// The end of the object.
     Brace,
@@ -90,7 +90,7 @@ impl<'a> RemainingBytes<'a> {
         Some((rest.get(..start)?, rest.get(start..end)?))
     }
 
-    /// Passes over `: null` behind a key, up to where the next member begins.
+    /// Skips `: null` behind a key, up to the start of the next member.
     fn null_member(&mut self) -> Option<End> {
         let rest = self.all().trim_ascii_start();
         let value = rest.strip_prefix(b":")?.trim_ascii_start();
@@ -105,7 +105,7 @@ impl<'a> RemainingBytes<'a> {
     }
 }
 
-/// The last member is gone, so the comma before it goes too.
+/// Removes the comma before a last member that was removed.
 fn remove_trailing_comma(output: &mut Vec<u8>) {
     let trimmed = output.trim_ascii_end();
     if let Some(before) = trimmed.strip_suffix(b",") {
@@ -120,14 +120,14 @@ mod tests {
 
     use super::*;
 
-    fn left_out(text: &str) -> String {
-        let left = NullStripper::default().strip(Bytes::copy_from_slice(text.as_bytes()));
-        String::from_utf8(left.to_vec()).unwrap()
+    fn strip(text: &str) -> String {
+        let stripped = NullStripper::default().strip(Bytes::copy_from_slice(text.as_bytes()));
+        String::from_utf8(stripped.to_vec()).unwrap()
     }
 
     #[test]
-    fn members_that_are_null_are_left_out_wherever_they_stand() {
-        for (input, left) in [
+    fn null_members_are_removed_at_every_position() {
+        for (input, expected) in [
             (r#"{"a":null,"b":1}"#, r#"{"b":1}"#),
             (r#"{"a":1, "b": null}"#, r#"{"a":1}"#),
             (r#"{"a":1,"b":null,"c":null,"d":2}"#, r#"{"a":1,"d":2}"#),
@@ -135,7 +135,7 @@ mod tests {
             (r#"{ "a" : null }"#, "{ }"),
             (r#"{"x":{"a":null},"b":[{"c":null}]}"#, r#"{"x":{},"b":[{}]}"#),
         ] {
-            assert_eq!(left_out(input), left, "{input}");
+            assert_eq!(strip(input), expected, "{input}");
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_one_stays() {
+    fn text_that_resembles_a_null_member_is_unchanged() {
         for text in [
             r#"{"a":"null"}"#,
             r#"{"a":"\":null,"}"#,
@@ -164,19 +164,19 @@ mod tests {
             r#""cut : null"#,
             "null",
         ] {
-            assert_eq!(left_out(text), text);
+            assert_eq!(strip(text), text);
         }
     }
 
     #[test]
-    fn frames_are_left_as_they_are_but_for_that() {
+    fn event_frames_are_otherwise_unchanged() {
         let frames = "data: {\"a\":1,\"u\":null}\n\ndata: {\"u\":null,\"b\":2}\n\n";
 
-        assert_eq!(left_out(frames), "data: {\"a\":1}\n\ndata: {\"b\":2}\n\n");
+        assert_eq!(strip(frames), "data: {\"a\":1}\n\ndata: {\"b\":2}\n\n");
     }
 
     #[test]
-    fn whatever_the_json_is_all_else_of_it_stays() {
+    fn only_null_members_are_removed() {
         fn pruned(value: Value) -> Value {
             match value {
                 Value::Object(members) => members
@@ -194,8 +194,8 @@ mod tests {
         });
 
         for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
-            let read: Value = serde_json::from_str(&left_out(&text)).unwrap();
-            assert_eq!(read, pruned(value.clone()), "{text}");
+            let parsed: Value = serde_json::from_str(&strip(&text)).unwrap();
+            assert_eq!(parsed, pruned(value.clone()), "{text}");
         }
     }
 }

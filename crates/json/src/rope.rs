@@ -1,4 +1,4 @@
-//! JSON in pieces, of which parts are taken without copying them.
+//! JSON in pieces, sliced without copying.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ impl Rope {
         self.len() == 0
     }
 
-    /// Returns a part; what is beyond the end is left out.
+    /// Returns a byte range, clamped to the length.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         let mut base = 0;
@@ -54,7 +54,7 @@ impl Rope {
         self.0.iter().cloned()
     }
 
-    /// Returns all of it in one piece, copied if there are several.
+    /// Returns the bytes in one piece; copies if there are several.
     pub fn flat(&self) -> Bytes {
         match self.0.as_slice() {
             [one] => one.clone(),
@@ -68,7 +68,7 @@ impl Rope {
         }
     }
 
-    /// Parses the value, if it is of this type.
+    /// Parses the value, or returns `None` if it is not of this type.
     pub fn parse<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.flat()).ok()
     }
@@ -94,7 +94,7 @@ impl Rope {
         let mut members = Vec::new();
         for part in self.parts(b'{')? {
             let JsonPart { start, colon: Some(colon), end } = part else {
-                // Nothing between the braces.
+                // An empty object.
                 continue;
             };
             let key = self.slice(start..colon).string()?;
@@ -118,16 +118,17 @@ impl Rope {
         bytes.find(|it| !it.is_ascii_whitespace())
     }
 
-    /// Without blanks at its ends.
+    /// Returns the JSON without surrounding whitespace.
     fn trimmed(&self) -> Self {
-        let blank = |it: &&u8| it.is_ascii_whitespace();
-        let before = self.0.iter().flat_map(|it| it.iter()).take_while(blank).count();
-        let after = self.0.iter().rev().flat_map(|it| it.iter().rev()).take_while(blank).count();
+        let whitespace = |it: &&u8| it.is_ascii_whitespace();
+        let before = self.0.iter().flat_map(|it| it.iter()).take_while(whitespace).count();
+        let after =
+            self.0.iter().rev().flat_map(|it| it.iter().rev()).take_while(whitespace).count();
         self.slice(before..self.len().saturating_sub(after))
     }
 
-    /// Returns the parts between the commas of an object or array; nothing if
-    /// it is none.
+    /// Returns the parts between the commas of an object or array, or `None`
+    /// for other JSON.
     fn parts(&self, open: u8) -> Option<Vec<JsonPart>> {
         if self.first() != Some(open) {
             return None;
@@ -150,7 +151,7 @@ impl Rope {
 pub struct RopeMembers(Vec<(String, Rope)>);
 
 impl RopeMembers {
-    /// Returns the last value of a key, as most readers see it.
+    /// Returns the value of a key, of duplicates the last.
     pub fn get(&self, key: &str) -> Option<&Rope> {
         self.0.iter().rev().find(|(it, _)| it == key).map(|(_, value)| value)
     }
@@ -166,7 +167,7 @@ impl RopeMembers {
     }
 }
 
-/// Part of an object or array, by its places.
+/// Part of an object or array, by its byte offsets.
 #[derive(Debug, Clone, Copy, Default)]
 struct JsonPart {
     start: usize,
@@ -191,13 +192,13 @@ impl Scan {
             if self.in_string {
                 at += self.string(piece.get(at..).unwrap_or_default());
             } else {
-                self.sign(*byte, base + at);
+                self.delimiter(*byte, base + at);
                 at += 1;
             }
         }
     }
 
-    /// Reads on in a string, and returns how far.
+    /// Continues within a string and returns the number of bytes consumed.
     fn string(&mut self, rest: &[u8]) -> usize {
         if std::mem::take(&mut self.escaped) {
             return 1;
@@ -208,7 +209,7 @@ impl Scan {
         found + 1
     }
 
-    fn sign(&mut self, byte: u8, at: usize) {
+    fn delimiter(&mut self, byte: u8, at: usize) {
         match byte {
             b'"' => self.in_string = true,
             b'{' | b'[' => {
@@ -244,11 +245,11 @@ mod tests {
     use super::*;
     use crate::JsonWriter;
 
-    /// Returns the text cut at every place.
+    /// Returns the text cut at every offset.
     fn cuts(text: &'static str) -> impl Iterator<Item = Rope> {
         (0..=text.len()).map(move |at| {
-            let whole = Bytes::from_static(text.as_bytes());
-            Rope::from(vec![whole.slice(..at), whole.slice(at..)])
+            let bytes = Bytes::from_static(text.as_bytes());
+            Rope::from(vec![bytes.slice(..at), bytes.slice(at..)])
         })
     }
 
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_has_no_parts() {
+    fn other_json_has_no_members_or_elements() {
         assert!(Rope::from("[1]").members().is_none());
         assert!(Rope::from(r#"{"a":1}"#).elements().is_none());
         assert!(Rope::from("").members().is_none());

@@ -1,14 +1,14 @@
-//! JSON put together from text of ours and slices of other JSON.
+//! JSON assembled from own text and slices of other JSON.
 
 use bytes::Bytes;
 
 use crate::Rope;
 
-/// Length in bytes below which a part is cheaper copied than sent as a piece
-/// of its own.
+/// Length in bytes below which copying a part is cheaper than sending it as a
+/// separate piece.
 const MIN_SLICE: usize = 1024;
 
-/// Writer of JSON in pieces. What is large is a slice of where it came from.
+/// Writer of JSON in pieces. Large parts are slices of their source.
 #[derive(Debug, Default)]
 pub struct JsonWriter {
     closed: Vec<Bytes>,
@@ -16,7 +16,7 @@ pub struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// Adds text as it is.
+    /// Adds text unescaped.
     pub fn text(&mut self, text: &str) -> &mut Self {
         self.open.push_str(text);
         self
@@ -58,13 +58,13 @@ impl JsonWriter {
         self
     }
 
-    /// Returns what was written, and begins anew.
+    /// Returns the JSON written so far and resets the writer.
     pub fn finish(&mut self) -> Rope {
         self.close();
         Rope(std::mem::take(&mut self.closed))
     }
 
-    /// Returns the pieces that were written.
+    /// Returns the written pieces.
     pub fn into_pieces(mut self) -> Vec<Bytes> {
         self.finish().0
     }

@@ -4,21 +4,21 @@ use ring::digest::{SHA256, digest};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-/// Maximum length of a text that is recorded whole, in bytes.
+/// Maximum length of a text that is recorded in full, in bytes.
 const MAX_TEXT_BYTES: usize = 500;
 
-/// Members of something before and after a change, as a JSON object:
-/// `{"name": {"before": "Sales", "after": "Sellers"}}`. A member that was not
-/// there has no value.
+/// Fields of an object before and after a change, as a JSON object: `{"name":
+/// {"before": "Sales", "after": "Sellers"}}`. A field that did not exist on one
+/// side is left out there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditChanges(String);
 
 impl AuditChanges {
-    /// Returns the members that differ; nothing if none do. What is created has
-    /// no `before`, and what is deleted no `after`. Of a long text, length and
-    /// SHA-256 are recorded.
+    /// Returns the fields that differ, or `None` if there are none. A created
+    /// object has no `before`, a deleted one no `after`. For long texts, length
+    /// and SHA-256 are recorded.
     pub fn between<T: Serialize>(before: Option<&T>, after: Option<&T>) -> Option<Self> {
-        let (mut before, after) = (members(before), members(after));
+        let (mut before, after) = (fields(before), fields(after));
         let mut changes = Map::new();
         for (name, after) in after {
             let before = before.remove(&name).filter(|it| !it.is_null());
@@ -41,9 +41,9 @@ pub fn serialize_digest<S: Serializer>(text: &str, serializer: S) -> Result<S::O
     sha256(text).serialize(serializer)
 }
 
-fn members<T: Serialize>(of: Option<&T>) -> Map<String, Value> {
-    match of.map(serde_json::to_value) {
-        Some(Ok(Value::Object(members))) => members,
+fn fields<T: Serialize>(object: Option<&T>) -> Map<String, Value> {
+    match object.map(serde_json::to_value) {
+        Some(Ok(Value::Object(fields))) => fields,
         _ => Map::new(),
     }
 }
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_differ_are_recorded() {
+    fn changed_fields_are_recorded() {
         let sales = json!({ "name": "Sales", "description": null, "ids": [1] });
         let sellers = json!({ "name": "Sellers", "description": "All", "ids": [1] });
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_text_its_digest_is_recorded() {
+    fn the_digest_of_a_long_text_is_recorded() {
         let text = "x".repeat(MAX_TEXT_BYTES);
         let longer = format!("{text}x");
 

@@ -1,4 +1,4 @@
-//! Reading what the audit log reports.
+//! Reading of the audit log.
 
 use std::net::IpAddr;
 
@@ -16,43 +16,43 @@ pub struct AuditRecord {
     pub at: Timestamp,
     /// Action that was recorded: `session.started`.
     pub action: String,
-    /// Object of the action, if that is no person.
+    /// Object of the action, unless it is a user.
     pub object: Option<String>,
-    /// The request that caused it.
+    /// Id of the request that caused it.
     pub request: Option<String>,
-    /// Members that the action changed, as the JSON of an
+    /// Fields that the action changed, as the JSON of an
     /// [`AuditChanges`](crate::AuditChanges).
     pub changes: Option<String>,
-    /// Person or system that acted.
+    /// User or system that acted.
     pub actor: AuditSide,
-    /// Whom it happened to, if that is somebody else.
+    /// Affected user, if not the actor.
     pub subject: AuditSide,
 }
 
-/// Side of an entry.
+/// Actor or subject of an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum AuditSide {
-    /// Entry has no such person.
+    /// Entry has no such user.
     #[default]
     Nobody,
-    /// Person was erased, or their key is lost.
+    /// User was erased, or the key to their data is lost.
     Forgotten,
-    /// Somebody of whom this is known.
+    /// User whose data is known.
     Known(AuditPerson),
 }
 
-/// Person as recorded in the audit log.
+/// User as recorded in the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditPerson {
-    /// Their account.
+    /// Account.
     pub user: Option<UserId>,
-    /// From where they called.
+    /// Address of the request.
     pub address: Option<IpAddr>,
-    /// With what.
+    /// User agent of the request.
     pub agent: Option<String>,
 }
 
-/// Selection of entries; what is omitted selects all.
+/// Filter for entries; an empty field matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// Entries in which this user is on either side.
@@ -82,8 +82,8 @@ pub trait AuditLog: Send + Sync {
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable>;
 
-    /// Deletes entries from before `time`, with what identifies whom they are
-    /// about. Some may stay until younger ones that were chained together with
-    /// them are as old. Returns how many were deleted.
+    /// Deletes entries from before `time`, with the data that identifies their
+    /// users. Entries may stay until younger ones of the same chain segment are
+    /// as old. Returns the number of deleted entries.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 }

@@ -36,13 +36,14 @@ impl BudgetPeriod {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether the budget is a whole group's and not one person's.
+    /// Returns whether the budget applies to the group rather than to each
+    /// member.
     pub fn is_of_group(self) -> bool {
         matches!(self, Self::GroupDaily | Self::GroupWeekly)
     }
 }
 
-/// Limits on the spending of a group and its members, in whole credits; 0 is
+/// Limits on the spending of a group and its members, in full credits; 0 means
 /// no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -63,7 +64,7 @@ pub struct CreditLimits {
 }
 
 impl CreditLimits {
-    /// Returns the limit of a period; 0 is no limit.
+    /// Returns the limit of a period; 0 means no limit.
     pub fn of(&self, period: BudgetPeriod) -> i64 {
         match period {
             BudgetPeriod::Hourly => self.hourly,
@@ -74,7 +75,7 @@ impl CreditLimits {
         }
     }
 
-    /// Sets the limit of a period; 0 is no limit.
+    /// Sets the limit of a period; 0 means no limit.
     pub fn set(&mut self, period: BudgetPeriod, limit: i64) {
         let field = match period {
             BudgetPeriod::Hourly => &mut self.hourly,
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_period_has_a_name_and_a_limit_of_its_own() {
+    fn each_period_has_its_own_name_and_limit() {
         let mut limits = CreditLimits::default();
         assert!(limits.is_unlimited());
         for (period, limit) in BudgetPeriod::ALL.into_iter().zip(1..) {

@@ -1,4 +1,4 @@
-//! Names of domains, in the one form that DNS and mail carry.
+//! Domain names in the ASCII form of DNS and email.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use idna::uts46::{DnsLength, Hyphens, Uts46};
 const MAX_BYTES: usize = 253 * 4;
 
 /// Returns the ASCII form of a domain, in lower case (IDNA, UTS 46): equal for
-/// `Bücher.example` and `xn--bcher-kva.example`. None for what is no name of a
-/// host.
+/// `Bücher.example` and `xn--bcher-kva.example`. `None` if it is not a valid
+/// host name.
 pub fn ascii_domain(domain: &str) -> Option<String> {
     if domain.len() > MAX_BYTES {
         return None;
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_of_a_host_has_none() {
+    fn invalid_host_names_are_rejected() {
         let long = format!("{}.example", "ä".repeat(64));
 
         for domain in ["", "a..b", "ex_ample.org", "a b", "xn--a\u{fc}.org", "xn--a.org", &*long] {

@@ -1,4 +1,4 @@
-//! Ids, each of its own type so that they cannot be swapped.
+//! Ids, each of its own type so that they cannot be confused.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ macro_rules! id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new id that sorts after those made before it.
+            /// Returns a new id that sorts after those generated before it.
             pub fn generate() -> Self {
                 Self(Uuid::now_v7())
             }
         }
 
-        /// Lower-case and hyphenated, as clients compare it.
+        /// Formats the id in lower case with hyphens, as clients compare it.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 fmt::Display::fmt(&self.0.as_hyphenated(), f)
@@ -28,31 +28,31 @@ macro_rules! id {
 }
 
 id!(
-    /// A person with an account.
+    /// User account.
     UserId
 );
 id!(
-    /// Sign-in, and the family of refresh tokens that continue it.
+    /// Session: the family of refresh tokens that continue one sign-in.
     SessionId
 );
 id!(
-    /// An attempt to sign in, whatever came of it.
+    /// Sign-in attempt, successful or not.
     SignInId
 );
 id!(
-    /// People with something in common: quotas, policies, grants.
+    /// Group of users that share quotas, policies and grants.
     GroupId
 );
 id!(
-    /// A password of one app, beside the account's own.
+    /// App password of an account.
     AppPasswordId
 );
 id!(
-    /// A passkey of an account.
+    /// Passkey of an account.
     PasskeyId
 );
 id!(
-    /// Leave to make an account.
+    /// Invitation to create an account.
     InvitationId
 );
 id!(
@@ -60,11 +60,11 @@ id!(
     CertificateId
 );
 id!(
-    /// Report of a user on an answer.
+    /// User's report on an answer.
     FeedbackId
 );
 id!(
-    /// A key that a script calls with in the place of a person.
+    /// API key, by which a script calls in a user's name.
     ApiKeyId
 );
 id!(
@@ -84,6 +84,6 @@ id!(
     PluginId
 );
 id!(
-    /// A letter in the outbox.
+    /// Email in the outbox.
     MailId
 );

@@ -1,12 +1,12 @@
-//! The languages that people are written to in.
+//! Languages of pages and emails.
 
-/// A language that pages and letters are there in.
+/// Language of pages and emails.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
-    /// English, where nothing else is said.
+    /// English, the default.
     #[default]
     En,
     /// German.
@@ -22,7 +22,8 @@ impl Language {
         }
     }
 
-    /// The one with this name; of `de-AT` the part before the hyphen counts.
+    /// Returns the language of a tag; only the part before the hyphen counts:
+    /// `de-AT` is German.
     pub fn from_tag(tag: &str) -> Option<Self> {
         let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
         [Self::En, Self::De].into_iter().find(|it| it.tag().eq_ignore_ascii_case(primary))
@@ -32,8 +33,8 @@ impl Language {
     /// available ones.
     pub fn preferred(header: &str) -> Option<Self> {
         let mut best: Option<(f32, Self)> = None;
-        for wish in header.split(',').take(20) {
-            let (tag, weight) = wish.split_once(';').unwrap_or((wish, ""));
+        for range in header.split(',').take(20) {
+            let (tag, weight) = range.split_once(';').unwrap_or((range, ""));
             let weight = weight.trim().strip_prefix("q=").map_or(Some(1.0), |it| it.parse().ok());
             let (Some(language), Some(weight)) = (Self::from_tag(tag), weight) else { continue };
             if weight > 0.0 && best.is_none_or(|(max, _)| weight > max) {

@@ -1,6 +1,6 @@
-//! The vocabulary every domain shares: ids, time, secrets, where a request
-//! comes from, what goes with a change, and the one error that any port may
-//! answer with.
+//! Vocabulary that all domains share: ids, time, secrets, the context of a
+//! request, the side effects of a change, and the one error that any port may
+//! return.
 
 mod audit_changes;
 mod audit_log;

@@ -1,4 +1,4 @@
-//! Tasks that span all domains: exporting and erasing people's data.
+//! Tasks that span all domains: export and erasure of personal data.
 
 use std::ops::Range;
 
@@ -9,45 +9,45 @@ use crate::{Cursor, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 /// Sections of every export, and the data that is left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory {
-    /// The kinds of data, in the order of the export: `loginHistory`.
+    /// Sections in the order of the export: `loginHistory`.
     pub sections: Vec<&'static str>,
     /// Data that is stored and not exported.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Something that is stored and not shown.
+/// Data that is stored but not exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Name of the data: `accounts.passwordHash`.
     pub what: String,
-    /// Reason why its owner is better off without it.
+    /// Reason for leaving it out.
     pub why: &'static str,
 }
 
-/// A part of one kind of data.
+/// Page of one section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportPage {
     /// Stored rows, each a JSON object.
     pub rows: Vec<String>,
-    /// Behind which place the next page begins; nothing if this is the last.
+    /// Cursor that the next page begins after; `None` on the last page.
     pub next: Option<Cursor>,
 }
 
-/// Reader of all that is stored about a person, in every domain.
+/// Reader of all data that is stored about a user, in every domain.
 #[async_trait]
 pub trait PersonalData: Send + Sync {
     /// Returns the sections of every export.
     fn inventory(&self) -> Inventory;
 
-    /// Writes what goes with an export that begins. Answers whether there is
-    /// such an account.
+    /// Writes the side effects of an export that begins. Returns whether the
+    /// account exists.
     async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
 
-    /// A page of one of the inventory's sections, newest first.
+    /// Returns a page of one of the inventory's sections, newest first.
     ///
-    /// A page is small enough to be held in memory for every reader at once,
-    /// and nothing is held open between two of them. What is added meanwhile
-    /// neither repeats nor hides any row.
+    /// A page is small enough to be held in memory for all readers at once, and
+    /// no resource is held between two pages. Rows that are added meanwhile are
+    /// neither repeated nor hidden.
     async fn page(
         &self,
         user: UserId,
@@ -56,17 +56,17 @@ pub trait PersonalData: Send + Sync {
     ) -> Result<ExportPage, Unavailable>;
 }
 
-/// Somebody's wish to be forgotten.
+/// Request to erase an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountErasure {
     /// Account that is erased.
     pub user: UserId,
-    /// The session in which they say so.
+    /// Session that requests it.
     pub session: SessionId,
     /// Time of the erasure.
     pub at: Timestamp,
-    /// Side effects that remain: entries that name nobody, and emails to
-    /// addresses.
+    /// Side effects that outlive the account: entries that identify no user,
+    /// and emails to addresses.
     pub effects: SideEffects,
 }
 
@@ -75,45 +75,45 @@ pub struct AccountErasure {
 pub enum ErasureOutcome {
     /// Account and all its data were erased.
     Erased,
-    /// Without them nobody could look after the server.
+    /// Account is the last administrator's.
     LastAdmin,
-    /// The session ended before, or the account was deactivated.
+    /// Session has ended, or the account was deactivated.
     SessionOver,
     /// No such account.
     Gone,
 }
 
-/// Accounts that nobody ever came to use.
+/// Accounts that were never used.
 #[derive(Debug, Clone)]
 pub struct UnverifiedAccounts {
-    /// Range of creation times: not so old that sign-ins since then have been
-    /// forgotten, nor so recent that the owners may still use the accounts.
+    /// Range of creation times: recent enough that all sign-ins since then are
+    /// recorded, and old enough that the owners are unlikely to use the
+    /// accounts.
     pub made: Range<Timestamp>,
     /// Time of the erasure.
     pub at: Timestamp,
-    /// Side effects for each: entries that name nobody.
+    /// Returns the side effects of each erasure: entries that identify no user.
     pub effects: fn(Timestamp) -> SideEffects,
 }
 
-/// Erasure of people's data, in all domains at once.
+/// Erasure of personal data, in all domains at once.
 #[async_trait]
 pub trait Eraser: Send + Sync {
-    /// Forgets a person and all that is theirs, atomically.
+    /// Erases an account and all its data, atomically.
     ///
-    /// However many administrators leave at once, one stays. Of what is reported
-    /// to the audit log, neither this nor what was reported before says any more
-    /// who they were. What is only counted stays, as nobody's.
-    async fn erase(&self, departure: AccountErasure) -> Result<ErasureOutcome, Unavailable>;
+    /// However many administrators leave at once, one stays. Afterwards no
+    /// entry of the audit log identifies the user. Counters stay, without an
+    /// owner.
+    async fn erase(&self, erasure: AccountErasure) -> Result<ErasureOutcome, Unavailable>;
 
-    /// Forgets, each as if they left, accounts whose addresses nobody has shown
-    /// to be theirs and that nobody ever signed in to; never one with a role
-    /// beyond a user's, nor one that an operator has deactivated. Answers how
-    /// many they were.
+    /// Erases the accounts whose addresses were never verified and that were
+    /// never signed in to; never one with a role beyond a user's, nor one that
+    /// an operator deactivated. Returns the number of erased accounts.
     ///
-    /// Whoever shows it or signs in meanwhile stays, or comes too late.
-    async fn erase_unverified(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable>;
+    /// An account that is verified or signed in to meanwhile is not erased.
+    async fn erase_unverified(&self, accounts: UnverifiedAccounts) -> Result<u64, Unavailable>;
 
-    /// Takes what was deleted out of the database's files too, where somebody
-    /// who was reading stood in the way of that. Answers whether all is done.
+    /// Removes deleted data from the database's files, where a concurrent
+    /// reader prevented that. Returns whether nothing is left to remove.
     async fn settle(&self) -> Result<bool, Unavailable>;
 }

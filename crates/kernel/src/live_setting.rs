@@ -1,25 +1,25 @@
-//! A setting that may change while the server runs.
+//! Settings that may change while the server runs.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-/// A handle on one section of the settings; every clone sees a new value.
+/// Handle on one section of the settings; every clone sees a new value.
 #[derive(Debug)]
 pub struct LiveSetting<T>(Arc<ArcSwap<T>>);
 
 impl<T> LiveSetting<T> {
-    /// A handle that starts with `value`.
+    /// Creates a handle that starts with `value`.
     pub fn new(value: T) -> Self {
         Self(Arc::new(ArcSwap::from_pointee(value)))
     }
 
-    /// The value now. Keep it for one decision, not longer.
+    /// Returns the current value. Use it for one decision only.
     pub fn get(&self) -> Arc<T> {
         self.0.load_full()
     }
 
-    /// Puts `value` in the place of the one before.
+    /// Replaces the current value.
     pub fn set(&self, value: T) {
         self.0.store(Arc::new(value));
     }

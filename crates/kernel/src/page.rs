@@ -1,18 +1,18 @@
-//! Long lists, reported in parts: newest first, each part behind the last.
+//! Pagination of long lists, newest first.
 
 use uuid::Uuid;
 
 use crate::Timestamp;
 
-/// A place in a list that is sorted by time and then by id, newest first.
+/// Position in a list that is sorted by time and then by id, newest first.
 ///
-/// It names an entry and not a number of entries, so that what is added or
-/// removed meanwhile neither repeats nor hides any.
+/// It names an entry and not an offset, so that entries added or removed
+/// meanwhile neither repeat nor hide any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// The time of the entry that stands there.
+    /// Time of the entry at this position.
     pub at: Timestamp,
-    /// Id.
+    /// Id of the entry at this position.
     pub id: Uuid,
 }
 
@@ -25,35 +25,36 @@ pub struct PageRequest {
     pub limit: u16,
 }
 
-/// A part of a list.
+/// Page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     /// Entries.
     pub items: Vec<T>,
-    /// Behind which place the next part begins; nothing if this is the last.
+    /// Cursor that the next page begins after; `None` on the last page.
     pub next: Option<Cursor>,
 }
 
 impl Cursor {
-    /// Before everything that a list can hold.
+    /// Returns the position before the first entry.
     pub fn top() -> Self {
         Self { at: Timestamp::from_micros(i64::MAX), id: Uuid::max() }
     }
 }
 
 impl PageRequest {
-    /// Asks for one entry more, which shows whether there is a next page.
+    /// Returns the request with one entry more, which shows whether there is a
+    /// next page.
     #[must_use]
     pub fn and_one_more(self) -> Self {
         Self { limit: self.limit.saturating_add(1), ..self }
     }
 
-    /// The part that these entries are, having been requested with
+    /// Returns the page of entries that were requested with
     /// [`and_one_more`](Self::and_one_more).
-    pub fn part_of<T>(self, mut items: Vec<T>, place: impl Fn(&T) -> Cursor) -> Page<T> {
+    pub fn part_of<T>(self, mut items: Vec<T>, cursor: impl Fn(&T) -> Cursor) -> Page<T> {
         let more = items.len() > usize::from(self.limit);
         items.truncate(self.limit.into());
-        let next = if more { items.last().map(place) } else { None };
+        let next = if more { items.last().map(cursor) } else { None };
         Page { items, next }
     }
 }
@@ -63,20 +64,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_reports_the_next_only_if_there_is_one() {
+    fn only_a_page_with_a_successor_has_a_cursor() {
         let page = PageRequest { after: None, limit: 2 };
-        let place = |micros| Cursor { at: Timestamp::from_micros(micros), id: Uuid::nil() };
+        let cursor = |micros| Cursor { at: Timestamp::from_micros(micros), id: Uuid::nil() };
 
-        let middle = page.part_of(vec![3, 2, 1], |it| place(*it));
-        let last = page.part_of(vec![3, 2], |it| place(*it));
+        let middle = page.part_of(vec![3, 2, 1], |it| cursor(*it));
+        let last = page.part_of(vec![3, 2], |it| cursor(*it));
 
         assert_eq!(page.and_one_more().limit, 3);
-        assert_eq!(middle, Page { items: vec![3, 2], next: Some(place(2)) });
+        assert_eq!(middle, Page { items: vec![3, 2], next: Some(cursor(2)) });
         assert_eq!(last, Page { items: vec![3, 2], next: None });
     }
 
     #[test]
-    fn everything_stands_behind_the_top() {
+    fn every_entry_is_after_the_top() {
         let latest = Timestamp::from_micros(i64::MAX);
 
         assert!((latest, Uuid::now_v7()) < (Cursor::top().at, Cursor::top().id));

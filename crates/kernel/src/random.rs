@@ -4,8 +4,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::Unavailable;
 
-/// Returns random bytes that nobody can guess. Fails where the operating system
-/// has none to give.
+/// Returns random bytes for keys and tokens. Fails if the operating system has
+/// no entropy.
 pub fn random_bytes<const N: usize>() -> Result<[u8; N], Unavailable> {
     let mut bytes = [0; N];
     SystemRandom::new()

@@ -1,4 +1,4 @@
-//! Confidence of the server that a caller is the account's owner.
+//! Confidence that a caller is the account's owner.
 
 /// Outcome of checking that the account is the caller's: by a password or a
 /// second factor with this request, or by a sign-in a few minutes ago.

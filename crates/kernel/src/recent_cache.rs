@@ -1,4 +1,4 @@
-//! Cache of what was read in the last seconds.
+//! Cache of recently read values.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -18,9 +18,9 @@ const MIN_SWEEP: usize = 64;
 /// Cache of values that may be five seconds old.
 ///
 /// Entries belong to an owner, which may be their key: all entries of an owner
-/// are in one shard, and an invalidation of any of them keeps a read that began
-/// before it from being cached. An entry from the future was read on a clock
-/// that was set back since, and is not returned.
+/// are in one shard, and invalidating any of them prevents a read that began
+/// earlier from being cached. An entry from the future was read before the
+/// clock was set back, and is not returned.
 pub struct RecentCache<K, V> {
     clock: Arc<dyn Clock>,
     hasher: RandomState,
@@ -28,7 +28,7 @@ pub struct RecentCache<K, V> {
     max_in_shard: usize,
 }
 
-/// Beginning of a read whose result may be cached.
+/// Start of a read whose result may be cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheRead {
     at: Timestamp,
@@ -67,14 +67,14 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
         shard.entries.get(key).filter(|it| it.is_recent(now)).map(|it| it.value.clone())
     }
 
-    /// Marks the beginning of a read of something that belongs to `owner`.
+    /// Marks the start of a read of a value that belongs to `owner`.
     pub fn begin_read(&self, owner: impl Hash) -> CacheRead {
         let invalidations = self.shard(owner).map_or(0, |it| it.invalidations);
         CacheRead { at: self.clock.now(), invalidations }
     }
 
-    /// Caches what was read, unless something of its shard was invalidated
-    /// since the read began, or the shard is full of recent entries.
+    /// Caches a value, unless its shard was invalidated since the read began or
+    /// is full of recent entries.
     pub fn insert(&self, owner: impl Hash, key: K, value: V, read: CacheRead) {
         let Some(mut shard) = self.shard(owner) else { return };
         if shard.invalidations == read.invalidations {
@@ -82,14 +82,14 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
         }
     }
 
-    /// Removes the entry of a key that was not found any more.
+    /// Removes the entry of a key that no longer exists.
     pub fn remove(&self, owner: impl Hash, key: &K) {
         if let Some(mut shard) = self.shard(owner) {
             shard.entries.remove(key);
         }
     }
 
-    /// Invalidates the entries of an owner that `is_stale` names.
+    /// Invalidates the entries of an owner for which `is_stale` is true.
     pub fn invalidate(&self, owner: impl Hash, is_stale: impl Fn(&K) -> bool) {
         if let Some(mut shard) = self.shard(owner) {
             shard.invalidations += 1;
@@ -139,8 +139,8 @@ impl<V> Entry<V> {
     }
 }
 
-/// Locks a shard. Nothing panics while it holds the lock, so what a poisoned
-/// one guards is whole.
+/// Locks a shard. No code panics while it holds the lock, so a poisoned shard
+/// is consistent.
 fn lock<K, V>(shard: &Mutex<Shard<K, V>>) -> MutexGuard<'_, Shard<K, V>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_returned_for_five_seconds_and_not_under_a_clock_set_back() {
+    fn an_entry_is_returned_for_five_seconds_unless_the_clock_is_set_back() {
         let (cache, clock) = cache(SHARDS, 1000);
         clock.0.store(100, Ordering::SeqCst);
         put(&cache, 1);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalidation_removes_what_it_names_and_voids_reads_that_began_before() {
+    fn an_invalidation_removes_stale_entries_and_voids_earlier_reads() {
         let (cache, _) = cache(1, 1000);
         for key in [1, 2] {
             put(&cache, key);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_shard_makes_room_of_old_entries_alone() {
+    fn a_full_shard_evicts_old_entries_only() {
         let (cache, clock) = cache(1, 100);
         let len = || cache.shards.iter().map(|it| lock(it).entries.len()).sum::<usize>();
         for key in 0..250 {

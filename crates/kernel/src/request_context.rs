@@ -1,4 +1,4 @@
-//! Origin of a request, available wherever it is carried out.
+//! Context of a request, available wherever it is handled.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -14,16 +14,16 @@ use crate::Language;
 /// does: audit entries and emails record it without each use case passing it
 /// on.
 ///
-/// Nothing is decided by it. Outside of a request there is none.
+/// No decision depends on it. Outside of a request it is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestContext {
-    /// From where it came, as trusted proxies tell it.
+    /// Client address, as reported by trusted proxies.
     pub address: Option<IpAddr>,
-    /// The program that sent it, as programs name themselves.
+    /// User agent of the client.
     pub agent: Option<Arc<str>>,
-    /// Id that the request is logged under.
+    /// Id under which the request is logged.
     pub request: Option<Arc<str>>,
-    /// Language of the sender, where known.
+    /// Language of the client, if known.
     pub language: Option<Language>,
 }
 
@@ -32,23 +32,24 @@ thread_local! {
 }
 
 impl RequestContext {
-    /// Context of the future that is being polled; an empty one outside of any.
+    /// Returns the context of the future that is being polled; an empty one
+    /// outside of any.
     pub fn current() -> Self {
         CURRENT.with_borrow(Self::clone)
     }
 
-    /// `future` with this origin, on whichever thread it is polled.
+    /// Runs `future` in this context, on whichever thread it is polled.
     pub fn scope<F: Future>(self, future: F) -> Scoped<F> {
-        Scoped { future, origin: self }
+        Scoped { future, context: self }
     }
 }
 
 pin_project! {
-    /// A future with its [`RequestContext`].
+    /// Future with its [`RequestContext`].
     pub struct Scoped<F> {
         #[pin]
         future: F,
-        origin: RequestContext,
+        context: RequestContext,
     }
 }
 
@@ -57,15 +58,15 @@ impl<F: Future> Future for Scoped<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let _outer = Entered(CURRENT.replace(this.origin.clone()));
+        let _guard = ContextGuard(CURRENT.replace(this.context.clone()));
         this.future.poll(cx)
     }
 }
 
-/// Puts the outer origin back, after a panic too.
-struct Entered(RequestContext);
+/// Guard that restores the outer context, after a panic too.
+struct ContextGuard(RequestContext);
 
-impl Drop for Entered {
+impl Drop for ContextGuard {
     fn drop(&mut self) {
         drop(CURRENT.replace(std::mem::take(&mut self.0)));
     }
@@ -80,11 +81,11 @@ mod tests {
 
     use super::*;
 
-    fn origin(request: &str) -> RequestContext {
+    fn context(request: &str) -> RequestContext {
         RequestContext { request: Some(request.into()), ..RequestContext::default() }
     }
 
-    fn polled<F: Future>(future: F) -> F::Output {
+    fn poll_once<F: Future>(future: F) -> F::Output {
         match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(it) => it,
             Poll::Pending => panic!("it waits"),
@@ -92,22 +93,22 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_known_inside_of_its_future_alone() {
+    fn a_context_is_visible_inside_its_future_only() {
         let nested = async {
-            let inner = origin("inner").scope(async { RequestContext::current() }).await;
+            let inner = context("inner").scope(async { RequestContext::current() }).await;
             (inner, RequestContext::current())
         };
 
-        assert_eq!(polled(origin("outer").scope(nested)), (origin("inner"), origin("outer")));
+        assert_eq!(poll_once(context("outer").scope(nested)), (context("inner"), context("outer")));
         assert_eq!(RequestContext::current(), RequestContext::default());
     }
 
     #[test]
-    fn a_future_that_panics_leaves_no_origin_behind() {
-        let panics = origin("lost").scope(async { panic!("on purpose") });
+    fn a_panicking_future_leaves_no_context_behind() {
+        let panics = context("lost").scope(async { panic!("on purpose") });
 
-        assert!(catch_unwind(AssertUnwindSafe(|| polled::<_>(panics))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| poll_once::<_>(panics))).is_err());
         assert_eq!(RequestContext::current(), RequestContext::default());
-        assert_eq!(polled(ready(1)), 1);
+        assert_eq!(poll_once(ready(1)), 1);
     }
 }

@@ -1,26 +1,26 @@
-//! Values that must not reach a log.
+//! Values that must not be logged.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer};
 use subtle::ConstantTimeEq;
 
-/// A value that prints as `***`.
+/// Value whose `Debug` prints `***`.
 #[derive(Clone)]
 pub struct Secret<T>(T);
 
 impl<T> Secret<T> {
-    /// Hides `value`.
+    /// Wraps `value`.
     pub fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// The value itself. Whoever asks answers for where it goes.
+    /// Returns the value. The caller must not log or store it.
     pub fn expose(&self) -> &T {
         &self.0
     }
 
-    /// Takes the secret out: for what is long, and is passed on.
+    /// Consumes the wrapper and returns the value.
     pub fn reveal(self) -> T {
         self.0
     }

@@ -1,36 +1,36 @@
-//! Side effects that must happen together with a change, whichever domain makes
-//! it.
+//! Side effects that are written together with a change.
 
 use serde::Serialize;
 
 use crate::{AuditChanges, Timestamp, UserId};
 
-/// Things written in the transaction of the change they belong to.
+/// Effects that are written in the transaction of the change they belong to.
 ///
-/// They are plain data in a port's call, so domains that know nothing of one
-/// another still leave no change without its audit entry. Where the request
-/// came from is added as they are written: see [`RequestContext`](crate::RequestContext).
+/// They are plain data in a port's call, so independent domains leave no change
+/// without its audit entry. The context of the request is added as they are
+/// written: see [`RequestContext`](crate::RequestContext).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SideEffects {
     /// Entries for the audit log.
     pub audit: Vec<AuditEntry>,
-    /// Emails for the outbox, where email is set up.
+    /// Emails for the outbox, if email is configured.
     pub mail: Vec<Mail>,
 }
 
 impl SideEffects {
-    /// Audit entry of a user's action on their own account.
+    /// Creates the audit entry of a user's action on their own account.
     pub fn audit(at: Timestamp, user: UserId, action: &'static str) -> Self {
         Self::from(AuditEntry { actor: Some(user), ..AuditEntry::new(at, action) })
     }
 
-    /// Audit entry of something that happened to a user by someone else, or by an unknown person.
+    /// Creates the audit entry of an action on a user by someone else, or by an
+    /// unknown actor.
     pub fn about(at: Timestamp, user: UserId, action: &'static str) -> Self {
         Self::from(AuditEntry { subject: Some(user), ..AuditEntry::new(at, action) })
     }
 
-    /// Audit entry of something that `actor` did to an object that is no
-    /// person: `group:…`. None stands for the command line.
+    /// Creates the audit entry of an action of `actor` on an object that is not
+    /// a user: `group:…`. `None` stands for the command line.
     pub fn of_object(
         at: Timestamp,
         actor: Option<UserId>,
@@ -41,7 +41,7 @@ impl SideEffects {
         Self::from(AuditEntry { actor, object, ..AuditEntry::new(at, action) })
     }
 
-    /// Returns these effects with the members that a change changed.
+    /// Returns these effects with the fields that a change affects.
     #[must_use]
     pub fn with_changes<T: Serialize>(&self, before: Option<&T>, after: Option<&T>) -> Self {
         let (mut effects, changes) = (self.clone(), AuditChanges::between(before, after));
@@ -67,26 +67,26 @@ impl SideEffects {
     }
 }
 
-/// Line of the audit log.
+/// Entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Time of the event.
     pub at: Timestamp,
-    /// Acting account; nothing if that is not known, or was the server itself.
+    /// Acting account; `None` if unknown, or if it was the server itself.
     pub actor: Option<UserId>,
-    /// Whom it happened to, if that is somebody else.
+    /// Affected account, if not the actor.
     pub subject: Option<UserId>,
-    /// Object of the action, if that is no person: `group:…`. Never something
-    /// by which a person is recognised.
+    /// Object of the action, unless it is a user: `group:…`. Never anything
+    /// that identifies a person.
     pub object: Option<String>,
     /// Action name, as auditors search for it: `session.reuse_detected`.
     pub action: &'static str,
-    /// Changed members, without secrets and without what identifies a person.
+    /// Changed fields, without secrets and personal data.
     pub changes: Option<AuditChanges>,
 }
 
 impl AuditEntry {
-    /// Creates an entry of an event without anybody on its sides.
+    /// Creates an entry of an event without actor and subject.
     pub fn new(at: Timestamp, action: &'static str) -> Self {
         Self { at, actor: None, subject: None, object: None, action, changes: None }
     }
@@ -98,10 +98,10 @@ impl From<AuditEntry> for SideEffects {
     }
 }
 
-/// A letter to somebody.
+/// Email to a recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
-    /// Time at which it is written.
+    /// Time at which it was queued.
     pub at: Timestamp,
     /// Recipient of the email.
     pub to: Recipient,
@@ -119,22 +119,22 @@ pub enum Recipient {
     Address(String),
 }
 
-/// Content of an email, in whichever language it is then rendered.
+/// Content of an email, independent of its language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedEmail {
     /// Name of the template: `password-reset`.
     pub name: &'static str,
-    /// Values to fill in, by name.
+    /// Values of the template's fields, by name.
     pub fields: Vec<(&'static str, String)>,
 }
 
 impl QueuedEmail {
-    /// A letter with nothing to fill in yet.
+    /// Creates an email without field values.
     pub fn new(name: &'static str) -> Self {
         Self { name, fields: Vec::new() }
     }
 
-    /// Adds a value to fill in.
+    /// Adds the value of a field.
     #[must_use]
     pub fn with(mut self, field: &'static str, value: impl Into<String>) -> Self {
         self.fields.push((field, value.into()));

@@ -1,10 +1,10 @@
-//! The bytes that a person stores.
+//! Storage use of a user.
 
-/// The bytes that a person stores, and may store.
+/// Storage use of a user, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StorageUse {
-    /// The bytes of everything stored, before it is sealed.
+    /// Bytes of everything stored, before sealing.
     pub current: u64,
-    /// The bytes that may be stored.
+    /// Maximum number of bytes.
     pub limit: u64,
 }

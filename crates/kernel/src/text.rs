@@ -6,12 +6,12 @@ pub fn utf16_len(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// Prefix of a text with at most `max` [`utf16_len`].
+/// Returns the prefix of a text with at most `max` [`utf16_len`].
 pub fn truncate(text: &str, max: usize) -> &str {
-    let mut left = max;
-    let end = text.char_indices().find(|(_, char)| match left.checked_sub(char.len_utf16()) {
+    let mut remaining = max;
+    let end = text.char_indices().find(|(_, char)| match remaining.checked_sub(char.len_utf16()) {
         Some(rest) => {
-            left = rest;
+            remaining = rest;
             false
         }
         None => true,
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_the_first_plane_is_two_characters() {
+    fn a_character_beyond_the_first_plane_counts_twice() {
         for (text, count) in [("", 0), ("abc", 3), ("äß", 2), ("密码", 2), ("🙂", 2), ("👩‍🚀", 5)]
         {
             assert_eq!(utf16_len(text), count, "{text}");
@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn no_character_is_cut_in_two() {
+    fn no_character_is_split() {
         for (text, max, short) in [
             ("abc", 3, "abc"),
             ("abc", 2, "ab"),

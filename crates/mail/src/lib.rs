@@ -1,4 +1,4 @@
-//! Sending mail: letters in two languages, and the relay that takes them.
+//! Emails: templates in two languages, and delivery to a relay by SMTP.
 
 mod settings;
 

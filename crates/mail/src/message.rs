@@ -1,4 +1,4 @@
-//! A mail as it goes over the wire.
+//! Emails in the form of RFC 5322.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,18 +9,19 @@ use pia_outbox::RenderedMail;
 
 use crate::settings::{self, MailSettings};
 
-/// Errors that prevent an email from being serialised for the wire.
+/// Errors that prevent an email from being serialised.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MessageError {
-    /// The address it goes to is none.
+    /// Recipient is not a valid address.
     #[error("the address is no e-mail address")]
     Address,
-    /// A part of it is missing.
+    /// Required part is missing.
     #[error("the mail cannot be put together")]
     Form(#[source] lettre::error::Error),
 }
 
-/// Says that no person wrote it, so that no program answers it (RFC 3834).
+/// Header that marks an email as generated, so that no program replies to it
+/// (RFC 3834).
 #[derive(Clone)]
 struct AutoSubmitted;
 
@@ -38,8 +39,8 @@ impl Header for AutoSubmitted {
     }
 }
 
-/// Puts a mail together. Sent a second time it is the very same, by whose id
-/// programs see that they have it already.
+/// Builds the message of an email. Repeated calls return the same message, with
+/// the id by which clients recognise duplicates.
 pub(crate) fn message(
     mail: &RenderedMail,
     settings: &MailSettings,
@@ -58,8 +59,8 @@ pub(crate) fn message(
         .map_err(MessageError::Form)
 }
 
-/// Returns the text as one line for a header. Neither should contain anything
-/// else, but lettre panics on some of it.
+/// Returns the text as one line for a header. lettre panics on some control
+/// characters.
 fn one_line(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect()
 }

@@ -18,31 +18,31 @@ pub struct MailSettings {
     pub port: u16,
     /// Encryption of the connection.
     pub security: Security,
-    /// Name and password, if the relay requests them.
+    /// Name and password, if the relay requires them.
     pub credentials: Option<(String, Secret<String>)>,
-    /// From whom mail is.
+    /// Sender's address.
     pub from: SenderAddress,
-    /// And what they are called.
+    /// Sender's display name.
     pub from_name: String,
-    /// For how long the relay may take to let us in, and again to take one mail.
+    /// Time limit for connecting, and for delivering one email.
     pub timeout: Duration,
-    /// Certificates in PEM form that are trusted beside those of the machine.
+    /// PEM file of certificates that are trusted in addition to the system's.
     pub ca: Option<PathBuf>,
 }
 
 /// Encryption of the connection. None of them falls back to plaintext.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
-    /// TLS once the relay was requested it; a relay that cannot gets no mail.
+    /// STARTTLS is required; a relay without it gets no email.
     StartTls,
-    /// TLS from the beginning.
+    /// TLS from the start.
     Tls,
-    /// No credentials, for a relay on the same machine.
+    /// Plaintext without credentials, for a relay on the same machine.
     None,
 }
 
 impl Security {
-    /// The port that is usual for it.
+    /// Returns the usual port of this mode.
     pub fn default_port(self) -> u16 {
         match self {
             Self::StartTls => 587,
@@ -52,7 +52,7 @@ impl Security {
     }
 }
 
-/// The name or the address of a machine.
+/// Host name or IP address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host(String);
 
@@ -62,7 +62,7 @@ pub struct Host(String);
 pub struct InvalidHost;
 
 impl Host {
-    /// Text as it was written.
+    /// Returns the configured text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -89,11 +89,11 @@ impl FromStr for Host {
     }
 }
 
-/// The address that mail comes from.
+/// Address of the sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SenderAddress(Address);
 
-/// Error: not an address that mail can come from.
+/// Error: not a valid address of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as pia@example.com")]
 pub struct InvalidAddress;
@@ -108,12 +108,12 @@ impl FromStr for SenderAddress {
     type Err = InvalidAddress;
 
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
-        address(text).map(Self).map_err(|_states_no_more| InvalidAddress)
+        address(text).map(Self).map_err(|_err| InvalidAddress)
     }
 }
 
-/// Reads an address, with its domain in the ASCII form: relays that know no
-/// other scripts (SMTPUTF8) take that too.
+/// Parses an address and converts its domain to the ASCII form, which relays
+/// without SMTPUTF8 accept too.
 pub(crate) fn address(text: &str) -> Result<Address, AddressError> {
     let address: Address = text.parse()?;
     match ascii_domain(address.domain()) {
@@ -143,11 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_is_here() {
-        for (text, here) in
+    fn only_the_local_machine_is_loopback() {
+        for (text, is_loopback) in
             [("LocalHost", true), ("127.0.0.9", true), ("::1", true), ("10.0.0.1", false)]
         {
-            assert_eq!(text.parse::<Host>().unwrap().is_loopback(), here, "{text}");
+            assert_eq!(text.parse::<Host>().unwrap().is_loopback(), is_loopback, "{text}");
         }
     }
 

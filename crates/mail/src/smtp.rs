@@ -1,4 +1,4 @@
-//! Handing mail to a relay.
+//! Delivery of emails to a relay by SMTP.
 
 mod connections;
 mod outcome;
@@ -18,17 +18,17 @@ use crate::settings::MailSettings;
 use connections::{Connection, Connections};
 use outcome::{Failure, Step};
 
-/// A relay that speaks SMTP.
+/// Relay that speaks SMTP.
 ///
-/// Connections are kept from one mail to the next until there is nothing more
-/// to send. They are our own and not those of lettre's pool, which takes back a
-/// connection that was dropped in mid-dialogue, and reports a relay that does not
-/// let us in by the same error as one that does not want a mail.
+/// Connections are reused from one email to the next until there is nothing
+/// more to send. They are not those of lettre's pool, which reuses a connection
+/// that was dropped in mid-dialogue, and reports a relay that rejects this
+/// server by the same error as one that rejects an email.
 #[derive(Debug)]
 pub struct SmtpRelay {
     settings: LiveSetting<Option<MailSettings>>,
     own_name: ClientId,
-    /// Connection pool with the settings it was made for.
+    /// Connection pool with the settings it was created with.
     current: Mutex<Option<Current>>,
 }
 
@@ -39,8 +39,8 @@ struct Current {
 }
 
 impl SmtpRelay {
-    /// The relay that `settings` name, as they change. It is greeted (EHLO) with
-    /// `own_host`, the name or the address under which others know this server.
+    /// Creates the relay of `settings`, as they change. It is greeted (EHLO)
+    /// with `own_host`, the public host name or address of this server.
     pub fn new(settings: LiveSetting<Option<MailSettings>>, own_host: &str) -> Self {
         let own_name = match own_host.trim_matches(['[', ']']).parse() {
             Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
@@ -50,8 +50,8 @@ impl SmtpRelay {
         Self { settings, own_name, current: Mutex::new(None) }
     }
 
-    /// Connections by the settings of now. Those by others are closed once the
-    /// mails are sent that are on their way.
+    /// Returns the connections of the current settings. Those of older settings
+    /// are closed once the emails in progress are sent.
     async fn connections(&self) -> Result<Arc<Connections>, Failure> {
         let settings = self.settings.get();
         let mut current = self.current.lock().await;
@@ -60,8 +60,8 @@ impl SmtpRelay {
         {
             return Ok(Arc::clone(&current.connections));
         }
-        let named = Option::clone(&settings).ok_or_else(Failure::not_configured)?;
-        let connections = Arc::new(Connections::new(named, self.own_name.clone()).await?);
+        let relay_settings = Option::clone(&settings).ok_or_else(Failure::not_configured)?;
+        let connections = Arc::new(Connections::new(relay_settings, self.own_name.clone()).await?);
         *current = Some(Current { settings, connections: Arc::clone(&connections) });
         Ok(connections)
     }
@@ -79,8 +79,8 @@ impl SmtpRelay {
                 connection.quit().await;
                 return Err(failure);
             }
-            // What the relay might still say could be taken for an answer to
-            // the next mail, so nothing more is read.
+            // A late reply of the relay could be taken for the reply to the
+            // next email, so nothing more is read.
             Err(_) => return Err(Failure::timeout(settings.timeout)),
         }
         Ok(())

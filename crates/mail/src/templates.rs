@@ -19,10 +19,10 @@ use facts::Facts;
 use kind::Email;
 use wording::Wording;
 
-/// The letters that there are, in English and German.
+/// Templates of all emails, in English and German.
 ///
-/// Nothing in them is fetched when they are read, and what others chose, such
-/// as the name of a passkey, stands in them as text alone.
+/// Rendered emails load nothing from the network, and values chosen by users,
+/// such as the name of a passkey, are escaped.
 #[derive(Debug, Clone)]
 pub struct EmailTemplates {
     public_url: String,
@@ -47,19 +47,19 @@ struct Text<'a> {
 }
 
 impl EmailTemplates {
-    /// Letters of the server that is known as `public_url`, in `language`
-    /// where it is not known which one somebody reads.
+    /// Creates the templates of the server at `public_url`, in `language` if
+    /// that of the recipient is unknown.
     pub fn new(public_url: impl Into<String>, language: LiveSetting<Language>) -> Self {
         Self { public_url: public_url.into(), language }
     }
 }
 
 impl EmailRenderer for EmailTemplates {
-    fn render(&self, letter: &OutgoingEmail) -> Result<EmailContent, RenderError> {
-        let kind = Email::parse(letter)?;
-        let facts = Facts::from_email(letter, &kind);
+    fn render(&self, email: &OutgoingEmail) -> Result<EmailContent, RenderError> {
+        let kind = Email::parse(email)?;
+        let facts = Facts::from_email(email, &kind);
         let facts = facts.as_ref();
-        let language = letter.language.unwrap_or(*self.language.get());
+        let language = email.language.unwrap_or(*self.language.get());
         let (wording, facts, sender) = match language {
             Language::En => english::write(&kind, facts, &self.public_url),
             Language::De => german::write(&kind, facts, &self.public_url),
@@ -69,8 +69,8 @@ impl EmailRenderer for EmailTemplates {
         let html = HtmlBody { language: language.tag(), wording, facts, sender }.render();
         Ok(EmailContent {
             subject: wording.subject.to_owned(),
-            text: text.map_err(|_states_no_more| RenderError::Template)?,
-            html: html.map_err(|_states_no_more| RenderError::Template)?,
+            text: text.map_err(|_err| RenderError::Template)?,
+            html: html.map_err(|_err| RenderError::Template)?,
         })
     }
 }

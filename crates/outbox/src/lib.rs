@@ -1,4 +1,4 @@
-//! Mail that waits to be sent: what goes when, and what becomes of it.
+//! Outbox: queued emails, their delivery and their retries.
 
 mod mail;
 

@@ -1,4 +1,4 @@
-//! A mail on its way out.
+//! Queued emails.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use pia_kernel::{Language, MailId, Timestamp};
 
-/// A mail that it is our turn to send.
+/// Email that this server has claimed for delivery.
 #[derive(Debug)]
 pub struct ClaimedEmail {
-    /// The claim under which we send it.
+    /// Claim under which it is sent.
     pub claim: ClaimToken,
     /// The email's content.
     pub email: OutgoingEmail,
 }
 
-/// The right to send a mail, for as long as nobody else gets it.
+/// Exclusive right to send an email, until it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimToken {
     /// Id of the email.
@@ -24,7 +24,7 @@ pub struct ClaimToken {
     /// Number of times it was claimed, this time included; the next claim
     /// increments it.
     pub tries: u32,
-    /// Time since which it is queued.
+    /// Time at which it was queued.
     pub queued_at: Timestamp,
 }
 
@@ -32,7 +32,7 @@ pub struct ClaimToken {
 /// only the template's name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OutgoingEmail {
-    /// The address it goes to.
+    /// Address of the recipient.
     pub to: String,
     /// Name of the email template: `password-reset`.
     pub name: String,
@@ -42,20 +42,20 @@ pub struct OutgoingEmail {
     pub language: Option<Language>,
     /// Time at which it was written.
     pub at: Timestamp,
-    /// From where what it is about was done.
+    /// Client address of the request that caused it.
     pub address: Option<IpAddr>,
-    /// And with what.
+    /// User agent of that request.
     pub agent: Option<String>,
 }
 
 impl OutgoingEmail {
-    /// For how many hours what it requests can be done.
+    /// Returns the number of hours for which its link is valid, if it has one.
     pub fn hours(&self) -> Option<u32> {
         self.fields.get("hours").and_then(|it| it.parse().ok())
     }
 
-    /// For how long it is worth being read.
-    pub fn worth(&self) -> Option<Duration> {
+    /// Returns the time after which it is useless.
+    pub fn lifetime(&self) -> Option<Duration> {
         self.hours().map(|it| Duration::from_hours(it.into()))
     }
 }
@@ -78,12 +78,12 @@ pub struct EmailContent {
     pub html: String,
 }
 
-/// A mail as a relay takes it.
+/// Email as a relay accepts it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RenderedMail {
     /// Id by which a repeated delivery is recognised.
     pub id: MailId,
-    /// The address it goes to.
+    /// Address of the recipient.
     pub to: String,
     /// Time at which it was written.
     pub at: Timestamp,

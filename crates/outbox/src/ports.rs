@@ -21,22 +21,22 @@ pub enum ClaimResult {
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait Outbox: Send + Sync {
-    /// Takes one of the mails that are due, the longest due first, for us
-    /// alone until `until`; nothing if none is due.
+    /// Claims one of the emails that are due, the longest due first, until
+    /// `until`; `None` if none is due.
     ///
-    /// However many ask at once, a mail goes to one of them. One whose claim
-    /// ended, because the process that had it died, is due again.
+    /// Concurrent callers never get the same email. An email whose claim has
+    /// expired, because the process that held it died, is due again.
     async fn claim(
         &self,
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<ClaimResult>, Unavailable>;
 
-    /// Forgets a mail that was sent, and all that it said. Whoever claimed it
-    /// since has nothing left to send.
+    /// Deletes an email that was sent, with its content. Another claim on it
+    /// has nothing left to send.
     async fn sent(&self, claim: ClaimToken) -> Result<(), Unavailable>;
 
-    /// Lets a mail wait until `due_at`, unless somebody claimed it since.
+    /// Postpones an email until `due_at`, unless it was claimed again.
     async fn retry(
         &self,
         claim: ClaimToken,
@@ -44,8 +44,8 @@ pub trait Outbox: Send + Sync {
         failure: &str,
     ) -> Result<(), Unavailable>;
 
-    /// Wipes what a mail says and keeps why it was not sent, unless somebody
-    /// claimed it since.
+    /// Erases the content of an email and records why it was not sent, unless
+    /// it was claimed again.
     async fn give_up(
         &self,
         claim: ClaimToken,
@@ -56,19 +56,20 @@ pub trait Outbox: Send + Sync {
     /// Returns the number of emails waiting to be sent.
     async fn waiting(&self) -> Result<u64, Unavailable>;
 
-    /// Forgets the mails that were given up at or before `before`, and those
-    /// that wait since then because nobody sends any. Answers how many.
+    /// Deletes emails that were abandoned at or before `before`, and those that
+    /// have waited since then because no server sends any. Returns the number
+    /// of deleted emails.
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable>;
 }
 
 /// Errors that prevent an email from being rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
-    /// This version knows no letter of this name. A newer one may, which is
-    /// just being set up beside it.
+    /// Template is unknown to this version. A newer one that is being deployed
+    /// may know it.
     #[error("no letter has this name")]
     Unknown,
-    /// Something is missing without which it makes no sense.
+    /// Required field is missing or malformed.
     #[error("the letter's field `{0}` is missing or has another form")]
     Field(&'static str),
     /// Template could not be rendered, whatever its values.
@@ -79,31 +80,32 @@ pub enum RenderError {
 /// Renderer of emails.
 #[cfg_attr(test, mockall::automock)]
 pub trait EmailRenderer: Send + Sync {
-    /// Writes a letter in its language. What is filled in was chosen by others
-    /// and is shown as what it is, not as part of the letter's form.
-    fn render(&self, letter: &OutgoingEmail) -> Result<EmailContent, RenderError>;
+    /// Renders an email in its language. Field values are untrusted and are
+    /// escaped.
+    fn render(&self, email: &OutgoingEmail) -> Result<EmailContent, RenderError>;
 }
 
 /// Result of passing an email to the relay. Reasons contain no personal data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelayOutcome {
-    /// The relay has it, and answers for it from now on.
+    /// Relay accepted the email and is responsible for it.
     Accepted,
-    /// The relay does not want this mail, now or later.
+    /// Relay rejects this email permanently.
     Refused(String),
-    /// The relay may want this mail later.
+    /// Relay rejects this email for now.
     TryLater(String),
-    /// The relay takes nobody's mail now: it is away, or does not know us.
+    /// Relay accepts no email at all: it is unreachable, or rejects this
+    /// server.
     Away(String),
 }
 
-/// Whom mails are handed to.
+/// Relay that emails are delivered to.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait Relay: Send + Sync {
-    /// Hands one mail over. Ends within a bounded time.
+    /// Delivers one email. Ends within a bounded time.
     async fn send(&self, mail: &RenderedMail) -> RelayOutcome;
 
-    /// Reported when there is nothing to send for now.
+    /// Closes idle connections when there is nothing to send.
     async fn rest(&self);
 }

@@ -1,4 +1,4 @@
-//! Sender: delivers emails from the outbox to the relay.
+//! Delivery of emails from the outbox to the relay.
 
 mod tally;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub struct OutboxSenderPorts {
     pub outbox: Arc<dyn Outbox>,
     /// Renderer of emails.
     pub letters: Arc<dyn EmailRenderer>,
-    /// Whom they are handed to.
+    /// Relay that they are delivered to.
     pub relay: Arc<dyn Relay>,
 }
 
@@ -42,8 +42,8 @@ pub enum Delivery {
     RelayAway,
 }
 
-/// Takes mails to the relay, each at least once: one whose fate is not known,
-/// because the process died or the relay fell silent, is sent again.
+/// Sender that delivers each email at least once: one whose outcome is unknown,
+/// because the process died or the relay did not reply, is sent again.
 #[derive(Clone)]
 pub struct OutboxSender {
     ports: OutboxSenderPorts,
@@ -53,7 +53,7 @@ pub struct OutboxSender {
 }
 
 impl OutboxSender {
-    /// A postman who has not set out yet.
+    /// Creates a sender.
     pub fn new(
         ports: OutboxSenderPorts,
         settings: OutboxSenderSettings,
@@ -67,9 +67,10 @@ impl OutboxSender {
         &self.tally
     }
 
-    /// Takes one mail that is due to the relay.
+    /// Delivers one email that is due.
     ///
-    /// Run it to its end: dropped half-way, the mail is sent again.
+    /// The future must be polled to its end: if dropped, the email is sent
+    /// again.
     pub async fn deliver_next(&self) -> Result<Delivery, Unavailable> {
         let now = self.clock.now();
         let claimed = self.ports.outbox.claim(now, now + self.settings.claim).await?;
@@ -83,14 +84,14 @@ impl OutboxSender {
         }
     }
 
-    /// Lets the relay rest, and looks how many mails are left for later.
+    /// Closes idle connections, and counts the emails that still wait.
     pub async fn rest(&self) -> Result<(), Unavailable> {
         self.ports.relay.rest().await;
-        self.tally.leave(self.ports.outbox.waiting().await?);
+        self.tally.set_waiting(self.ports.outbox.waiting().await?);
         Ok(())
     }
 
-    /// Forgets what happened long ago to mails that were not sent.
+    /// Deletes emails that were abandoned long ago.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         let before = self.clock.now() - self.settings.keep_failed;
         self.ports.outbox.sweep(before).await
@@ -99,28 +100,28 @@ impl OutboxSender {
     async fn deliver(
         &self,
         claim: ClaimToken,
-        letter: &OutgoingEmail,
+        email: &OutgoingEmail,
     ) -> Result<Delivery, Unavailable> {
-        let worth = letter.worth();
-        if worth.is_some_and(|it| claim.queued_at + it <= self.clock.now()) {
+        let lifetime = email.lifetime();
+        if lifetime.is_some_and(|it| claim.queued_at + it <= self.clock.now()) {
             return self.give_up(claim, "the time for what it asks has passed").await;
         }
-        let rendition = match self.ports.letters.render(letter) {
+        let rendition = match self.ports.letters.render(email) {
             Ok(rendition) => rendition,
             Err(err @ RenderError::Unknown) => {
-                return self.postpone(claim, worth, &err.to_string()).await;
+                return self.postpone(claim, lifetime, &err.to_string()).await;
             }
             Err(err @ (RenderError::Field(_) | RenderError::Template)) => {
                 return self.give_up(claim, &err.to_string()).await;
             }
         };
-        let mail = RenderedMail { id: claim.mail, to: letter.to.clone(), at: letter.at, rendition };
+        let mail = RenderedMail { id: claim.mail, to: email.to.clone(), at: email.at, rendition };
         match self.ports.relay.send(&mail).await {
             RelayOutcome::Accepted => self.sent(claim).await,
-            RelayOutcome::Refused(why) => self.give_up(claim, &why).await,
-            RelayOutcome::TryLater(why) => self.postpone(claim, worth, &why).await,
-            RelayOutcome::Away(why) => {
-                self.postpone(claim, worth, &why).await?;
+            RelayOutcome::Refused(reason) => self.give_up(claim, &reason).await,
+            RelayOutcome::TryLater(reason) => self.postpone(claim, lifetime, &reason).await,
+            RelayOutcome::Away(reason) => {
+                self.postpone(claim, lifetime, &reason).await?;
                 Ok(Delivery::RelayAway)
             }
         }
@@ -136,31 +137,31 @@ impl OutboxSender {
     async fn postpone(
         &self,
         claim: ClaimToken,
-        worth: Option<Duration>,
-        why: &str,
+        lifetime: Option<Duration>,
+        reason: &str,
     ) -> Result<Delivery, Unavailable> {
-        let Some(next) = self.settings.next_try(claim, worth, self.clock.now()) else {
-            return self.give_up(claim, why).await;
+        let Some(next) = self.settings.next_try(claim, lifetime, self.clock.now()) else {
+            return self.give_up(claim, reason).await;
         };
-        self.ports.outbox.retry(claim, next, why).await?;
+        self.ports.outbox.retry(claim, next, reason).await?;
         self.tally.postponed();
         tracing::warn!(
             mail.id = %claim.mail,
             mail.tries = claim.tries,
             mail.due = %next,
-            reason = why,
+            reason,
             "email delivery failed; will retry"
         );
         Ok(Delivery::Postponed)
     }
 
-    async fn give_up(&self, claim: ClaimToken, why: &str) -> Result<Delivery, Unavailable> {
-        self.ports.outbox.give_up(claim, self.clock.now(), why).await?;
+    async fn give_up(&self, claim: ClaimToken, reason: &str) -> Result<Delivery, Unavailable> {
+        self.ports.outbox.give_up(claim, self.clock.now(), reason).await?;
         self.tally.abandoned();
         tracing::error!(
             mail.id = %claim.mail,
             mail.tries = claim.tries,
-            reason = why,
+            reason,
             "email delivery abandoned"
         );
         Ok(Delivery::Abandoned)

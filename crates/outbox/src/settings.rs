@@ -9,16 +9,16 @@ use crate::ClaimToken;
 /// Retry schedule and time limits of an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutboxSenderSettings {
-    /// For how long a mail is ours once we claimed it. Longer than handing it
-    /// over can take, or somebody else would send it too.
+    /// Duration of a claim. It must exceed the time that a delivery can take,
+    /// or another server would send the email too.
     pub claim: Duration,
     /// Delay after the first failure; it doubles with each further one.
     pub first_retry_delay: Duration,
-    /// The longest that it waits between two tries.
+    /// Maximum delay between two attempts.
     pub max_retry_delay: Duration,
-    /// For how long a mail is tried at all.
+    /// Maximum time for which delivery is attempted.
     pub patience: Duration,
-    /// For how long it is stored why a mail was given up.
+    /// Retention period of abandoned emails.
     pub keep_failed: Duration,
 }
 
@@ -41,26 +41,26 @@ impl OutboxSenderSettings {
     pub(crate) fn next_try(
         &self,
         claim: ClaimToken,
-        worth: Option<Duration>,
+        lifetime: Option<Duration>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let doubled = 1_u32.checked_shl(claim.tries.saturating_sub(1)).filter(|it| *it > 0);
         let pause = doubled.and_then(|it| self.first_retry_delay.checked_mul(it));
         let pause = pause.unwrap_or(self.max_retry_delay).min(self.max_retry_delay);
         let next = now + spread(pause, claim.mail, claim.tries);
-        let last = claim.queued_at + worth.unwrap_or(self.patience).min(self.patience);
+        let last = claim.queued_at + lifetime.unwrap_or(self.patience).min(self.patience);
         (next < last).then_some(next)
     }
 }
 
-/// A pause made shorter by up to a quarter, for each mail and try otherwise:
-/// what failed at once must not come back at once. Chance is taken from the
-/// mail's id, most of which is nothing else.
+/// Shortens a pause by up to a quarter, differently for each email and attempt:
+/// what failed together must not be retried together. The email's id is the
+/// source of randomness.
 fn spread(pause: Duration, mail: MailId, tries: u32) -> Duration {
     const QUARTERS: u32 = 1024;
     let chance = mail.0.as_u128().wrapping_mul(2 * u128::from(tries) + 1) % u128::from(QUARTERS);
-    let shorter = u32::try_from(chance).unwrap_or_default();
-    pause.saturating_sub(pause / (4 * QUARTERS) * shorter)
+    let share = u32::try_from(chance).unwrap_or_default();
+    pause.saturating_sub(pause / (4 * QUARTERS) * share)
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn mails_that_failed_at_once_come_back_one_after_the_other() {
+    fn emails_that_failed_together_are_not_retried_together() {
         let mut pauses: Vec<_> = (0..100).map(|_| pause(7)).collect();
 
         pauses.sort_unstable();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn no_mail_is_tried_for_longer_than_it_is_worth() {
+    fn no_email_is_retried_after_its_lifetime() {
         let settings = OutboxSenderSettings::default();
         let (day, mail) = (Duration::from_hours(24), claim(20));
         let links = Some(Duration::from_hours(2));

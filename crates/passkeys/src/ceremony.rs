@@ -1,4 +1,4 @@
-//! Asking authenticators, and judging their answers.
+//! WebAuthn ceremonies.
 
 use std::time::Duration;
 
@@ -14,25 +14,26 @@ use webauthn_rs::prelude::{
     PublicKeyCredential, RegisterPublicKeyCredential, Webauthn, WebauthnBuilder, WebauthnError,
 };
 
-use crate::answer::{check, parse_response};
 use crate::relying_party::{PasskeysUnavailable, RelyingParty};
+use crate::response::{check, parse_response};
 
 /// Time that browsers give the user to respond.
 const TIMEOUT: Duration = Duration::from_mins(5);
-/// No authenticator calls a passkey by more bytes.
+/// Maximum length of a credential id, in bytes.
 const MAX_CREDENTIAL_BYTES: usize = 1023;
 
-/// The ceremonies of WebAuthn, at one origin.
+/// WebAuthn ceremonies at one origin.
 #[derive(Debug, Clone)]
 pub struct WebauthnCeremony(Webauthn);
 
 impl WebauthnCeremony {
-    /// Ceremonies of a server at this public URL; authenticators show its name beside the account.
+    /// Creates the ceremonies of a server at this public URL; authenticators display `name` next to
+    /// the account.
     pub fn at(public_url: &str, name: &str) -> Result<Self, PasskeysUnavailable> {
         let RelyingParty { id, origin } = RelyingParty::at(public_url)?;
         let builder = WebauthnBuilder::new(&id, &origin);
         let built = builder.and_then(|it| it.rp_name(name).timeout(TIMEOUT).build());
-        built.map(Self).map_err(|_states_no_more| PasskeysUnavailable::Unknown)
+        built.map(Self).map_err(|_err| PasskeysUnavailable::Unknown)
     }
 }
 
@@ -43,11 +44,11 @@ impl PasskeyCeremony for WebauthnCeremony {
         existing: Vec<Vec<u8>>,
     ) -> Result<Ceremony, Unavailable> {
         let (name, user) = (&account.email, account.user.0);
-        let presented = account.display_name.as_ref().unwrap_or(name);
-        let begun = self.0.start_passkey_registration(user, name, presented, Some(existing));
-        let (challenge, state) = begun.map_err(unavailable)?;
+        let display_name = account.display_name.as_ref().unwrap_or(name);
+        let started = self.0.start_passkey_registration(user, name, display_name, Some(existing));
+        let (challenge, state) = started.map_err(unavailable)?;
         let mut options = serde_json::to_value(challenge.public_key).map_err(unavailable)?;
-        // webauthn-rs discourages what signing in without a name needs.
+        // webauthn-rs discourages resident keys, which sign-in without a user name requires.
         let selection = options.get_mut("authenticatorSelection").and_then(Value::as_object_mut);
         if let Some(selection) = selection {
             selection.insert("residentKey".to_owned(), json!("required"));
@@ -59,20 +60,20 @@ impl PasskeyCeremony for WebauthnCeremony {
     fn finish_registration(
         &self,
         state: &Secret<String>,
-        answer: &str,
+        response: &str,
     ) -> Result<PasskeyCredential, CeremonyError> {
-        let state: PasskeyRegistration = restored(state.expose())?;
-        let answer: RegisterPublicKeyCredential = parse_response(answer)?;
-        check(&answer.type_, &answer.response.client_data_json)?;
-        let made = self.0.finish_passkey_registration(&answer, &state).map_err(refused)?;
-        let mut credential = Credential::from(made);
+        let state: PasskeyRegistration = deserialize(state.expose())?;
+        let response: RegisterPublicKeyCredential = parse_response(response)?;
+        check(&response.type_, &response.response.client_data_json)?;
+        let passkey = self.0.finish_passkey_registration(&response, &state).map_err(refused)?;
+        let mut credential = Credential::from(passkey);
         if !(1..=MAX_CREDENTIAL_BYTES).contains(&credential.cred_id.len()) {
             return Err(CeremonyError::Refused("the passkey's id is too long".to_owned()));
         }
-        // Who made the authenticator was not asked, and is not stored.
+        // Attestation was not requested and is not stored.
         credential.attestation = ParsedAttestation::default();
-        // The counter is stored by the store, which alone compares it: with
-        // zero here, webauthn-rs finds none that went back.
+        // The store compares the counter; with zero here, webauthn-rs never reports one that went
+        // back.
         let counter = std::mem::take(&mut credential.counter);
         let id = credential.cred_id.clone();
         let key = serde_json::to_string(&credential).map_err(unreadable)?;
@@ -81,31 +82,30 @@ impl PasskeyCeremony for WebauthnCeremony {
 
     fn begin_sign_in(&self) -> Result<Ceremony, Unavailable> {
         let (challenge, state) = self.0.start_discoverable_authentication().map_err(unavailable)?;
-        // Without the mediation that webauthn-rs wants beside it: whether a
-        // form fills itself in is for the page to say.
+        // Omits the mediation that webauthn-rs suggests: the page decides about autofill.
         let options = serde_json::to_string(&challenge.public_key).map_err(unavailable)?;
         Ok(Ceremony { options, state: serialize_state(&state)? })
     }
 
-    fn claimant(&self, answer: &str) -> Result<ClaimedPasskey, CeremonyError> {
-        let answer: PublicKeyCredential = parse_response(answer)?;
+    fn claimant(&self, response: &str) -> Result<ClaimedPasskey, CeremonyError> {
+        let response: PublicKeyCredential = parse_response(response)?;
         let (user, credential) =
-            self.0.identify_discoverable_authentication(&answer).map_err(refused)?;
+            self.0.identify_discoverable_authentication(&response).map_err(refused)?;
         Ok(ClaimedPasskey { credential: credential.to_vec(), user: UserId(user) })
     }
 
     fn finish_sign_in(
         &self,
         state: &Secret<String>,
-        answer: &str,
+        response: &str,
         key: &str,
     ) -> Result<u32, CeremonyError> {
-        let state: DiscoverableAuthentication = restored(state.expose())?;
-        let passkey: Passkey = Passkey::from(restored::<Credential>(key)?);
-        let answer: PublicKeyCredential = parse_response(answer)?;
-        check(&answer.type_, &answer.response.client_data_json)?;
-        let judged = self.0.finish_discoverable_authentication_v2(&answer, state, &passkey);
-        Ok(judged.map_err(refused)?.counter())
+        let state: DiscoverableAuthentication = deserialize(state.expose())?;
+        let passkey: Passkey = Passkey::from(deserialize::<Credential>(key)?);
+        let response: PublicKeyCredential = parse_response(response)?;
+        check(&response.type_, &response.response.client_data_json)?;
+        let verified = self.0.finish_discoverable_authentication_v2(&response, state, &passkey);
+        Ok(verified.map_err(refused)?.counter())
     }
 }
 
@@ -113,7 +113,7 @@ fn serialize_state(state: &impl Serialize) -> Result<Secret<String>, Unavailable
     serde_json::to_string(state).map(Secret::new).map_err(unavailable)
 }
 
-fn restored<T: DeserializeOwned>(stored: &str) -> Result<T, CeremonyError> {
+fn deserialize<T: DeserializeOwned>(stored: &str) -> Result<T, CeremonyError> {
     serde_json::from_str(stored).map_err(unreadable)
 }
 

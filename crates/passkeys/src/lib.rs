@@ -1,8 +1,8 @@
-//! Passkeys, checked by `webauthn-rs`.
+//! Passkeys, verified by `webauthn-rs`.
 
-mod answer;
 mod ceremony;
 mod relying_party;
+mod response;
 
 pub use ceremony::WebauthnCeremony;
 pub use relying_party::PasskeysUnavailable;

@@ -1,23 +1,22 @@
-//! Whom authenticators make passkeys for: the server, by its address.
+//! Relying party of passkeys: the server, by its URL.
 
 use webauthn_rs::prelude::Url;
 
-/// Reasons for which browsers accept no passkeys at an address.
+/// Reasons why passkeys are unavailable at a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasskeysUnavailable {
-    /// Passkeys are bound to names.
+    /// Host is an IP address, but passkeys are bound to names.
     #[error("its host is an IP address, and passkeys are bound to names")]
     IpAddress,
-    /// Browsers hand passkeys to nobody on the way.
+    /// URL is not https, nor on localhost.
     #[error("it is no https address, and browsers take passkeys nowhere else but on localhost")]
     Readable,
-    /// Address is not one that browsers open.
+    /// URL is invalid or of an unsupported scheme.
     #[error("it is no address that browsers open")]
     Unknown,
 }
 
-/// The name that passkeys are bound to, and the one origin that they are used
-/// at.
+/// Name that passkeys are bound to, and the origin that they are used at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RelyingParty {
     pub(crate) id: String,
@@ -25,9 +24,9 @@ pub(crate) struct RelyingParty {
 }
 
 impl RelyingParty {
-    /// The server that is known under this address, whose path does not count.
+    /// Returns the relying party of a server at this public URL; its path is ignored.
     pub(crate) fn at(public_url: &str) -> Result<Self, PasskeysUnavailable> {
-        let url = Url::parse(public_url).map_err(|_states_no_more| PasskeysUnavailable::Unknown)?;
+        let url = Url::parse(public_url).map_err(|_err| PasskeysUnavailable::Unknown)?;
         if url.host_str().is_none_or(str::is_empty) {
             return Err(PasskeysUnavailable::Unknown);
         }
@@ -40,7 +39,7 @@ impl RelyingParty {
             _ => return Err(PasskeysUnavailable::Unknown),
         }
         let origin = Url::parse(&url.origin().ascii_serialization());
-        let origin = origin.map_err(|_states_no_more| PasskeysUnavailable::Unknown)?;
+        let origin = origin.map_err(|_err| PasskeysUnavailable::Unknown)?;
         Ok(Self { id, origin })
     }
 }

@@ -1,4 +1,4 @@
-//! Making and comparing hashes: pure computation, as long as it takes.
+//! Computation and verification of Argon2id hashes, synchronous and CPU-bound.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use pia_kernel::{Secret, Unavailable};
 use crate::cost::HashCost;
 use crate::memory::HashMemory;
 
-/// The length of what is stored: 256 bits.
+/// Length of a tag, in bytes: 256 bits.
 const TAG_LENGTH: usize = 32;
 
 /// Hashes a password to the PHC string that is stored.
@@ -22,39 +22,38 @@ pub(crate) fn hash(
 ) -> Result<Secret<String>, Unavailable> {
     let salt = try_generate_salt().map_err(failed)?;
     let salt = Salt::new(&salt).map_err(failed)?;
-    let way = HashVariant::of_today(cost)?;
-    let tag = way.tag(password, &salt, memory)?;
-    let made = PasswordHash {
-        algorithm: way.algorithm.ident(),
-        version: Some(way.version.into()),
-        params: ParamsString::try_from(&way.params).map_err(failed)?,
+    let variant = HashVariant::current(cost)?;
+    let tag = variant.tag(password, &salt, memory)?;
+    let phc = PasswordHash {
+        algorithm: variant.algorithm.ident(),
+        version: Some(variant.version.into()),
+        params: ParamsString::try_from(&variant.params).map_err(failed)?,
         salt: Some(salt),
         hash: Some(tag),
     };
-    Ok(Secret::new(made.to_string()))
+    Ok(Secret::new(phc.to_string()))
 }
 
-/// Compares a password with what was stored of one; with nothing stored, a hash
-/// of today's cost is made all the same.
+/// Compares a password with a stored hash; without one, a hash of the current cost is computed all
+/// the same.
 ///
-/// What was stored at another cost takes that other time, right or wrong, until
-/// its owner signs in and it is made anew.
+/// A hash of another cost takes a different time, until its owner signs in and it is replaced.
 pub(crate) fn verify(
     password: &str,
     stored: Option<&str>,
     cost: HashCost,
     memory: &mut HashMemory,
 ) -> Result<Verdict, Unavailable> {
-    let today = HashVariant::of_today(cost)?;
+    let current = HashVariant::current(cost)?;
     let Some(stored) = stored else {
         let salt = Salt::new(&[0; Salt::RECOMMENDED_LENGTH]).map_err(failed)?;
-        std::hint::black_box(today.tag(password, &salt, memory)?);
+        std::hint::black_box(current.tag(password, &salt, memory)?);
         return Ok(Verdict::Wrong);
     };
-    let StoredHash { way, salt, tag } = StoredHash::parse(stored)?;
+    let StoredHash { variant, salt, tag } = StoredHash::parse(stored)?;
     // `Output` compares in constant time.
-    let right = way.tag(password, &salt, memory)? == tag;
-    let up_to_date = way == today && salt.len() >= Salt::RECOMMENDED_LENGTH;
+    let right = variant.tag(password, &salt, memory)? == tag;
+    let up_to_date = variant == current && salt.len() >= Salt::RECOMMENDED_LENGTH;
     Ok(match (right, up_to_date) {
         (true, true) => Verdict::Right,
         (true, false) => Verdict::RightButOutdated,
@@ -62,7 +61,7 @@ pub(crate) fn verify(
     })
 }
 
-/// The way from a password to its tag.
+/// Algorithm, version and parameters of a hash.
 #[derive(PartialEq)]
 struct HashVariant {
     algorithm: Algorithm,
@@ -71,7 +70,7 @@ struct HashVariant {
 }
 
 impl HashVariant {
-    fn of_today(cost: HashCost) -> Result<Self, Unavailable> {
+    fn current(cost: HashCost) -> Result<Self, Unavailable> {
         let params = cost.params(TAG_LENGTH).map_err(failed)?;
         Ok(Self { algorithm: Algorithm::Argon2id, version: Version::V0x13, params })
     }
@@ -93,9 +92,9 @@ impl HashVariant {
     }
 }
 
-/// A PHC string, taken apart.
+/// A parsed PHC string.
 struct StoredHash {
-    way: HashVariant,
+    variant: HashVariant,
     salt: Salt,
     tag: Output,
 }
@@ -107,16 +106,17 @@ impl StoredHash {
             return Err(unreadable("it has no salt or no tag"));
         };
         let algorithm = Algorithm::new(parsed.algorithm).map_err(unreadable)?;
-        // Before it had versions, the algorithm was what is now called 0x10.
+        // Hashes without a version are of what is now called 0x10.
         let version = parsed.version.map_or(Ok(Version::V0x10), Version::try_from);
         let version = version.map_err(unreadable)?;
-        let reported = Params::try_from(&parsed).map_err(unreadable)?;
-        // Our own bounds: what is stored must not make the server take all memory.
-        let params = HashCost::new(reported.m_cost(), reported.t_cost(), reported.p_cost())
-            .map_err(unreadable)?
-            .params(tag.len())
-            .map_err(unreadable)?;
-        Ok(Self { way: HashVariant { algorithm, version, params }, salt, tag })
+        let parsed_params = Params::try_from(&parsed).map_err(unreadable)?;
+        // Enforces our own bounds: a stored hash must not make the server allocate all memory.
+        let params =
+            HashCost::new(parsed_params.m_cost(), parsed_params.t_cost(), parsed_params.p_cost())
+                .map_err(unreadable)?
+                .params(tag.len())
+                .map_err(unreadable)?;
+        Ok(Self { variant: HashVariant { algorithm, version, params }, salt, tag })
     }
 }
 
@@ -147,19 +147,19 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_states_how_it_was_made() {
+    fn a_hash_contains_its_parameters() {
         let stored = stored_hash();
 
         assert!(stored.expose().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", stored.expose());
     }
 
     #[test]
-    fn the_same_password_is_stored_differently_each_time() {
+    fn hashes_of_a_password_differ() {
         assert_ne!(stored_hash().expose(), stored_hash().expose());
     }
 
     #[test]
-    fn only_the_very_same_password_is_right() {
+    fn only_the_exact_password_is_right() {
         let stored = stored_hash();
 
         assert_eq!(verdict(PASSWORD, stored.expose()), Verdict::Right);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_of_the_reference_implementation_is_understood() {
+    fn a_tag_of_the_reference_implementation_is_verified() {
         // From the test vectors of the reference implementation in C.
         let stored = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ\
                     $nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_at_another_cost_is_right_but_outdated() {
+    fn a_hash_of_another_cost_is_right_but_outdated() {
         let others = [HashCost::new(128, 1, 1), HashCost::new(64, 2, 1), HashCost::new(64, 1, 2)];
         for other in others {
             let stored = hash(PASSWORD, other.unwrap(), &mut HashMemory::default()).unwrap();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_used_before_changes_no_hash() {
+    fn reused_memory_does_not_change_hashes() {
         let mut memory = HashMemory::default();
         let first = hash(PASSWORD, HashCost::new(256, 3, 4).unwrap(), &mut memory).unwrap();
         let second = hash(PASSWORD, cheap(), &mut memory).unwrap();
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_right_where_nothing_was_stored() {
+    fn without_a_stored_hash_every_password_is_wrong() {
         let verdict = verify("", None, cheap(), &mut HashMemory::default());
 
         assert_eq!(verdict.unwrap(), Verdict::Wrong);
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_outage_and_no_wrong_password() {
+    fn an_unreadable_hash_is_an_outage_and_no_wrong_password() {
         for stored in [
             "",
             "plain text",

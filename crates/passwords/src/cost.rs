@@ -2,7 +2,7 @@
 
 use argon2::Params;
 
-/// The cost of an Argon2id hash.
+/// Cost of an Argon2id hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashCost {
     memory_kib: u32,
@@ -10,32 +10,32 @@ pub struct HashCost {
     parallelism: u32,
 }
 
-/// Errors for a cost that hashes cannot be made with.
+/// Errors of an invalid cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HashCostError {
-    /// Each lane needs its eight blocks, and one hash must not take all memory.
+    /// Memory is less than eight blocks per lane, or too much for one hash.
     #[error(
         "a hash takes at least 8 KiB of memory for each lane, and at most {} KiB",
         HashCost::MAX_MEMORY_KIB
     )]
     Memory,
-    /// Fewer than one pass, or so many that a single sign-in takes minutes.
+    /// Iterations are fewer than one, or so many that a sign-in takes minutes.
     #[error("a hash takes from 1 to {} iterations", HashCost::MAX_ITERATIONS)]
     Iterations,
-    /// Fewer than one lane.
+    /// Parallelism is less than one lane, or too high.
     #[error("a hash takes from 1 to {} lanes", HashCost::MAX_PARALLELISM)]
     Parallelism,
 }
 
 impl HashCost {
-    /// The most memory of one hash: 1 GiB.
+    /// Maximum memory of one hash, in KiB: 1 GiB.
     pub const MAX_MEMORY_KIB: u32 = 1024 * 1024;
-    /// The most passes over the memory.
+    /// Maximum number of passes over the memory.
     pub const MAX_ITERATIONS: u32 = 100;
-    /// The most lanes.
+    /// Maximum number of lanes.
     pub const MAX_PARALLELISM: u32 = 64;
 
-    /// A cost within the bounds of the algorithm and of good sense.
+    /// Creates a cost within the bounds of the algorithm and of this server.
     pub fn new(memory_kib: u32, iterations: u32, parallelism: u32) -> Result<Self, HashCostError> {
         if !(1..=Self::MAX_PARALLELISM).contains(&parallelism) {
             return Err(HashCostError::Parallelism);
@@ -56,7 +56,7 @@ impl HashCost {
     }
 }
 
-/// OWASP's recommendation: 19 MiB, two passes, one lane.
+/// Default cost as recommended by OWASP: 19 MiB, two passes, one lane.
 impl Default for HashCost {
     fn default() -> Self {
         Self { memory_kib: 19 * 1024, iterations: 2, parallelism: 1 }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_out_of_bounds_is_reported_by_what_is_wrong_with_it() {
+    fn a_cost_out_of_bounds_is_rejected_with_the_parameter() {
         assert_eq!(HashCost::new(7, 1, 1), Err(HashCostError::Memory));
         assert_eq!(HashCost::new(31, 1, 4), Err(HashCostError::Memory));
         assert_eq!(HashCost::new(u32::MAX, 1, 1), Err(HashCostError::Memory));

@@ -1,4 +1,4 @@
-//! The port's adapter: each password to the pool, with today's cost.
+//! Adapter of [`PasswordHasher`]: runs each hash on the pool, at the current cost.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -15,15 +15,14 @@ use crate::pool::Pool;
 /// Limits on the machine's resources for password hashing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolSize {
-    /// Number of concurrent hashes, each on a thread with memory of its own.
+    /// Number of concurrent hashes, each on a thread with its own memory.
     pub threads: NonZeroUsize,
-    /// Maximum number of waiting requests; one more is refused, so that under
-    /// overload callers are asked to retry instead of being answered after they
-    /// have left.
+    /// Maximum number of waiting requests; further ones are refused, so that under overload callers
+    /// retry instead of waiting in vain.
     pub waiting: NonZeroUsize,
 }
 
-/// Hashes passwords with Argon2id, on threads of its own.
+/// Argon2id hasher with dedicated threads.
 #[derive(Clone)]
 pub struct Argon2Hasher {
     cost: LiveSetting<HashCost>,
@@ -31,7 +30,7 @@ pub struct Argon2Hasher {
 }
 
 impl Argon2Hasher {
-    /// A hasher whose threads are started; they end with its last clone.
+    /// Starts a hasher and its threads, which end with its last clone.
     pub fn new(cost: LiveSetting<HashCost>, size: PoolSize) -> io::Result<Self> {
         let pool = Arc::new(Pool::start(size.threads, size.waiting.get())?);
         Ok(Self { cost, pool })

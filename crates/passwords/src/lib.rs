@@ -1,4 +1,4 @@
-//! Identity's port for passwords: Argon2id on a few threads of its own.
+//! Argon2id password hashing on dedicated threads.
 
 mod argon2id;
 mod cost;

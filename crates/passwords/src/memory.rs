@@ -1,15 +1,15 @@
-//! The memory that hashes are made in.
+//! Memory of hash computations.
 
 use argon2::Block;
 use pia_kernel::Unavailable;
 
-/// More than any allocator keeps for later: such a piece is mapped by itself
-/// and goes back to the system when it is freed. What is reserved beyond a
-/// hash's need is never touched, so it costs addresses and no memory.
+/// Minimum reservation, in blocks: more than any allocator caches, so it is mapped separately and
+/// returned to the system when freed. Reserved pages beyond a hash's need are never touched and
+/// cost only address space.
 const MAPPED_BLOCKS: usize = 33 * 1024;
 
-/// Memory of a hashing thread, stored while more hashes wait: fresh pages would cost a tenth of the
-/// time.
+/// Memory of a hashing thread, retained while more hashes wait: fresh pages would cost a tenth of
+/// the time.
 #[derive(Default)]
 pub(crate) struct HashMemory {
     blocks: Vec<Block>,
@@ -18,8 +18,8 @@ pub(crate) struct HashMemory {
 }
 
 impl HashMemory {
-    /// Blocks for one hash. Their contents are arbitrary: the first pass writes each before it
-    /// reads it.
+    /// Returns blocks for one hash. Their contents are arbitrary: the first pass writes each before
+    /// reading it.
     pub(crate) fn blocks(&mut self, count: usize) -> Result<&mut [Block], Unavailable> {
         #[cfg(test)]
         {
@@ -32,19 +32,19 @@ impl HashMemory {
                 .map_err(|err| Unavailable::new("memory for hashing", err))?;
             self.blocks.resize(count, Block::default());
         }
-        let stored = self.blocks.len();
+        let allocated = self.blocks.len();
         let short =
-            || Unavailable::new("memory for hashing", format!("{stored} of {count} blocks"));
+            || Unavailable::new("memory for hashing", format!("{allocated} of {count} blocks"));
         self.blocks.get_mut(..count).ok_or_else(short)
     }
 
     /// Returns whether any memory is allocated that could be released.
-    pub(crate) fn is_held(&self) -> bool {
+    pub(crate) fn is_allocated(&self) -> bool {
         !self.blocks.is_empty()
     }
 
-    /// Gives it back to the system.
-    pub(crate) fn give_back(&mut self) {
+    /// Releases the memory to the system.
+    pub(crate) fn release(&mut self) {
         self.blocks = Vec::new();
     }
 }

@@ -1,4 +1,4 @@
-//! A few threads that do long computations, and the short queue before them.
+//! Thread pool for CPU-bound work, with a bounded queue.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -12,18 +12,17 @@ use tokio::sync::oneshot;
 
 use crate::memory::HashMemory;
 
-/// Nice value of hashing threads, of 19 at most.
+/// Nice value of hashing threads; the maximum is 19.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// Time for which an idle thread keeps its memory: consecutive sign-ins find
-/// its pages warm.
+/// Time for which an idle thread retains its memory: consecutive sign-ins reuse warm pages.
 const LINGER: Duration = Duration::from_secs(1);
 
 type Work = Box<dyn FnOnce(&mut HashMemory) + Send>;
 
-/// Threads of our own rather than the runtime's: those are hundreds, each
-/// would need its memory, and file access waits for them too.
+/// Dedicated threads rather than the runtime's: those are hundreds, each would need its memory, and
+/// file access uses them too.
 pub(crate) struct Pool {
     queue: Arc<Queue>,
     /// Maximum number of hashes, running and waiting.
@@ -39,33 +38,32 @@ struct Queue {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Work>,
-    in_hand: usize,
+    running: usize,
     closed: bool,
 }
 
-/// Lets everybody else have the processor first: who waits for a hash waits
-/// long anyway, and must not make all others wait as long.
+/// Lowers the priority of the thread: hashing is slow anyway and must not delay other work.
 #[cfg(target_os = "linux")]
-fn step_back() {
-    // Linux has it for the calling thread, not for its process.
-    // Where it is not allowed, hashing goes on as before.
+fn lower_priority() {
+    // Linux applies it to the calling thread, not to its process. If it is not permitted, hashing
+    // runs at normal priority.
     let _allowed = rustix::process::setpriority_process(None, NICE);
 }
 
 #[cfg(not(target_os = "linux"))]
-fn step_back() {}
+fn lower_priority() {}
 
 impl Pool {
-    /// Starts the threads. They end with the pool, each after its work in hand.
-    pub(crate) fn start(threads: NonZeroUsize, most_waiting: usize) -> io::Result<Self> {
-        // A thread may yet have to wake for what it will take in hand.
-        let max = most_waiting.saturating_add(threads.get());
+    /// Starts the threads. They end with the pool, each after its current work.
+    pub(crate) fn start(threads: NonZeroUsize, max_waiting: usize) -> io::Result<Self> {
+        // Work may still be queued although a thread is about to take it.
+        let max = max_waiting.saturating_add(threads.get());
         let pool = Self { queue: Arc::default(), max };
         for number in 1..=threads.get() {
             let queue = Arc::clone(&pool.queue);
             let name = format!("passwords-{number}");
             thread::Builder::new().name(name).spawn(move || {
-                step_back();
+                lower_priority();
                 queue.serve();
             })?;
         }
@@ -78,15 +76,15 @@ impl Pool {
         &self,
         work: impl FnOnce(&mut HashMemory) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, result) = oneshot::channel();
         let work = Box::new(move |memory: &mut HashMemory| {
             if !reply.is_closed() {
-                // A caller who leaves now is not there to be answered.
+                // The caller may have gone meanwhile.
                 drop(reply.send(work(memory)));
             }
         });
         self.queue.put(work, self.max)?;
-        answer.await.map_err(|err| Unavailable::new("password hashing", err))
+        result.await.map_err(|err| Unavailable::new("password hashing", err))
     }
 }
 
@@ -100,7 +98,7 @@ impl Drop for Pool {
 impl Queue {
     fn put(&self, work: Work, max: usize) -> Result<(), Unavailable> {
         let mut state = self.lock();
-        if state.waiting.len() + state.in_hand >= max {
+        if state.waiting.len() + state.running >= max {
             return Err(Unavailable::new("password hashing", "too many passwords are waiting"));
         }
         state.waiting.push_back(work);
@@ -112,15 +110,15 @@ impl Queue {
     fn serve(&self) {
         let mut memory = HashMemory::default();
         while let Some(work) = self.next(&mut memory) {
-            // One that panics must not cost the pool a thread.
+            // A panic must not cost the pool a thread.
             if catch_unwind(AssertUnwindSafe(|| work(&mut memory))).is_err() {
                 memory = HashMemory::default();
             }
-            self.lock().in_hand -= 1;
+            self.lock().running -= 1;
         }
     }
 
-    /// The next work; after some waiting, the thread gives its memory back.
+    /// Returns the next work; releases the memory after `LINGER` without any.
     fn next(&self, memory: &mut HashMemory) -> Option<Work> {
         let mut state = self.lock();
         loop {
@@ -128,10 +126,10 @@ impl Queue {
                 return None;
             }
             if let Some(work) = state.waiting.pop_front() {
-                state.in_hand += 1;
+                state.running += 1;
                 return Some(work);
             }
-            if !memory.is_held() {
+            if !memory.is_allocated() {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
@@ -140,7 +138,7 @@ impl Queue {
             state = waited;
             if outcome.timed_out() && state.waiting.is_empty() {
                 drop(state);
-                memory.give_back();
+                memory.release();
                 state = self.lock();
             }
         }
@@ -160,7 +158,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_thread_that_has_yet_to_wake_takes_nobodys_place() {
+    async fn an_idle_thread_adds_to_the_capacity() {
         for _ in 0..200 {
             let pool = Pool::start(NonZeroUsize::MIN, 1).unwrap();
 
@@ -170,30 +168,30 @@ mod tests {
         }
     }
 
-    /// A pool of one thread, which is busy until the answered end is dropped.
-    async fn busy(most_waiting: usize) -> (Arc<Pool>, mpsc::Sender<()>) {
-        let pool = Arc::new(Pool::start(NonZeroUsize::MIN, most_waiting.max(1)).unwrap());
-        let (hold, held) = mpsc::channel::<()>();
-        let (begun, begins) = oneshot::channel();
+    /// Returns a pool of one thread, which is busy until the returned sender is dropped.
+    async fn busy(max_waiting: usize) -> (Arc<Pool>, mpsc::Sender<()>) {
+        let pool = Arc::new(Pool::start(NonZeroUsize::MIN, max_waiting.max(1)).unwrap());
+        let (hold, released) = mpsc::channel::<()>();
+        let (started, has_started) = oneshot::channel();
         let occupied = Arc::clone(&pool);
         #[expect(clippy::disallowed_methods, reason = "a test waits for it by what it does")]
         tokio::spawn(async move {
             let work = move |_: &mut HashMemory| {
-                begun.send(()).unwrap();
-                held.recv().is_err()
+                started.send(()).unwrap();
+                released.recv().is_err()
             };
             occupied.run(work).await
         });
-        begins.await.unwrap();
+        has_started.await.unwrap();
         (pool, hold)
     }
 
     #[tokio::test]
-    async fn what_finds_the_queue_full_is_refused_at_once() {
+    async fn work_beyond_the_queues_capacity_is_refused_at_once() {
         let (pool, hold) = busy(2).await;
         let mut first = Box::pin(pool.run(|_| 1));
         let mut second = Box::pin(pool.run(|_| 2));
-        assert!(waits(&mut first).await && waits(&mut second).await);
+        assert!(is_pending(&mut first).await && is_pending(&mut second).await);
 
         let third = pool.run(|_| 3).await;
 
@@ -203,25 +201,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_whose_caller_has_gone_is_not_begun() {
+    async fn work_whose_caller_has_gone_is_not_started() {
         let (pool, hold) = busy(8).await;
-        let begun = Arc::new(AtomicUsize::new(0));
+        let started = Arc::new(AtomicUsize::new(0));
         let counted = || {
-            let begun = Arc::clone(&begun);
-            move |_: &mut HashMemory| begun.fetch_add(1, Ordering::SeqCst)
+            let started = Arc::clone(&started);
+            move |_: &mut HashMemory| started.fetch_add(1, Ordering::SeqCst)
         };
-        let mut left = Box::pin(pool.run(counted()));
-        assert!(waits(&mut left).await);
+        let mut abandoned = Box::pin(pool.run(counted()));
+        assert!(is_pending(&mut abandoned).await);
 
-        drop(left);
-        let stayed = pool.run(counted());
+        drop(abandoned);
+        let awaited = pool.run(counted());
         drop(hold);
 
-        assert_eq!(stayed.await.unwrap(), 0);
+        assert_eq!(awaited.await.unwrap(), 0);
     }
 
     #[tokio::test]
-    async fn work_that_panics_costs_its_own_answer_only() {
+    async fn a_panic_fails_only_its_own_work() {
         let pool = Pool::start(NonZeroUsize::MIN, 8).unwrap();
 
         let panicked = pool.run(|_| panic!("on purpose")).await;
@@ -230,8 +228,8 @@ mod tests {
         assert_eq!(pool.run(|_| 1).await.unwrap(), 1);
     }
 
-    /// Begins a future. Answers whether it waits.
-    async fn waits<F: Future + Unpin>(future: &mut F) -> bool {
+    /// Polls a future once. Returns whether it is pending.
+    async fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
         std::future::poll_fn(|context| {
             std::task::Poll::Ready(std::pin::Pin::new(&mut *future).poll(context).is_pending())
         })

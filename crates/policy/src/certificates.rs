@@ -1,4 +1,4 @@
-//! Certificates of those whose plugins members' clients run.
+//! Certificates of trusted plugin signers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const MAX_NAME_CHARS: usize = 255;
 pub struct TrustedCertificate {
     /// Id.
     pub id: CertificateId,
-    /// Name for people.
+    /// Display name.
     pub name: String,
     /// SHA-1 of the certificate, as 40 upper-case hex digits.
     pub thumbprint: String,
@@ -37,13 +37,13 @@ pub enum TrustedCertificateError {
     /// No such certificate.
     #[error("there is no such certificate")]
     Unknown,
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Store of trusted certificates. None has the thumbprint of another, however
-/// many are added at once.
+/// Store of trusted certificates. Thumbprints are unique, even if certificates
+/// are added concurrently.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait CertificateStore: Send + Sync {
@@ -84,7 +84,7 @@ impl TrustedCertificates {
         self.store.all().await
     }
 
-    /// Trusts the holder of a certificate, named as given or as in it.
+    /// Trusts the holder of a certificate, with this name or the one in the certificate.
     pub async fn add(
         &self,
         by: UserId,
@@ -115,7 +115,7 @@ impl TrustedCertificates {
         if added { Ok(certificate) } else { Err(TrustedCertificateError::Known) }
     }
 
-    /// Trusts the holder of a certificate no longer. Their plugins stay, and
+    /// Stops trusting the holder of a certificate. Their plugins stay, but
     /// clients do not start them.
     pub async fn remove(
         &self,

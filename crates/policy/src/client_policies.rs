@@ -1,5 +1,5 @@
 //! Client policies: settings that administrators publish to groups, and that
-//! members' clients take over.
+//! members' clients apply.
 
 mod document;
 mod ports;
@@ -62,22 +62,22 @@ pub struct ClientPolicyEntry {
     pub group_count: u64,
 }
 
-/// Policy of a group; nothing if it has none, or a deleted one.
+/// Policy of a group; `None` if it has none, or a deleted one.
 pub type AssignedPolicy = Option<ClientPolicy>;
 
 /// Errors that prevent a client policy from being read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientPolicyError {
-    /// The name is missing.
+    /// Name is missing.
     #[error("The policy needs a name.")]
     NameMissing,
-    /// The name is too long or contains control characters.
+    /// Name is too long or contains control characters.
     #[error("The name must have at most {MAX_NAME_CHARS} characters and no control characters.")]
     NameInvalid,
-    /// The description is too long.
+    /// Description is too long.
     #[error("The description must have at most {MAX_DESCRIPTION_CHARS} characters.")]
     DescriptionTooLong,
-    /// The document is invalid.
+    /// Document is invalid.
     #[error(transparent)]
     Document(#[from] PolicyDocumentError),
     /// Another policy has this name.
@@ -86,7 +86,7 @@ pub enum ClientPolicyError {
     /// No such policy.
     #[error("There is no such client policy.")]
     Unknown,
-    /// The policy was changed since the administrator saw it.
+    /// Policy was changed since the administrator loaded it.
     #[error("The client policy was changed in the meantime. Load it again.")]
     Stale,
     /// Policy to assign does not exist.
@@ -95,13 +95,13 @@ pub enum ClientPolicyError {
     /// No such group.
     #[error("There is no such group.")]
     UnknownGroup,
-    /// The policy is assigned to groups.
+    /// Policy is assigned to groups.
     #[error("The client policy is assigned to groups.")]
     InUse {
         /// Names of the groups.
         groups: Vec<String>,
     },
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -184,7 +184,7 @@ impl ClientPolicies {
     }
 
     /// Replaces name, description and document of a policy. `expected` is the
-    /// time of the last change that the administrator saw, where they said so.
+    /// time of the last change that the administrator loaded, if it matters.
     pub async fn replace(
         &self,
         by: UserId,
@@ -278,7 +278,7 @@ impl ClientPolicies {
         self.store.of_group(group).await?.ok_or(ClientPolicyError::UnknownGroup)
     }
 
-    /// Assigns a policy to a group, or takes the group's policy away.
+    /// Assigns a policy to a group, or removes the group's policy.
     pub async fn assign(
         &self,
         by: UserId,

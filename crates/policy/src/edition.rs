@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use crate::feature::Feature;
 
-/// A bundle of features, for licences that name none of their own.
+/// Bundle of features, for licences that list none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edition {
-    /// The free one.
+    /// Free edition.
     Community,
-    /// The one for organisations that run it themselves.
+    /// Edition for organisations that host the server themselves.
     Enterprise,
-    /// The managed service's own.
+    /// Edition of the managed service.
     Cloud,
 }
 
 impl Edition {
-    /// Every edition.
+    /// All editions.
     pub const ALL: [Self; 3] = [Self::Community, Self::Enterprise, Self::Cloud];
 
     /// Name in a licence.
@@ -28,12 +28,12 @@ impl Edition {
         }
     }
 
-    /// The edition of this name, spelled exactly so.
+    /// Returns the edition with exactly this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Returns its features.
+    /// Returns the included features.
     pub fn features(self) -> BTreeSet<Feature> {
         let includes = |it: &Feature| match self {
             Self::Community => matches!(it, Feature::Sync | Feature::AiProxy | Feature::E2ee),

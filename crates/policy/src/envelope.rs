@@ -1,4 +1,4 @@
-//! The text form of a licence: its parts, and whether they are whole.
+//! Text format of a licence: its parts and their completeness.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,16 +6,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::licence::LicenceError;
 use crate::verifying_key::VerifyingKey;
 
-/// The longest file that is looked at, in bytes.
+/// Maximum length of a licence file in bytes.
 pub const MAX_LICENCE_BYTES: usize = 64 * 1024;
 
 const FORM: &str = "pia-license-v1";
 
-/// A licence taken apart. Nothing in it is to be believed before [`Self::verify`].
+/// Licence split into its parts. Its content must not be trusted before
+/// [`Self::verify`].
 ///
-/// The signature covers the text before the last dot as it stands, so there
-/// is no second way to write what was signed, and no parser runs before the
-/// signature was found good.
+/// The signature covers the text before the last dot unchanged, so there is
+/// exactly one encoding of a signed payload, and no parser runs before the
+/// signature is verified.
 pub(crate) struct Envelope {
     signed: String,
     key_id: String,
@@ -24,7 +25,7 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// Finds the parts of a licence in what a file holds or a person pasted.
+    /// Splits the content of a licence file, or a pasted text, into its parts.
     pub(crate) fn open(bytes: &[u8]) -> Result<Self, LicenceError> {
         let text = strip_whitespace(bytes)?;
         let mut parts = text.split('.');
@@ -48,8 +49,8 @@ impl Envelope {
         })
     }
 
-    /// Returns the payload signed with `key`, or the reason why this is not
-    /// one.
+    /// Returns the payload signed with `key`, or the reason why the licence is
+    /// not accepted.
     pub(crate) fn verify(&self, key: &VerifyingKey) -> Result<Vec<u8>, LicenceError> {
         if self.key_id != key.id() {
             return Err(LicenceError::Foreign(self.key_id.clone()));
@@ -62,21 +63,21 @@ impl Envelope {
             .map_err(|err| LicenceError::Unreadable(format!("its payload is not base64url: {err}")))
     }
 
-    /// The licence on one line, without what copying put between.
+    /// Returns the licence on one line, without whitespace from copying.
     pub(crate) fn text(&self) -> String {
         format!("{}.{}", self.signed, URL_SAFE_NO_PAD.encode(self.signature))
     }
 }
 
-/// Puts a licence together; the counterpart of [`Envelope`].
+/// Assembles a licence; the counterpart of [`Envelope`].
 pub(crate) fn seal(payload: &[u8], key_id: &str, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
     let signed = format!("{FORM}.{key_id}.{}", URL_SAFE_NO_PAD.encode(payload));
     let signature = URL_SAFE_NO_PAD.encode(sign(signed.as_bytes()));
     format!("{signed}.{signature}")
 }
 
-/// Mail programs and terminals wrap long lines, and editors mark the
-/// beginning of a file: neither is a part of the licence.
+/// Removes whitespace and byte order marks: mail programs and terminals wrap
+/// long lines, and editors mark the beginning of a file.
 fn strip_whitespace(bytes: &[u8]) -> Result<String, LicenceError> {
     if bytes.len() > MAX_LICENCE_BYTES {
         return Err(LicenceError::Truncated("it is longer than 64 KiB"));

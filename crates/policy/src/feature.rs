@@ -1,11 +1,11 @@
 //! Features of licences.
 
-/// Something that a licence includes or does not. Local accounts are always in.
+/// Licensed feature. Local accounts are always included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feature {
     /// Sign-in through identity providers.
     OAuth,
-    /// Devices that stay in step, and stored chats.
+    /// Synchronisation of devices, and stored chats.
     Sync,
     /// The proxy to upstream models, and the task plane.
     AiProxy,
@@ -15,12 +15,12 @@ pub enum Feature {
     E2ee,
     /// Groups, client policies and managed personas.
     GroupManagement,
-    /// Features of the managed service alone.
+    /// Features of the managed service only.
     ManagedCloud,
 }
 
 impl Feature {
-    /// Every feature.
+    /// All features.
     pub const ALL: [Self; 7] = [
         Self::OAuth,
         Self::Sync,
@@ -44,7 +44,7 @@ impl Feature {
         }
     }
 
-    /// The feature of this name, spelled exactly so.
+    /// Returns the feature with exactly this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }

@@ -54,12 +54,12 @@ pub enum FeedbackError {
     /// Report was changed since the caller read it.
     #[error("the report was changed in the meantime")]
     Stale,
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Stores what users report of answers, and lets administrators triage it.
+/// Stores users' reports on answers, and lets administrators triage them.
 #[derive(Clone)]
 pub struct Feedback {
     store: Arc<dyn FeedbackStore>,
@@ -69,7 +69,7 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// Creates the use case; `sends_mail` is true while a relay takes mail.
+    /// Creates the use case; `sends_mail` is true while email delivery is configured.
     pub fn new(
         store: Arc<dyn FeedbackStore>,
         settings: LiveSetting<FeedbackSettings>,

@@ -1,4 +1,4 @@
-//! Groups: their members, and the permissions and limits of these.
+//! Groups: their members, and the members' permissions and limits.
 
 mod group;
 mod member;
@@ -43,8 +43,8 @@ pub enum GroupError {
     /// No such group.
     #[error("no such group")]
     Unknown,
-    /// New accounts are in it.
-    #[error("the default group cannot be deleted: new accounts are in it")]
+    /// Group is the default group of new accounts.
+    #[error("the default group stays: new accounts are in it")]
     IsDefault,
     /// Group is in use.
     #[error("the group is in use by {0}")]
@@ -58,15 +58,15 @@ pub enum GroupError {
     /// Another group has this id at an identity provider.
     #[error("another group has this external id")]
     ExternalIdTaken,
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Creates, renames, fills and deletes groups, and changes their settings.
+/// Creates, renames and deletes groups, moves users into them, and changes their settings.
 ///
-/// The acting administrator is needed for the audit log alone: the surface
-/// checks permissions. None stands for the command line.
+/// The acting administrator is needed for the audit log only: callers check
+/// permissions. `None` stands for the command line.
 #[derive(Clone)]
 pub struct Groups {
     store: Arc<dyn GroupStore>,
@@ -84,7 +84,7 @@ impl Groups {
         Self { store, watch, clock }
     }
 
-    /// Returns all groups: the default one, then by name.
+    /// Returns all groups: the default group first, then by name.
     pub async fn list(&self) -> Result<Vec<GroupEntry>, Unavailable> {
         self.store.all().await
     }
@@ -117,7 +117,7 @@ impl Groups {
         self.store.member(user).await?.ok_or(GroupError::UnknownAccount)
     }
 
-    /// Creates a group without members or settings of its own.
+    /// Creates a group without members, with default settings.
     pub async fn create(&self, by: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let (name, created_at) = (GroupName::parse(name)?, self.clock.now());
         let (id, external_id) = (GroupId::generate(), None);
@@ -163,15 +163,15 @@ impl Groups {
         self.store.settings(group).await?.ok_or(GroupError::Unknown)
     }
 
-    /// Applies all changes of a group's settings, or none. Other settings stay,
-    /// even if somebody changes them at the same time.
+    /// Applies all changes of a group's settings, or none. Other settings stay
+    /// unchanged, even under concurrent changes.
     pub async fn change(
         &self,
         by: Option<UserId>,
         group: GroupId,
         changes: &[SettingChange],
     ) -> Result<GroupSettings, GroupError> {
-        // An invalid change needs no store.
+        // An invalid change is refused without the store.
         GroupSettings::default().with(changes)?;
         let effects = audit_effects(self.clock.now(), by, group, "Group.SettingsChanged");
         let changed = self.store.change(group, changes, effects).await?;
@@ -183,7 +183,7 @@ impl Groups {
         }
     }
 
-    /// Moves a user into a group, out of the one that they were in.
+    /// Moves a user from their group into this one.
     pub async fn put(
         &self,
         by: Option<UserId>,
@@ -216,7 +216,9 @@ impl Groups {
         let effects: MemberEffects = |user, group, at| moved(at, None, user, group);
         match self.store.change_members(group, changes, at, effects).await? {
             MembersChanged::Done(users) => {
-                users.into_iter().for_each(|it| self.watch.member_moved(it));
+                for user in users {
+                    self.watch.member_moved(user);
+                }
                 Ok(())
             }
             MembersChanged::UnknownGroup => Err(GroupError::Unknown),

@@ -1,7 +1,6 @@
 //! Permissions: the licence, its features and issuers; groups and the settings
-//! of their members; client policies; managed personas; plugins and
-//! the certificates of their signers. And what users report
-//! of answers.
+//! of their members; client policies; managed personas; plugins and the
+//! certificates of their signers; and users' reports on answers.
 
 mod certificates;
 mod client_policies;

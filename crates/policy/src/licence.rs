@@ -7,20 +7,20 @@ use uuid::Uuid;
 
 use crate::feature::Feature;
 
-/// A licence whose signature was found good.
+/// Licence whose signature was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Licence {
     /// Id of the licence.
     pub id: Uuid,
-    /// Edition it was sold as.
+    /// Edition that it was sold as.
     pub edition: String,
     /// Licensee's name.
     pub licensee: String,
     /// Included features.
     pub features: BTreeSet<Feature>,
-    /// The most accounts that may be active; nothing if there is no limit.
+    /// Maximum number of active accounts; `None` if there is no limit.
     pub max_users: Option<u32>,
-    /// The most of them that may be administrators; nothing if there is no limit.
+    /// Maximum number of active administrators; `None` if there is no limit.
     pub max_admins: Option<u32>,
     /// Time at which it was issued.
     pub issued_at: Timestamp,
@@ -34,14 +34,14 @@ pub enum LicenceError {
     /// File is not a licence, or a part of it is missing.
     #[error("the licence file is truncated or is no licence: {0}")]
     Truncated(&'static str),
-    /// Licence names another issuer's key.
+    /// Licence was issued with another issuer's key.
     #[error("the licence was issued with another key ({0}) than this build accepts")]
     Foreign(String),
     /// Signature does not match.
     #[error("the licence's signature is wrong: it was changed or forged")]
     Forged,
-    /// The content cannot be parsed, though the signature is good; or it is in
-    /// a later form, whose signature is not known here.
+    /// Content cannot be parsed, though the signature is valid; or it has a
+    /// later format, whose signature cannot be verified here.
     #[error("the licence cannot be read: {0}")]
     Unreadable(String),
 }
@@ -60,11 +60,11 @@ pub enum LicenceState {
 /// Permissions of a licence at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Licensed<'a> {
-    /// Setup alone is available.
+    /// No licence: only the set-up is available.
     Not,
-    /// Reading, leaving and staying signed in: the licence has ended.
+    /// Expired licence: reading, signing out and staying signed in.
     Expired(&'a Licence),
-    /// A licence in force.
+    /// Licence in force.
     Valid(&'a Licence),
 }
 
@@ -90,7 +90,7 @@ impl LicenceState {
 }
 
 impl LicenceError {
-    /// Name on the wire.
+    /// Returns the name on the wire.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Truncated(_) => "license_truncated",
@@ -111,7 +111,7 @@ mod tests {
     use crate::terms::Terms;
 
     #[test]
-    fn a_licence_ends_at_its_end_and_not_before() {
+    fn a_licence_expires_exactly_at_its_end() {
         let (second, end) = (1_000_000, Timestamp::from_micros(2_000_000_000_000_000));
         let key = SigningKey::generate().unwrap();
         let terms = Terms {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_accepted_licence_nothing_is_licensed() {
+    fn without_an_accepted_licence_only_the_set_up_is_available() {
         for state in [LicenceState::Missing, LicenceState::Refused(LicenceError::Forged)] {
             assert_eq!(state.at(Timestamp::UNIX_EPOCH), Licensed::Not);
         }

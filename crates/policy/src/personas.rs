@@ -33,7 +33,7 @@ pub struct PublishedPersona {
     /// Contents of the persona.
     #[serde(flatten)]
     pub content: PersonaContent,
-    /// False if members do not get it until it is active again.
+    /// False if members do not get it until it is reactivated.
     pub is_active: bool,
     /// Time of its creation.
     #[serde(skip)]
@@ -63,7 +63,7 @@ pub enum PersonaError {
     /// No such persona.
     #[error("There is no such persona.")]
     Unknown,
-    /// Persona was changed since the administrator saw it.
+    /// Persona was changed since the administrator loaded it.
     #[error("The persona was changed in the meantime. Load it again.")]
     Stale,
     /// One of the groups does not exist.
@@ -72,7 +72,7 @@ pub enum PersonaError {
     /// One of the plugins does not exist.
     #[error("There is no plugin with the id {0}.")]
     UnknownPlugin(PluginId),
-    /// A group has its maximum number of personas.
+    /// Group has its maximum number of personas.
     #[error("The group {group} has its maximum of {limit} personas.")]
     QuotaExceeded {
         /// Name of the group.
@@ -80,7 +80,7 @@ pub enum PersonaError {
         /// Maximum number.
         limit: i64,
     },
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -127,7 +127,7 @@ impl ManagedPersonas {
         self.store.plugins_of(persona).await?.ok_or(PersonaError::Unknown)
     }
 
-    /// Creates a persona without groups, active unless said otherwise, and
+    /// Creates a persona without groups, active unless specified otherwise, and
     /// returns it.
     pub async fn create(
         &self,
@@ -143,9 +143,9 @@ impl ManagedPersonas {
         Ok(persona)
     }
 
-    /// Replaces the contents of a persona: an omitted field is cleared, but
+    /// Replaces the contents of a persona: an omitted field is cleared, except
     /// for its state. `expected` is the time of the last change that the
-    /// administrator saw, where they said so.
+    /// administrator loaded, if it matters.
     pub async fn replace(
         &self,
         by: UserId,

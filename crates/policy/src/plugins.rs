@@ -86,7 +86,7 @@ pub enum PluginError {
     /// One of the groups does not exist.
     #[error("There is no group with the id {0}.")]
     UnknownGroup(GroupId),
-    /// The store did not answer.
+    /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -124,8 +124,8 @@ impl Plugins {
         self.store.groups_of(plugin).await?.ok_or(PluginError::Unknown)
     }
 
-    /// Creates a plugin without groups, package and icon, active unless said
-    /// otherwise.
+    /// Creates a plugin without groups, package and icon, active unless
+    /// specified otherwise.
     pub async fn create(
         &self,
         by: UserId,
@@ -147,8 +147,8 @@ impl Plugins {
         Ok(plugin)
     }
 
-    /// Replaces the contents of a plugin: an omitted field is cleared, but for
-    /// its state. `expected` is the version that the caller read, if it
+    /// Replaces the contents of a plugin: an omitted field is cleared, except
+    /// for its state. `expected` is the version that the caller read, if it
     /// matters.
     pub async fn replace(
         &self,
@@ -187,8 +187,8 @@ impl Plugins {
         changed(self.store.assign(plugin, &groups, effects).await?)
     }
 
-    /// Stores a package in the place of the plugin's: a cabinet that a trusted
-    /// signer signed.
+    /// Replaces the plugin's package with a cabinet that a trusted signer
+    /// signed.
     pub async fn upload_package(
         &self,
         by: UserId,
@@ -206,7 +206,7 @@ impl Plugins {
         }
     }
 
-    /// Stores an image as the plugin's icon; none removes it.
+    /// Stores an image as the plugin's icon; `None` removes it.
     pub async fn upload_icon(
         &self,
         by: UserId,
@@ -240,7 +240,7 @@ impl Plugins {
     }
 
     /// Returns some bytes of the package with this hash, from an offset on;
-    /// none at its end, or if the plugin has another package by now.
+    /// `None` at its end, or if the plugin has another package by now.
     pub async fn package_bytes(
         &self,
         plugin: PluginId,

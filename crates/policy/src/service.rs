@@ -1,27 +1,27 @@
-//! Port of the operator's set-up.
+//! Port of the server's set-up.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, Timestamp, Unavailable};
 
 use crate::licence::{Licence, LicenceError};
 
-/// State of the set-up, and what is missing.
+/// State of the set-up, and what it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupState {
-    /// A licence is in force: nothing is left to do.
+    /// Licence is in force: the set-up is complete.
     Done,
     /// Server has no licence.
     NoLicence,
-    /// The installed licence is not accepted.
+    /// Installed licence is not accepted.
     Refused(LicenceError),
-    /// The licence ended then.
+    /// Licence expired at this time.
     Ended(Timestamp),
 }
 
 /// Errors that prevent a licence from being installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// One is in force: set-up is over.
+    /// Licence is in force: the set-up is over.
     #[error("the server has a licence in force; replace its licence file to change it")]
     AlreadyLicensed,
     /// Setup token is wrong.
@@ -33,7 +33,7 @@ pub enum InstallError {
     /// Licence has expired already.
     #[error("the licence ended at {0}")]
     Ended(Timestamp),
-    /// Licence could not be stored, or the token not be read.
+    /// Licence could not be stored, or the token could not be read.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -41,14 +41,14 @@ pub enum InstallError {
 /// Installation of a licence on a server that has none in force.
 #[async_trait]
 pub trait LicenceService: Send + Sync {
-    /// Returns what the server lacks at this moment.
+    /// Returns the present state of the set-up.
     fn setup_state(&self) -> SetupState;
 
-    /// Takes a licence from whoever knows the setup token.
+    /// Installs a licence for a caller that knows the setup token.
     ///
-    /// It is stored so that it outlives the process, is in force before this
-    /// returns, and ends the token. A licence that is not accepted changes
-    /// nothing, and neither does one that cannot be stored. The token is compared
-    /// in constant time, before anything is said of the licence.
+    /// The licence is stored permanently, is in force before this returns, and
+    /// invalidates the token. A licence that is not accepted, or cannot be
+    /// stored, changes nothing. The token is compared in constant time, before
+    /// anything about the licence is revealed.
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError>;
 }

@@ -11,7 +11,7 @@ use pia_kernel::{Clock, SideEffects, Timestamp, Unavailable, UserId};
 pub use ports::{MockOverrideStore, MockRunningSettings};
 pub use ports::{OverrideStore, RunningSettings};
 
-/// Number of times that a write is tried while others write.
+/// Maximum number of attempts of a write under concurrent writes.
 const MAX_TRIES: usize = 10;
 
 /// Setting as an administrator changed it.
@@ -23,7 +23,7 @@ pub struct SettingOverride {
     pub value: String,
     /// Time of the change.
     pub updated_at: Timestamp,
-    /// Administrator who made it; none if their account was deleted.
+    /// Administrator who made it; `None` if their account was deleted.
     pub updated_by: Option<UserId>,
 }
 
@@ -41,11 +41,11 @@ pub struct OverrideLayer {
 pub struct RunningSetting {
     /// Key: `Section:Key`.
     pub key: String,
-    /// Value in force; none if there is none, and of a secret.
+    /// Value in force; `None` if there is none, or if it is secret.
     pub value: Option<String>,
-    /// True if its value is shown to nobody.
+    /// True if its value is never returned.
     pub is_secret: bool,
-    /// Layer that sets it: `appsettings.json`; none if the default is in force.
+    /// Layer that sets it: `appsettings.json`; `None` if the default is in force.
     pub origin: Option<String>,
 }
 
@@ -61,12 +61,12 @@ pub enum SettingOverrideError {
     /// Value is invalid, alone or together with others.
     #[error("{}", .0.join(" "))]
     Invalid(Vec<String>),
-    /// The store did not answer, or too many write at once.
+    /// Store is unavailable, or there are too many concurrent writes.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Shows and changes the settings of all running instances.
+/// Lists and changes the settings of all running instances.
 #[derive(Clone)]
 pub struct SettingOverrides {
     store: Arc<dyn OverrideStore>,
@@ -135,7 +135,7 @@ impl SettingOverrides {
         Err(Unavailable::new("settings", "too many changes at once").into())
     }
 
-    /// Takes a change back: the value of the other layers is in force again.
+    /// Reverts a change: the value of the other layers is in force again.
     pub async fn reset(&self, by: UserId, key: &str) -> Result<(), SettingOverrideError> {
         let RunningSetting { key, .. } = self.find(key)?;
         let object = format!("setting:{key}");
@@ -157,7 +157,7 @@ impl SettingOverrides {
         Err(Unavailable::new("settings", "too many changes at once").into())
     }
 
-    /// Applies the changes that are stored and not in force here.
+    /// Applies stored changes that are not in force on this instance.
     pub async fn refresh(&self) -> Result<(), Unavailable> {
         let layer = self.store.load().await?;
         self.running.apply(layer.version, layer.values());

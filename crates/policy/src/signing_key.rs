@@ -1,4 +1,4 @@
-//! The other half of the key: with it licences are made.
+//! Private key that signs licences.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::verifying_key::VerifyingKey;
 
 const FORM: &str = "pia-license-key-v1.";
 
-/// An Ed25519 key that licences are signed with.
+/// Ed25519 key that signs licences.
 pub struct SigningKey {
     seed: Secret<[u8; 32]>,
     pair: Ed25519KeyPair,
@@ -28,24 +28,24 @@ pub enum LicenceKeyError {
     /// Text is not exactly one key.
     #[error("there must be one line of the form `{FORM}…`")]
     Form,
-    /// The part after the form is not 32 bytes long.
+    /// Key is not 32 bytes long.
     #[error("the key is not 32 bytes in base64url")]
     Length,
-    /// The machine gave no random bytes.
+    /// Random number generator failed.
     #[error("the machine has no random bytes to give")]
     Random,
 }
 
 impl SigningKey {
-    /// A new key.
+    /// Generates a key.
     pub fn generate() -> Result<Self, LicenceKeyError> {
         let mut seed = [0; 32];
         SystemRandom::new().fill(&mut seed).map_err(|_unspecified| LicenceKeyError::Random)?;
         Self::from_seed(seed)
     }
 
-    /// The key in a file as [`Self::to_text`] makes it; lines that begin with
-    /// `#` are remarks.
+    /// Parses a key file as [`Self::to_text`] writes it; lines that begin with
+    /// `#` are comments.
     pub fn parse(text: &str) -> Result<Self, LicenceKeyError> {
         let mut lines =
             text.lines().map(str::trim).filter(|it| !it.is_empty() && !it.starts_with('#'));
@@ -58,7 +58,7 @@ impl SigningKey {
         Self::from_seed(seed.try_into().map_err(|_other| LicenceKeyError::Length)?)
     }
 
-    /// The key as a file keeps it.
+    /// Returns the text of a key file.
     pub fn to_text(&self) -> Secret<String> {
         Secret::new(format!("{FORM}{}\n", URL_SAFE_NO_PAD.encode(self.seed.expose())))
     }
@@ -72,10 +72,10 @@ impl SigningKey {
         VerifyingKey::from_bytes(bytes)
     }
 
-    /// Makes the licence of these terms.
+    /// Issues a licence with these terms.
     ///
-    /// It is read back before it is given out, so that none is issued which a
-    /// server would refuse.
+    /// The licence is parsed before it is returned, so that none is issued that
+    /// a server would refuse.
     pub fn issue(&self, terms: &Terms) -> Result<String, LicenceError> {
         let verifying = self.verifying_key();
         let payload = terms.to_payload()?;
@@ -84,7 +84,7 @@ impl SigningKey {
         Ok(text)
     }
 
-    /// Signs what no licence should say.
+    /// Signs any message, even an invalid licence.
     #[cfg(test)]
     pub(crate) fn sign_for_tests(&self, message: &[u8]) -> Vec<u8> {
         self.pair.sign(message).as_ref().to_vec()
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_survives_its_file() {
+    fn a_key_is_restored_from_its_file() {
         let key = SigningKey::generate().unwrap();
 
         let text = format!("# a remark\n\n{}", key.to_text().expose());
@@ -118,10 +118,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn an_invalid_key_file_is_refused() {
         let key = SigningKey::generate().unwrap().to_text();
 
-        for (text, why) in [
+        for (text, error) in [
             (String::new(), LicenceKeyError::Form),
             ("# nothing but a remark".to_owned(), LicenceKeyError::Form),
             (key.expose().replace("v1", "v2"), LicenceKeyError::Form),
@@ -129,16 +129,16 @@ mod tests {
             (key.expose().trim().to_owned() + "A", LicenceKeyError::Length),
             (format!("{FORM}AAAA"), LicenceKeyError::Length),
         ] {
-            assert_eq!(SigningKey::parse(&text).unwrap_err(), why, "{text}");
+            assert_eq!(SigningKey::parse(&text).unwrap_err(), error, "{text}");
         }
     }
 
     #[test]
-    fn a_key_does_not_show_itself() {
+    fn a_private_key_is_never_printed() {
         let key = SigningKey::generate().unwrap();
 
-        let presented = format!("{key:?}");
+        let printed = format!("{key:?}");
 
-        assert_eq!(presented, format!("SigningKey(of {})", key.verifying_key().id()));
+        assert_eq!(printed, format!("SigningKey(of {})", key.verifying_key().id()));
     }
 }

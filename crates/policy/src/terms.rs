@@ -17,15 +17,15 @@ const MAX_NAME_CHARS: usize = 200;
 pub struct Terms {
     /// Id of the licence.
     pub id: Uuid,
-    /// Edition it is sold as.
+    /// Edition that it is sold as.
     pub edition: String,
     /// Licensee's name.
     pub licensee: String,
-    /// Included features; nothing for those of its edition.
+    /// Included features; `None` for those of its edition.
     pub features: Option<BTreeSet<Feature>>,
-    /// The most accounts that may be active; nothing for no limit.
+    /// Maximum number of active accounts; `None` for no limit.
     pub max_users: Option<u32>,
-    /// The most of them that may be administrators; nothing for no limit.
+    /// Maximum number of active administrators; `None` for no limit.
     pub max_admins: Option<u32>,
     /// Time at which it is issued.
     pub issued_at: Timestamp,
@@ -34,7 +34,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// A new licence of an edition, without limits and without an end.
+    /// Creates the terms of a new licence of an edition, unlimited and without expiry.
     pub fn new(licensee: impl Into<String>, edition: Edition, issued_at: Timestamp) -> Self {
         Self {
             id: Uuid::now_v7(),
@@ -64,8 +64,8 @@ impl Terms {
     }
 }
 
-/// The JSON inside a licence. Keys it does not know are passed over, as are
-/// features: an older server takes a newer licence for what it understands.
+/// JSON payload of a licence. Unknown keys and features are ignored, so that
+/// older servers accept newer licences.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Payload {
@@ -83,8 +83,8 @@ struct Payload {
     expires_at: Option<Timestamp>,
 }
 
-/// Parses a signed payload, and returns the features in it that are unknown
-/// here.
+/// Parses a signed payload, and returns the licence and the names of unknown
+/// features.
 pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), LicenceError> {
     let payload: Payload =
         serde_json::from_slice(json).map_err(|err| LicenceError::Unreadable(err.to_string()))?;
@@ -123,7 +123,7 @@ fn included(
     Ok((known.iter().filter_map(|it| Feature::from_name(it)).collect(), unknown))
 }
 
-/// Names go into logs and onto pages, so they are short and on one line.
+/// Checks a name, which must be short and on one line for logs and pages.
 fn check_name(what: &str, name: &str) -> Result<(), LicenceError> {
     let wrong = if name.trim().is_empty() {
         "is empty"
@@ -137,8 +137,8 @@ fn check_name(what: &str, name: &str) -> Result<(), LicenceError> {
     Err(LicenceError::Unreadable(format!("its {what} {wrong}")))
 }
 
-/// No limit is said by leaving it out. A nought could be meant either way, and
-/// neither "nobody" nor "everybody" is a good guess.
+/// Checks a limit. Zero is refused, because it could mean either "nobody" or
+/// "everybody"; an omitted limit is unlimited.
 fn check_limit(what: &str, limit: Option<u32>) -> Result<(), LicenceError> {
     match limit {
         Some(0) => Err(LicenceError::Unreadable(format!(

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Errors that make an uploaded file unusable. Each says why.
+/// Reason why an uploaded file is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnusableUpload(pub String);

@@ -1,33 +1,33 @@
-//! The key that licences are checked with, fixed when the binary is built.
+//! Public key that verifies licences, fixed when the binary is built.
 
 use std::fmt::Write as _;
 
 use ring::{digest, signature};
 
-/// The public half of the key in `xtask/dev-license-key`. That key is known to
-/// everybody: whoever builds from source can issue licences for it.
+/// Public half of the key in `xtask/dev-license-key`. That key is public:
+/// anyone who builds from source can issue licences for it.
 const DEVELOPMENT_KEY: &str = "zVu35G9R9RWRxASTngMDAcklbL6VpMwPbCRvZTRrK1c";
 
-/// Public key that this build accepts. A build for distribution with no key of
-/// its own does not compile, so that it cannot be forgotten.
+/// Public key that this build accepts. A distribution build without a key of
+/// its own does not compile, so that the key cannot be forgotten.
 const BUILT_IN: [u8; 32] =
     match choose_key(option_env!("PIA_DISTRIBUTION"), option_env!("PIA_LICENSE_PUBLIC_KEY")) {
         Ok(key) => key,
         Err(why) => panic!("{}", why),
     };
 
-/// An Ed25519 public key of an issuer of licences.
+/// Ed25519 public key of an issuer of licences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifyingKey([u8; 32]);
 
 impl VerifyingKey {
-    /// The key of this build: `PIA_LICENSE_PUBLIC_KEY` as it was set for the
-    /// compiler, or else the development key.
+    /// Returns the key of this build: `PIA_LICENSE_PUBLIC_KEY` at compile time, or
+    /// else the development key.
     pub const fn built_in() -> Self {
         Self(BUILT_IN)
     }
 
-    /// The key of its 32 bytes in base64, of either alphabet.
+    /// Parses 32 bytes in base64, in either alphabet.
     pub const fn from_base64(text: &str) -> Option<Self> {
         match decode_base64(text) {
             Some(bytes) => Some(Self(bytes)),
@@ -35,18 +35,18 @@ impl VerifyingKey {
         }
     }
 
-    /// The key of these bytes.
+    /// Creates a key from its bytes.
     pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Returns whether anybody can issue licences that this key accepts.
+    /// Returns whether anyone can issue licences that this key accepts.
     pub fn is_development_key(&self) -> bool {
         Some(self.0) == decode_base64(DEVELOPMENT_KEY)
     }
 
-    /// Returns the id that licences name it by: the beginning of its SHA-256 in
-    /// hexadecimal.
+    /// Returns the id by which licences refer to it: the beginning of its SHA-256
+    /// in hexadecimal.
     pub fn id(&self) -> String {
         let hash = digest::digest(&digest::SHA256, &self.0);
         hash.as_ref().iter().take(8).fold(String::new(), |mut id, byte| {
@@ -56,7 +56,7 @@ impl VerifyingKey {
         })
     }
 
-    /// The key as `PIA_LICENSE_PUBLIC_KEY` takes it.
+    /// Returns the key in the format of `PIA_LICENSE_PUBLIC_KEY`.
     pub fn to_base64(&self) -> String {
         use base64::Engine as _;
         base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(self.0)
@@ -70,8 +70,8 @@ impl VerifyingKey {
     }
 }
 
-/// Returns the key for a build with these two variables. Empty is unset: that
-/// is how a pipeline passes on a variable it does not have.
+/// Returns the key for a build with these two variables. An empty variable
+/// counts as unset, because that is how pipelines pass on a missing variable.
 const fn choose_key(
     distribution: Option<&str>,
     configured: Option<&str>,
@@ -104,30 +104,30 @@ const fn keys_eq(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// Base64 at compile time, which no crate at hand does. One `=` may follow.
+/// Decodes base64 at compile time, with at most one `=` at the end.
 const fn decode_base64(text: &str) -> Option<[u8; 32]> {
     let mut symbols = text.as_bytes();
     if let [before @ .., b'='] = symbols {
         symbols = before;
     }
     let mut key = [0; 32];
-    let mut room: &mut [u8] = &mut key;
-    let (mut bits, mut held) = (0_u32, 0_u32);
+    let mut rest: &mut [u8] = &mut key;
+    let (mut bits, mut pending_bits) = (0_u32, 0_u32);
     while let [symbol, others @ ..] = symbols {
         symbols = others;
         let Some(value) = sextet(*symbol) else { return None };
         bits = (bits << 6) | value as u32;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            let Some((byte, others)) = room.split_first_mut() else { return None };
-            *byte = ((bits >> held) & 0xff) as u8;
-            room = others;
+        pending_bits += 6;
+        if pending_bits >= 8 {
+            pending_bits -= 8;
+            let Some((byte, others)) = rest.split_first_mut() else { return None };
+            *byte = ((bits >> pending_bits) & 0xff) as u8;
+            rest = others;
         }
     }
-    // What is left over must be nothing, or one key had several spellings.
-    let whole = room.is_empty() && held < 6 && bits & ((1 << held) - 1) == 0;
-    if whole { Some(key) } else { None }
+    // Remaining bits must be zero, or else one key would have several encodings.
+    let complete = rest.is_empty() && pending_bits < 6 && bits & ((1 << pending_bits) - 1) == 0;
+    if complete { Some(key) } else { None }
 }
 
 const fn sextet(symbol: u8) -> Option<u8> {
@@ -152,30 +152,30 @@ mod tests {
     const OURS: &str = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA";
 
     #[test]
-    fn a_plain_build_has_the_development_key() {
+    fn a_build_without_settings_has_the_development_key() {
         assert_eq!(choose_key(None, None), decode_base64(DEVELOPMENT_KEY).ok_or(""));
         assert_eq!(choose_key(Some(""), Some("")), decode_base64(DEVELOPMENT_KEY).ok_or(""));
     }
 
     #[test]
-    fn a_build_has_the_key_it_is_granted() {
-        let input = decode_base64(OURS).ok_or("");
+    fn a_build_has_its_configured_key() {
+        let configured = decode_base64(OURS).ok_or("");
 
-        assert_eq!(choose_key(None, Some(OURS)), input);
-        assert_eq!(choose_key(Some("1"), Some(OURS)), input);
+        assert_eq!(choose_key(None, Some(OURS)), configured);
+        assert_eq!(choose_key(Some("1"), Some(OURS)), configured);
     }
 
     #[test]
-    fn a_build_for_distribution_without_a_key_of_its_own_is_refused() {
+    fn a_distribution_build_without_its_own_key_is_refused() {
         for key in [None, Some(""), Some(DEVELOPMENT_KEY)] {
-            let why = choose_key(Some("1"), key).unwrap_err();
+            let error = choose_key(Some("1"), key).unwrap_err();
 
-            assert!(why.contains("PIA_LICENSE_PUBLIC_KEY"), "{why}");
+            assert!(error.contains("PIA_LICENSE_PUBLIC_KEY"), "{error}");
         }
     }
 
     #[test]
-    fn a_key_that_is_none_is_refused_in_every_build() {
+    fn an_invalid_key_is_refused_in_every_build() {
         for distribution in [None, Some("1")] {
             for key in ["AAAA", "not base64!", &format!("{OURS}A"), &format!("{OURS}==")] {
                 assert!(choose_key(distribution, Some(key)).is_err(), "{key}");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_either_alphabet_are_read_as_a_library_reads_them() {
+    fn keys_of_either_alphabet_decode_as_with_the_library() {
         for _ in 0..1000 {
             let mut key = [0; 32];
             SystemRandom::new().fill(&mut key).unwrap();
@@ -195,10 +195,10 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_one_spelling() {
-        let with_a_bit_too_many = OURS.replace("eHyA", "eHyB");
+    fn a_key_has_exactly_one_encoding() {
+        let with_a_surplus_bit = OURS.replace("eHyA", "eHyB");
 
-        assert_eq!(decode_base64(&with_a_bit_too_many), None);
+        assert_eq!(decode_base64(&with_a_surplus_bit), None);
     }
 
     #[test]

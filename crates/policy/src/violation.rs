@@ -5,15 +5,15 @@ use pia_kernel::utf16_len;
 /// Invalid part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Field of the request, as it is spelled on the wire.
+    /// Field of the request, as it is named on the wire.
     pub field: &'static str,
     /// Kind of violation: `required`, `too_long`, `invalid`.
     pub code: &'static str,
-    /// Sentence for people.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// Reader of a form's fields that gathers all violations.
+/// Validator of a form's fields that collects all violations.
 #[derive(Debug, Default)]
 pub(crate) struct FormCheck {
     /// Violations so far.
@@ -26,7 +26,7 @@ impl FormCheck {
         self.violations.push(Violation { field, code, message });
     }
 
-    /// Trims a text of at most `max` UTF-16 code units; blank is none.
+    /// Trims a text of at most `max` UTF-16 code units; a blank text is `None`.
     pub(crate) fn text(
         &mut self,
         field: &'static str,

@@ -1,4 +1,4 @@
-//! openidconnect's client, as one provider is spoken to.
+//! `openidconnect` client of one provider.
 
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthPrompt, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
@@ -22,10 +22,9 @@ use crate::settings::ProviderSettings;
 /// Claims that providers add to those of OpenID Connect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ExtraClaims {
-    /// The second of the Unix epoch from which on the token is good (RFC 7519,
-    /// 4.1.5).
+    /// Time in seconds since the Unix epoch before which the token is invalid (RFC 7519, 4.1.5).
     pub(crate) nbf: Option<f64>,
-    /// The tenant that the token's issuer stands for, at Microsoft.
+    /// Tenant of the token's issuer, at Microsoft.
     pub(crate) tid: Option<String>,
 }
 
@@ -50,7 +49,7 @@ pub(crate) type Tokens = StandardTokenResponse<
 >;
 type Refusal = StandardErrorResponse<CoreErrorResponseType>;
 
-/// With an address to sign in at and one to redeem codes at.
+/// Client with an authorization and a token endpoint.
 type Ready = openidconnect::Client<
     ExtraClaims,
     CoreAuthDisplay,
@@ -71,7 +70,7 @@ type Ready = openidconnect::Client<
     EndpointNotSet,
 >;
 
-/// Provider, to be spoken to.
+/// Client of one provider.
 pub(crate) struct Client(Ready);
 
 impl Client {
@@ -82,7 +81,7 @@ impl Client {
     ) -> Result<Self, ProviderError> {
         let unusable = |_| ProviderError::Unreachable;
         let metadata = &known.metadata;
-        // The issuer is looked at with the token, where its tenant is known.
+        // The issuer is verified with the token, where its tenant is known.
         let issuer = IssuerUrl::new(settings.authority.clone()).map_err(unusable)?;
         let client = openidconnect::Client::new(
             ClientId::new(settings.client_id.clone()),
@@ -113,7 +112,7 @@ impl Client {
             || CsrfToken::new(state),
             || Nonce::new(nonce),
         );
-        // That one is requested already.
+        // `openid` is requested already.
         let scopes = settings.scopes.iter().filter(|it| *it != "openid");
         let scopes = scopes.cloned().map(Scope::new);
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier);
@@ -149,7 +148,7 @@ fn auth_type(supported: &[String]) -> AuthType {
     }
 }
 
-/// Logs what went wrong, without what the provider sent: that may be a token.
+/// Logs the error, without the provider's response, which may contain a token.
 fn provider_error(err: &RequestTokenError<HttpError, Refusal>) -> ProviderError {
     match err {
         RequestTokenError::ServerResponse(refusal) => {

@@ -34,7 +34,7 @@ pub(crate) struct Metadata {
     pub(crate) authorization_response_iss_parameter_supported: bool,
 }
 
-/// A provider as it was last seen.
+/// Cached metadata and keys of a provider.
 #[derive(Debug, Clone)]
 pub(crate) struct DiscoveredProvider {
     pub(crate) metadata: Metadata,
@@ -43,10 +43,10 @@ pub(crate) struct DiscoveredProvider {
     keys_at: Timestamp,
 }
 
-/// The providers that were asked, by their authorities.
+/// Cache of providers, by their authorities.
 ///
-/// Two that ask at once both ask the provider: rare, and simpler than that one
-/// waits for the other's failure.
+/// Concurrent calls may both request the provider: rare, and simpler than waiting for the other's
+/// failure.
 pub(crate) struct DiscoveryCache {
     clock: Arc<dyn Clock>,
     known: Mutex<HashMap<String, Arc<DiscoveredProvider>>>,
@@ -70,7 +70,7 @@ impl DiscoveryCache {
         }
         let metadata = metadata(http, settings).await?;
         let keys = keys(http, &metadata).await?;
-        Ok(self.keep(settings, DiscoveredProvider { metadata, keys, at: now, keys_at: now }))
+        Ok(self.store(settings, DiscoveredProvider { metadata, keys, at: now, keys_at: now }))
     }
 
     /// Fetches the current keys, for a token whose key is unknown; returns
@@ -86,10 +86,10 @@ impl DiscoveryCache {
             return Ok(None);
         }
         let keys = keys(http, &known.metadata).await?;
-        Ok(Some(self.keep(settings, DiscoveredProvider { keys, keys_at: now, ..known.clone() })))
+        Ok(Some(self.store(settings, DiscoveredProvider { keys, keys_at: now, ..known.clone() })))
     }
 
-    fn keep(
+    fn store(
         &self,
         settings: &ProviderSettings,
         known: DiscoveredProvider,
@@ -100,7 +100,7 @@ impl DiscoveryCache {
     }
 
     fn lock_cache(&self) -> MutexGuard<'_, HashMap<String, Arc<DiscoveredProvider>>> {
-        // Nothing panics while it holds the lock.
+        // Nothing panics while the lock is held.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,7 +118,8 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
     let user = metadata.userinfo_endpoint.as_ref();
     let called = [Some(&metadata.token_endpoint), Some(&metadata.jwks_uri), user];
-    let points_inside = is_public(authority) && called.iter().flatten().any(|it| !is_public(it));
+    let has_private_endpoint =
+        is_public(authority) && called.iter().flatten().any(|it| !is_public(it));
     if !accepts_issuer(&metadata.issuer, settings) {
         tracing::error!(
             provider.authority = authority,
@@ -131,8 +132,8 @@ async fn metadata(http: &Http, settings: &ProviderSettings) -> Result<Metadata, 
         tracing::error!(provider.authority = authority, "provider is configured without https");
         return Err(ProviderError::Unreachable);
     }
-    if points_inside {
-        // It would have the server call what only the server can reach.
+    if has_private_endpoint {
+        // A public provider must not make the server call private addresses.
         tracing::error!(provider.authority = authority, "provider resolves to a private address");
         return Err(ProviderError::BadToken);
     }
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_speaks_for_itself_alone() {
+    fn a_provider_has_exactly_one_issuer() {
         let provider = settings("https://id.example/realms/a", IssuerRule::Exact);
 
         assert!(accepts_issuer("https://id.example/realms/a", &provider));
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn microsoft_speaks_for_its_tenants() {
+    fn microsoft_may_issue_for_any_tenant() {
         let authority = "https://login.microsoftonline.com/common/v2.0";
         let provider = settings(authority, IssuerRule::AnyTenant);
 
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_long_ago_or_in_the_future_is_not_fresh() {
+    fn old_and_future_times_are_not_fresh() {
         let now = Timestamp::from_micros(10_000_000_000);
 
         assert!(is_fresh(now, FRESH, now));

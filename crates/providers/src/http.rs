@@ -1,4 +1,4 @@
-//! The one way out to providers: bounded, over TLS, and to configured hosts.
+//! HTTP client for providers: bounded, over TLS, without redirects.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 use url::{Host, Url};
 
-/// Longer than any answer of a provider.
+/// Maximum size of a response body.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// Timeout for establishing a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -21,33 +21,32 @@ const CONNECT: Duration = Duration::from_secs(5);
 #[error("the client for identity providers could not be made")]
 pub struct ProviderSetupError(#[from] reqwest::Error);
 
-/// Errors of a request to a provider. They contain no URL, since some hold
-/// secrets.
+/// Errors of a request to a provider. They contain no URL, since some contain secrets.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
-    /// Address may be read or forged on the way.
+    /// URL is neither https nor local.
     #[error("the address is neither https nor on this machine")]
     Insecure,
     /// Request failed.
     #[error("the request failed: {0}")]
     Failed(#[source] reqwest::Error),
-    /// Answer did not arrive in time.
+    /// Response did not arrive in time.
     #[error("there was no answer in time")]
     TooSlow,
-    /// Answer exceeds the size limit.
+    /// Response exceeds the size limit.
     #[error("the answer is longer than 1 MiB")]
     TooLong,
-    /// The provider says that it failed, or that it is elsewhere.
+    /// Provider responded with an error or a redirect.
     #[error("the provider answered with status {0}")]
     Status(u16),
 }
 
-/// Sends requests to providers on the runtime that it is called on. It follows
-/// no redirects and asks the environment for no proxy.
+/// HTTP client that runs on the caller's runtime. It follows no redirects and ignores proxy
+/// variables.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
     client: Client,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Http {
@@ -61,12 +60,12 @@ impl Http {
             .connect_timeout(CONNECT)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { client, patience: Duration::from_secs(10) })
+        Ok(Self { client, timeout: Duration::from_secs(10) })
     }
 
     /// Returns the client with another timeout.
-    pub(crate) fn within(&self, patience: Duration) -> Self {
-        Self { client: self.client.clone(), patience }
+    pub(crate) fn within(&self, timeout: Duration) -> Self {
+        Self { client: self.client.clone(), timeout }
     }
 
     /// Fetches a URL and returns the body of a 200 response.
@@ -81,23 +80,23 @@ impl Http {
             request = request.bearer_auth(token);
         }
         let request = request.build().map_err(failed)?;
-        let answer = self.send(request).await?;
-        match answer.status().as_u16() {
-            200 => Ok(answer.into_body()),
+        let response = self.send(request).await?;
+        match response.status().as_u16() {
+            200 => Ok(response.into_body()),
             other => Err(HttpError::Status(other)),
         }
     }
 
     async fn send(&self, request: reqwest::Request) -> Result<HttpResponse, HttpError> {
-        let answer = async {
+        let request_future = async {
             let response = self.client.execute(request).await.map_err(failed)?;
             let status = response.status();
             if status.is_server_error() || status.is_redirection() {
                 return Err(HttpError::Status(status.as_u16()));
             }
-            whole(response).await
+            read_response(response).await
         };
-        timeout(self.patience, answer).await.map_err(|_elapsed| HttpError::TooSlow)?
+        timeout(self.timeout, request_future).await.map_err(|_elapsed| HttpError::TooSlow)?
     }
 }
 
@@ -113,45 +112,45 @@ impl<'c> AsyncHttpClient<'c> for Http {
     }
 }
 
-async fn whole(mut response: Response) -> Result<HttpResponse, HttpError> {
+async fn read_response(mut response: Response) -> Result<HttpResponse, HttpError> {
     let (mut body, status) = (Vec::new(), response.status());
-    let kind = response.headers().get(header::CONTENT_TYPE).cloned();
-    while let Some(piece) = response.chunk().await.map_err(failed)? {
-        if body.len() + piece.len() > MAX_BODY_BYTES {
+    let content_type = response.headers().get(header::CONTENT_TYPE).cloned();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if body.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(HttpError::TooLong);
         }
-        body.extend_from_slice(&piece);
+        body.extend_from_slice(&chunk);
     }
-    let mut answer = ::http::Response::new(body);
-    *answer.status_mut() = status;
-    if let Some(kind) = kind {
-        answer.headers_mut().insert(header::CONTENT_TYPE, kind);
+    let mut full_response = ::http::Response::new(body);
+    *full_response.status_mut() = status;
+    if let Some(content_type) = content_type {
+        full_response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
-    Ok(answer)
+    Ok(full_response)
 }
 
 fn failed(err: reqwest::Error) -> HttpError {
     HttpError::Failed(err.without_url())
 }
 
-/// Returns whether a URL may be outside the network that this server runs in. A
-/// host name may, whatever it resolves to.
+/// Returns whether a URL may be outside this server's network. A host name counts as outside,
+/// whatever it resolves to.
 pub(crate) fn is_public(address: &str) -> bool {
     match Url::parse(address).ok().as_ref().and_then(Url::host) {
         Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
         Some(Host::Ipv4(it)) => {
-            let ours = it.is_private() || it.is_link_local() || it.is_unspecified();
-            !it.is_loopback() && !ours
+            let private = it.is_private() || it.is_link_local() || it.is_unspecified();
+            !it.is_loopback() && !private
         }
         Some(Host::Ipv6(it)) => {
-            let ours = it.is_unique_local() || it.is_unicast_link_local() || it.is_unspecified();
-            !it.is_loopback() && !ours && it.to_ipv4_mapped().is_none()
+            let private = it.is_unique_local() || it.is_unicast_link_local() || it.is_unspecified();
+            !it.is_loopback() && !private && it.to_ipv4_mapped().is_none()
         }
         None => false,
     }
 }
 
-/// The address, if nobody can listen on the way there.
+/// Returns the parsed URL, if the connection to it is secure.
 pub(crate) fn parse_secure_url(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
     let here = match url.host()? {
@@ -168,8 +167,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_we_can_reach_is_not_public() {
-        for ours in [
+    fn private_addresses_are_not_public() {
+        for private in [
             "http://localhost:1/",
             "https://a.localhost/",
             "https://127.1.2.3/",
@@ -181,7 +180,7 @@ mod tests {
             "https://[::ffff:10.0.0.1]/",
             "nonsense",
         ] {
-            assert!(!is_public(ours), "{ours}");
+            assert!(!is_public(private), "{private}");
         }
         for theirs in
             ["https://accounts.google.com/", "https://192.0.2.1/", "https://[2001:db8::1]/"]
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_listen_on_the_way() {
+    fn only_https_and_loopback_urls_are_secure() {
         for good in [
             "https://accounts.google.com/o",
             "http://localhost:1/",

@@ -1,4 +1,4 @@
-//! Identity providers, spoken to by OpenID Connect.
+//! Client of identity providers, by OpenID Connect.
 
 mod settings;
 

@@ -1,4 +1,4 @@
-//! Identity's port to providers, by OpenID Connect.
+//! Adapter of [`IdentityProviders`], by OpenID Connect.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::settings::{IssuerRule, ProviderSettings, ProvidersSettings};
 use crate::token::{self, TokenError};
 use crate::user_info::{self, UserInfo};
 
-/// Speaks OpenID Connect with the providers that are set up.
+/// OpenID Connect client of the configured providers.
 pub struct OpenIdProviders {
     settings: LiveSetting<ProvidersSettings>,
     /// Redirect URI, to which providers send browsers back.
@@ -28,7 +28,7 @@ pub struct OpenIdProviders {
     clock: Arc<dyn Clock>,
 }
 
-/// One of them, as it is set up now.
+/// A provider with its current settings and metadata.
 struct ConfiguredProvider {
     name: Provider,
     settings: ProviderSettings,
@@ -38,8 +38,8 @@ struct ConfiguredProvider {
 }
 
 impl OpenIdProviders {
-    /// Providers that may change while the server runs, and send browsers back
-    /// to `callback`.
+    /// Creates a client whose settings may change at run time. Providers redirect browsers back to
+    /// `callback`.
     pub fn new(
         settings: LiveSetting<ProvidersSettings>,
         callback: String,
@@ -59,7 +59,7 @@ impl OpenIdProviders {
         Ok(ConfiguredProvider { name, settings, http, known, client })
     }
 
-    /// The claims of a token, by a key that the provider may have made lately.
+    /// Returns the claims of a token. Refreshes the provider's keys if the token's key is unknown.
     async fn claims(
         &self,
         peer: &ConfiguredProvider,
@@ -78,9 +78,9 @@ impl OpenIdProviders {
             }
             verified => verified,
         };
-        claims.map_err(|doubt| {
+        claims.map_err(|err| {
             let provider = peer.name.name();
-            tracing::warn!(provider, error = %doubt, "ID token verification failed");
+            tracing::warn!(provider, error = %err, "ID token verification failed");
             ProviderError::BadToken
         })
     }
@@ -106,13 +106,13 @@ impl IdentityProviders for OpenIdProviders {
         peer.expect_from(code.issuer.as_deref())?;
         let tokens = peer.client.redeem(&peer.http, &code.code, &code.verifier).await?;
         let claims = self.claims(&peer, &tokens, &code).await?;
-        let reported = user_info::fetch_user_info(&peer.http, &peer.known, &tokens, &claims).await;
-        Ok(peer.provider_claims(&claims, reported))
+        let user = user_info::fetch_user_info(&peer.http, &peer.known, &tokens, &claims).await;
+        Ok(peer.provider_claims(&claims, user))
     }
 }
 
 impl ConfiguredProvider {
-    /// Refuses a code that says to be another provider's (RFC 9207).
+    /// Rejects a code that claims to be of another provider (RFC 9207).
     fn expect_from(&self, issuer: Option<&str>) -> Result<(), ProviderError> {
         let metadata = &self.known.metadata;
         let fits = match (issuer, self.settings.issuer) {
@@ -130,16 +130,16 @@ impl ConfiguredProvider {
         Err(ProviderError::BadToken)
     }
 
-    fn provider_claims(&self, claims: &Claims, reported: UserInfo) -> ProviderClaims {
+    fn provider_claims(&self, claims: &Claims, user: UserInfo) -> ProviderClaims {
         ProviderClaims {
             identity: ProviderIdentity {
                 issuer: claims.issuer().to_string(),
                 subject: claims.subject().to_string(),
             },
-            email: reported.email,
-            email_verified: reported.email_verified,
+            email: user.email,
+            email_verified: user.email_verified,
             trusts_email: self.settings.trusts_email,
-            name: reported.name,
+            name: user.name,
         }
     }
 }

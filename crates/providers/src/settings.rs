@@ -9,14 +9,14 @@ use pia_kernel::Secret;
 /// Issuers accepted in a provider's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IssuerRule {
-    /// The authority itself, to the letter.
+    /// The authority itself, exactly.
     Exact,
-    /// Any tenant of the authority, which publishes a template of its issuers like Microsoft's
+    /// Any tenant of the authority, which publishes a template of its issuers, like Microsoft's
     /// common endpoint.
     AnyTenant,
 }
 
-/// Provider.
+/// Settings of one provider.
 #[derive(Debug, Clone)]
 pub struct ProviderSettings {
     /// Client id of this server.
@@ -24,24 +24,22 @@ pub struct ProviderSettings {
     /// Secret that authenticates this server as that client; `None` for a
     /// public client.
     pub client_secret: Option<Secret<String>>,
-    /// Address, to which `/.well-known/openid-configuration` belongs.
+    /// URL to which `/.well-known/openid-configuration` is appended.
     pub authority: String,
     /// Issuers accepted in its tokens.
     pub issuer: IssuerRule,
-    /// The one tenant whose people it is requested, in lower case; any that it
-    /// has where none is said.
+    /// Tenant whose users are accepted, in lower case; `None` for any.
     pub tenant: Option<String>,
-    /// Set when email addresses are accepted that the provider does not report
-    /// as verified.
+    /// True if email addresses are accepted that the provider does not report as verified.
     pub trusts_email: bool,
     /// Requested scopes; `openid` is always requested.
     pub scopes: Vec<String>,
 }
 
-/// The providers that are set up.
+/// Settings of all configured providers.
 #[derive(Debug, Clone)]
 pub struct ProvidersSettings {
-    /// Each by its name.
+    /// Settings by provider.
     pub providers: BTreeMap<Provider, ProviderSettings>,
     /// Timeout of a request to a provider.
     pub patience: Duration,

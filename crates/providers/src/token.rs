@@ -30,13 +30,13 @@ pub(crate) enum TokenError {
     /// Token is not valid yet.
     #[error("it is not good yet")]
     Early,
-    /// Issuer is another.
+    /// Issuer does not match.
     #[error("its issuer is not the provider's")]
     Issuer,
-    /// Tenant is another.
+    /// Tenant does not match.
     #[error("its tenant is not the one that is set up")]
     Tenant,
-    /// Authorized party is another.
+    /// Authorized party does not match.
     #[error("another client asked for it")]
     Party,
     /// Subject is malformed.
@@ -44,9 +44,9 @@ pub(crate) enum TokenError {
     Subject,
 }
 
-/// The claims of a token that a provider signed for this server, this sign-in
-/// and this time. Signatures are asymmetric: a secret would make whoever
-/// learns it a provider.
+/// Returns the claims of a token that a provider signed for this server, this sign-in and this
+/// time. Only asymmetric signatures are accepted: a leaked client secret must not allow forging
+/// tokens.
 pub(crate) fn verified<'a>(
     token: &'a SignedToken,
     settings: &ProviderSettings,
@@ -63,7 +63,7 @@ pub(crate) fn verified<'a>(
             CoreJwsSigningAlgorithm::RsaSsaPssSha256,
             CoreJwsSigningAlgorithm::EcdsaP256Sha256,
         ])
-        // Below, where its tenant is known.
+        // Verified below, where its tenant is known.
         .require_issuer_match(false)
         .set_time_fn(move || (now - SKEW).into())
         .set_issue_time_verifier_fn(move |at| {
@@ -72,7 +72,7 @@ pub(crate) fn verified<'a>(
         });
     let claims =
         token.claims(&verifier, &Nonce::new(nonce.expose().clone())).map_err(token_error)?;
-    if !claims.additional_claims().nbf.is_none_or(|it| has_begun(it, now)) {
+    if !claims.additional_claims().nbf.is_none_or(|it| has_started(it, now)) {
         return Err(TokenError::Early);
     }
     if !is_from(claims, settings, known) {
@@ -91,8 +91,8 @@ pub(crate) fn verified<'a>(
     Ok(claims)
 }
 
-/// Returns whether a token that is good from this second on is good now.
-fn has_begun(second: f64, now: Timestamp) -> bool {
+/// Returns whether a token that is valid from this second on is valid now.
+fn has_started(second: f64, now: Timestamp) -> bool {
     let latest = Duration::from_micros((now + SKEW).micros().unsigned_abs());
     second <= latest.as_secs_f64()
 }
@@ -119,7 +119,7 @@ fn belongs_to_tenant(claims: &Claims, tenant: &str) -> bool {
     }
 }
 
-/// A GUID, which can stand for nothing else in an address.
+/// Returns whether a text is a GUID, which cannot change the structure of a URL.
 fn is_tenant(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-')
 }

@@ -24,9 +24,9 @@ struct UserInfoResponse {
     name: Option<String>,
 }
 
-/// Returns the user information of the token, or else of the userinfo endpoint:
-/// many providers leave email addresses out of their tokens. An address and its
-/// verified flag always come from one source.
+/// Returns the user information of the token, or else of the userinfo endpoint: many providers
+/// leave email addresses out of their tokens. An address and its verified flag always come from one
+/// source.
 pub(crate) async fn fetch_user_info(
     http: &Http,
     known: &DiscoveredProvider,
@@ -51,19 +51,19 @@ pub(crate) async fn fetch_user_info(
     }
 }
 
-/// Parses userinfo; none if it is about another subject.
+/// Parses userinfo; `None` if it is of another subject.
 fn parse_user_info(body: &[u8], subject: &str) -> Option<UserInfo> {
-    let reported: UserInfoResponse = serde_json::from_slice(body).ok()?;
-    if reported.sub != subject {
+    let response: UserInfoResponse = serde_json::from_slice(body).ok()?;
+    if response.sub != subject {
         return None;
     }
-    // Some write it as a text.
-    let email_verified = match reported.email_verified {
+    // Some providers send a string.
+    let email_verified = match response.email_verified {
         Some(Value::Bool(it)) => Some(it),
         Some(Value::String(it)) => Some(it == "true"),
         _ => None,
     };
-    Some(UserInfo { email: reported.email, email_verified, name: reported.name })
+    Some(UserInfo { email: response.email, email_verified, name: response.name })
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_reported_of_somebody_else_is_not_heard() {
+    fn the_userinfo_of_another_subject_is_ignored() {
         let body = br#"{"sub":"eve","email":"eve@example.org","email_verified":true}"#;
 
         assert!(parse_user_info(body, "ada").is_none());
@@ -80,15 +80,15 @@ mod tests {
     }
 
     #[test]
-    fn whether_an_address_was_seen_may_be_written_as_a_text() {
-        for (written, meant) in
+    fn the_verified_flag_may_be_a_string() {
+        for (written, expected) in
             [("true", Some(true)), ("\"true\"", Some(true)), ("\"yes\"", Some(false)), ("1", None)]
         {
             let body = format!(r#"{{"sub":"ada","email_verified":{written}}}"#);
 
             assert_eq!(
                 parse_user_info(body.as_bytes(), "ada").unwrap().email_verified,
-                meant,
+                expected,
                 "{written}"
             );
         }

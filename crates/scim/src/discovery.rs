@@ -130,6 +130,7 @@ fn definitions(scim: &Scim) -> [Value; 2] {
 }
 
 /// Attribute of a schema.
+#[expect(clippy::struct_excessive_bools, reason = "characteristics that RFC 7643 lists")]
 struct Attribute {
     name: &'static str,
     kind: &'static str,

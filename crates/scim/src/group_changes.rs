@@ -11,12 +11,15 @@ use crate::group_resource::GROUP_SCHEMA;
 use crate::patch::{Operation, PatchOp, Target, operations};
 use crate::refusals::invalid;
 
+/// Change of a group's external id.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ExternalIdChange(pub(crate) Option<String>);
+
 /// Changes of a group. What is none stays.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupChanges {
     pub(crate) name: Option<String>,
-    /// Sets the external id, or clears it.
-    pub(crate) external_id: Option<Option<String>>,
+    pub(crate) external_id: Option<ExternalIdChange>,
     /// Applied in this order.
     pub(crate) members: Vec<MembershipChange>,
 }
@@ -24,7 +27,8 @@ pub(crate) struct GroupChanges {
 /// Returns the changes that create or replace a group. Without `members` those
 /// of a replaced group stay.
 pub(crate) fn replacement(resource: &Map<String, Value>) -> Result<GroupChanges, ApiError> {
-    let mut changes = GroupChanges { external_id: Some(None), ..GroupChanges::default() };
+    let mut changes =
+        GroupChanges { external_id: Some(ExternalIdChange(None)), ..GroupChanges::default() };
     changes.set_all(resource, PatchOp::Replace)?;
     if changes.name.is_none() {
         return Err(invalid("invalidValue", "`displayName` is required."));
@@ -79,8 +83,8 @@ impl GroupChanges {
                 return Err(invalid("mutability", "`displayName` is required."));
             }
             "displayname" => self.name = Some(text("displayName", value)?.unwrap_or_default()),
-            "externalid" if removes => self.external_id = Some(None),
-            "externalid" => self.external_id = Some(text("externalId", value)?),
+            "externalid" if removes => self.external_id = Some(ExternalIdChange(None)),
+            "externalid" => self.external_id = Some(ExternalIdChange(text("externalId", value)?)),
             "members" => {
                 let users = || users(value);
                 self.members.push(match op {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::body::Resource;
 use crate::filter::{Comparison, comparisons, parse_id, text_match, unsupported};
-use crate::group_changes::{GroupChanges, patch, replacement};
+use crate::group_changes::{ExternalIdChange, GroupChanges, patch, replacement};
 use crate::list::ScimQuery;
 use crate::patch::comparison_text;
 use crate::scim::{Scim, respond};
@@ -145,7 +145,7 @@ async fn apply(groups: &Groups, id: GroupId, changes: GroupChanges) -> Result<()
     if let Some(name) = &changes.name {
         groups.rename(None, id, name).await?;
     }
-    if let Some(external_id) = &changes.external_id {
+    if let Some(ExternalIdChange(external_id)) = &changes.external_id {
         groups.set_external_id(id, external_id.as_deref()).await?;
     }
     if changes.members.is_empty() {

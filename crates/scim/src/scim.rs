@@ -58,11 +58,12 @@ impl Scim {
 /// Returns a response with a resource as its body, and with its location if it
 /// has one.
 pub(crate) fn respond(status: StatusCode, resource: &Value) -> HttpResponse {
+    let meta = |name| resource.get("meta")?.get(name)?.as_str();
     let mut response = HttpResponse::build(status);
-    if let Some(location) = resource["meta"]["location"].as_str() {
+    if let Some(location) = meta("location") {
         response.insert_header((LOCATION, location));
     }
-    if let Some(version) = resource["meta"]["version"].as_str() {
+    if let Some(version) = meta("version") {
         response.insert_header(("ETag", version));
     }
     response.content_type(MEDIA_TYPE).body(resource.to_string())

@@ -21,8 +21,8 @@ const OWN_EMAIL: [(&str, &str); 2] = [("type", "work"), ("primary", "true")];
 #[derive(Default)]
 struct Changes {
     update: ScimUserUpdate,
-    /// Value of `name.formatted`, which is the display name without another.
-    formatted: Option<Option<String>>,
+    /// Change by `name.formatted`, which is the display name without another.
+    formatted: Option<ScimUserChange>,
     sets_display_name: bool,
 }
 
@@ -112,7 +112,9 @@ impl Changes {
             }
             "name.givenname" => changes.push(ScimUserChange::GivenName(text(name, value)?)),
             "name.familyname" => changes.push(ScimUserChange::FamilyName(text(name, value)?)),
-            "name.formatted" => self.formatted = Some(text(name, value)?),
+            "name.formatted" => {
+                self.formatted = Some(ScimUserChange::DisplayName(text(name, value)?));
+            }
             "emails" | "emails.value" => {
                 let address = address(value)
                     .ok_or_else(|| invalid("mutability", "The email address is required."))?;
@@ -125,7 +127,7 @@ impl Changes {
 
     fn finish(mut self) -> ScimUserUpdate {
         if let Some(formatted) = self.formatted.filter(|_| !self.sets_display_name) {
-            self.update.changes.push(ScimUserChange::DisplayName(formatted));
+            self.update.changes.push(formatted);
         }
         self.update
     }

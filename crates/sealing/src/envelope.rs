@@ -1,12 +1,12 @@
-//! The form of every sealed value: a version, the id of the master key, the
-//! nonce, what is encrypted, and its tag.
+//! Format of every sealed value: a version, the id of the master key, the
+//! nonce, the ciphertext, and its tag.
 
 use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::aead::{Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce};
 
 use crate::master_keys::{KEY_ID_LEN, KeyId};
 
-/// The form in which values are sealed today.
+/// Current format version.
 const VERSION: u8 = 1;
 pub(crate) const HEADER_LEN: usize = 1 + KEY_ID_LEN;
 
@@ -26,7 +26,7 @@ pub enum UnsealError {
     /// Value was sealed under a key that the server does not have.
     #[error("sealed under master key {0}, which is not at hand")]
     OtherKey(KeyId),
-    /// The person's salt was deleted, and with it all that was sealed.
+    /// Salt of the user was deleted, and with it everything that was sealed.
     #[error("the person's salt is gone")]
     Shredded,
     /// Value is in no known format.
@@ -35,12 +35,12 @@ pub enum UnsealError {
     /// Value was modified, or moved from where it was sealed.
     #[error("changed, or sealed for another place")]
     Forged,
-    /// The salt could not be read.
+    /// Salt could not be read.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// A sealed value, taken apart.
+/// Parsed sealed value.
 pub(crate) struct Sealed<'a> {
     pub(crate) id: KeyId,
     header: &'a [u8; HEADER_LEN],
@@ -66,7 +66,7 @@ pub(crate) fn seal_with(
     (nonce, plain): ([u8; NONCE_LEN], &[u8]),
 ) -> Option<Vec<u8>> {
     let header = header(id)?;
-    // In one buffer: what is sealed may be long.
+    // Built in one buffer, because values may be long.
     let length = HEADER_LEN + NONCE_LEN + plain.len() + MAX_TAG_LEN;
     let mut sealed = Vec::with_capacity(length);
     sealed.extend_from_slice(&header);
@@ -80,7 +80,7 @@ pub(crate) fn seal_with(
     Some(sealed)
 }
 
-/// Takes a sealed value apart.
+/// Splits a sealed value into its parts.
 pub(crate) fn parse(sealed: &[u8]) -> Result<Sealed<'_>, UnsealError> {
     let (header, nonce, encrypted) = split(sealed).ok_or(UnsealError::Malformed)?;
     let id = read_header(header).ok_or(UnsealError::Malformed)?;
@@ -95,7 +95,7 @@ fn split(sealed: &[u8]) -> Option<Split<'_>> {
     Some((header, nonce, encrypted))
 }
 
-/// The master key that a value was sealed under.
+/// Returns the id of the master key that a value was sealed under.
 pub(crate) fn key_id(sealed: &[u8]) -> Option<KeyId> {
     sealed.first_chunk().and_then(read_header)
 }
@@ -115,8 +115,8 @@ impl Sealed<'_> {
     }
 }
 
-/// Opens a value in the memory that it is in: it may be long. Its form was
-/// known when the key was looked for.
+/// Opens a value in place, because it may be long. The caller has checked its
+/// format while looking for the key.
 pub(crate) fn open_in_place(
     key: &LessSafeKey,
     parts: &[&[u8]; 3],

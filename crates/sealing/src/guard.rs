@@ -1,4 +1,4 @@
-//! Finding a wrong master key before it does harm.
+//! Detection of a wrong master key before it does harm.
 
 use pia_kernel::Unavailable;
 
@@ -6,7 +6,7 @@ use crate::master_keys::{KeyId, MasterKeys};
 use crate::ports::{InstalledKey, KeyRegister};
 
 /// Errors of the master key for which the server must not start. Printed with
-/// the code by which operators look them up.
+/// a code that operators can look up.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
     /// The stored data is sealed under another key.
@@ -33,8 +33,8 @@ pub enum KeyGuard {
 }
 
 impl KeyGuard {
-    /// Checks the keys against the stored data's, and takes them down where
-    /// they may follow.
+    /// Checks the keys against the key of the stored data, and registers the
+    /// current key where it may replace that.
     pub async fn check(
         keys: &MasterKeys,
         accept_new: AcceptNew,
@@ -49,7 +49,7 @@ impl KeyGuard {
             AcceptNew::Yes => Self::Abandoned,
             AcceptNew::No => return Err(MasterKeyError::Other(other)),
         };
-        // Another instance may have been faster; then it is the same as known.
+        // Another instance may have been faster; the result is the same.
         if register.replace(&other, &ours).await? {
             Ok(outcome)
         } else {
@@ -61,7 +61,7 @@ impl KeyGuard {
 /// Policy for a key that does not match the stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcceptNew {
-    /// Replaces the key; what the old one sealed is given up.
+    /// Replaces the key; the data of the old one is abandoned.
     Yes,
     /// Refuses another key, which stops the start.
     No,
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_key_is_taken_and_known_from_then_on() {
+    async fn the_first_key_is_registered_and_known_afterwards() {
         let register = Register(Mutex::default());
 
         for _ in 0..2 {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_key_stops_the_start_and_changes_nothing() {
+    async fn another_key_is_refused_and_changes_nothing() {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 
@@ -123,18 +123,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_that_names_its_predecessor_follows_it() {
+    async fn a_key_that_names_its_predecessor_succeeds_it() {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 
-        let followed = check(&register, keys(2, Some(1))).await.unwrap();
+        let succeeded = check(&register, keys(2, Some(1))).await.unwrap();
 
-        assert_eq!(followed, KeyGuard::Succeeded);
+        assert_eq!(succeeded, KeyGuard::Succeeded);
         assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuard::Known);
     }
 
     #[tokio::test]
-    async fn old_data_is_abandoned_only_where_that_is_meant() {
+    async fn old_data_is_abandoned_only_on_confirmation() {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 

@@ -1,5 +1,5 @@
-//! Secrets at rest: the master key, whether it is still the one that the
-//! stored data was sealed with, and sealing under keys of people's own.
+//! Secrets at rest: the master key, the check that it matches the stored
+//! data, and sealing under per-user keys.
 
 mod envelope;
 mod guard;

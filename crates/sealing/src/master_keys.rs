@@ -1,4 +1,4 @@
-//! The operator's master key, and the one before it while it is being changed.
+//! Master key of the server, and the previous one during a rotation.
 
 use std::fmt;
 
@@ -17,23 +17,23 @@ pub struct MasterKeys {
     pub previous: Option<Secret<[u8; 32]>>,
 }
 
-/// The name of a master key: the same wherever the key is, and of no help in
-/// finding it.
+/// Id of a master key: the same wherever the key is used, and useless for
+/// finding the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyId(String);
 
 impl MasterKeys {
-    /// The name of the key in use.
+    /// Returns the id of the current key.
     pub fn current_id(&self) -> KeyId {
         KeyId::from_key(&self.current)
     }
 
-    /// The name of the key before it.
+    /// Returns the id of the previous key.
     pub fn previous_id(&self) -> Option<KeyId> {
         self.previous.as_ref().map(KeyId::from_key)
     }
 
-    /// The key of this name, if it is at hand.
+    /// Returns the key with this id, if it is available.
     pub(crate) fn key_by_id(&self, id: &KeyId) -> Option<&Secret<[u8; 32]>> {
         std::iter::once(&self.current).chain(&self.previous).find(|it| KeyId::from_key(it) == *id)
     }
@@ -46,7 +46,7 @@ impl KeyId {
         Self::digits(tag.as_ref().iter().take(KEY_ID_LEN))
     }
 
-    /// A name as it was stored.
+    /// Creates an id from its stored text.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
@@ -55,7 +55,7 @@ impl KeyId {
         Self::digits(bytes.iter())
     }
 
-    /// The name as bytes; nothing if it was stored as something else than a name.
+    /// Returns the id as bytes; `None` if the stored text is not an id.
     pub(crate) fn bytes(&self) -> Option<[u8; KEY_ID_LEN]> {
         let digits: Vec<u8> =
             self.0.chars().map_while(|it| it.to_digit(16)?.try_into().ok()).collect();
@@ -64,7 +64,7 @@ impl KeyId {
         bytes.try_into().ok()
     }
 
-    /// The name as text: 32 hexadecimal digits.
+    /// Returns the id as 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

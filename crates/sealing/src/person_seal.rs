@@ -1,4 +1,4 @@
-//! The keys of one person, derived once for many values.
+//! Keys of one user, derived once for many values.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use ring::hmac;
 use crate::envelope::{self, SealContext, UnsealError};
 use crate::master_keys::{KeyId, MasterKeys};
 use crate::ports::Salt;
-use crate::sealer::{aad_parts, person_key};
+use crate::sealer::{aad_parts, user_key};
 
 const DIGEST_INFO: &[u8] = b"pia-person-digest-v1";
 /// Stored length of a digest in bytes: enough that no two values collide by
 /// chance.
 const DIGEST_LEN: usize = 16;
 
-/// Seals and opens what belongs to one person, without asking for their salt
-/// again. Not to be stored: who deletes the salt means it.
+/// Seals and opens values of one user without loading their salt again. Must
+/// not be cached: deleting the salt has to make the values unreadable.
 pub struct PersonSeal {
-    person: UserId,
+    user: UserId,
     current: Keyed,
     previous: Option<Keyed>,
     digests: hmac::Key,
@@ -32,16 +32,16 @@ struct Keyed {
 }
 
 impl PersonSeal {
-    pub(crate) fn derive(keys: &MasterKeys, person: UserId, salt: &Salt) -> Option<Self> {
+    pub(crate) fn derive(keys: &MasterKeys, user: UserId, salt: &Salt) -> Option<Self> {
         let keyed = |master: &Secret<[u8; 32]>| {
-            let key = person_key(master, person, salt)?;
+            let key = user_key(master, user, salt)?;
             Some(Keyed { id: KeyId::from_key(master), key })
         };
         let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(keys.current.expose());
-        let info = [DIGEST_INFO, person.0.as_bytes()];
+        let info = [DIGEST_INFO, user.0.as_bytes()];
         let digests = derived.expand(&info, hmac::HMAC_SHA256).ok()?;
         Some(Self {
-            person,
+            user,
             current: keyed(&keys.current)?,
             previous: keys.previous.as_ref().and_then(keyed),
             digests: hmac::Key::from(digests),
@@ -51,28 +51,28 @@ impl PersonSeal {
     /// Seals a value for one place.
     pub fn seal(&self, place: SealContext<'_>, plain: &[u8]) -> Result<Vec<u8>, Unavailable> {
         let Keyed { id, key } = &self.current;
-        envelope::seal_with(key, id, &aad_parts(&self.person, place), (random_bytes()?, plain))
+        envelope::seal_with(key, id, &aad_parts(&self.user, place), (random_bytes()?, plain))
             .ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
-    /// Opens what was sealed for this person and place.
+    /// Opens a value that was sealed for this user and place.
     pub fn open(
         &self,
         place: SealContext<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let sealed = envelope::parse(sealed)?;
-        sealed.open(self.key(&sealed.id)?, &aad_parts(&self.person, place))
+        sealed.open(self.key(&sealed.id)?, &aad_parts(&self.user, place))
     }
 
-    /// Opens a long value in place, in the memory that it is in.
+    /// Opens a long value in place, without copying it.
     pub fn open_long(
         &self,
         place: SealContext<'_>,
         sealed: Vec<u8>,
     ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let key = self.key(&envelope::parse(&sealed)?.id)?;
-        envelope::open_in_place(key, &aad_parts(&self.person, place), sealed)
+        envelope::open_in_place(key, &aad_parts(&self.user, place), sealed)
     }
 
     fn key(&self, id: &KeyId) -> Result<&LessSafeKey, UnsealError> {
@@ -82,7 +82,7 @@ impl PersonSeal {
     }
 
     /// Keyed digest by which a value is recognised without being opened; it reveals nothing
-    /// without the person's key.
+    /// without the user's key.
     pub fn digest(&self, plain: &[u8]) -> Vec<u8> {
         let tag = hmac::sign(&self.digests, plain);
         tag.as_ref().iter().take(DIGEST_LEN).copied().collect()
@@ -91,6 +91,6 @@ impl PersonSeal {
 
 impl fmt::Debug for PersonSeal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PersonSeal").field(&self.person).finish()
+        f.debug_tuple("PersonSeal").field(&self.user).finish()
     }
 }

@@ -7,26 +7,26 @@ use pia_kernel::{Unavailable, UserId};
 
 use crate::master_keys::KeyId;
 
-/// Under which master key the stored data is sealed.
+/// Master key under which the stored data is sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstalledKey {
-    /// Under the one that was asked about, perhaps from now on.
+    /// Sealed under the given key, perhaps from now on.
     Ours,
-    /// Under another one.
+    /// Sealed under another key.
     Other(KeyId),
 }
 
 /// Store for the master key's id, beside the data that the key seals.
 #[async_trait]
 pub trait KeyRegister: Send + Sync {
-    /// Puts `ours` down where nothing is; answers what stands there then.
+    /// Stores `ours` if no id is stored yet, and returns the stored one.
     ///
-    /// However many instances begin at once on an empty database, one name is
-    /// stored, and all of them get that one.
+    /// If several instances start at once on an empty database, exactly one id
+    /// is stored, and all of them get the same answer.
     async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable>;
 
-    /// Puts `ours` in the place of `other`, if that still stands there.
-    /// Answers whether `ours` stands there now.
+    /// Replaces `other` with `ours`, if `other` is still stored. Returns
+    /// whether `ours` is stored now.
     async fn replace(&self, other: &KeyId, ours: &KeyId) -> Result<bool, Unavailable>;
 }
 
@@ -43,12 +43,12 @@ impl fmt::Debug for Salt {
 /// Store for users' salts, each of which lasts as long as its account.
 #[async_trait]
 pub trait SaltStore: Send + Sync {
-    /// The salt of a person, which is `fresh` from now on if they had none.
+    /// Returns a user's salt, which becomes `fresh` if they had none.
     ///
-    /// However many ask at once, on any number of instances, all get the
-    /// same. Who has no account is given none.
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable>;
+    /// Concurrent callers on any number of instances get the same salt. A user
+    /// without an account gets none.
+    async fn salt(&self, user: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable>;
 
-    /// The salt of a person, if they have one.
-    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable>;
+    /// Returns a user's salt, if they have one.
+    async fn find(&self, user: UserId) -> Result<Option<Salt>, Unavailable>;
 }

@@ -1,4 +1,4 @@
-//! Sealing what belongs to a person under a key of that person's own.
+//! Sealing of users' values under per-user keys.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::ports::{Salt, SaltStore};
 
 const KEY_INFO: &[u8] = b"pia-person-key-v1";
 
-/// Seals and opens what belongs to people.
+/// Seals and opens values of users.
 ///
-/// Each person's key is derived from the master key and a random salt that is
-/// stored beside the data: who deletes the salt makes all that was sealed for
-/// the person unreadable, wherever copies of it are.
+/// Each user's key is derived from the master key and a random salt that is
+/// stored beside the data: deleting the salt makes everything that was sealed
+/// for the user unreadable, wherever copies of it are.
 #[derive(Clone)]
 pub struct Sealer {
     keys: Arc<MasterKeys>,
@@ -26,51 +26,51 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Seals under the current key, and opens what either key sealed.
+    /// Creates a sealer that seals under the current key and opens under either.
     pub fn new(keys: MasterKeys, salts: Arc<dyn SaltStore>) -> Self {
         Self { keys: Arc::new(keys), salts }
     }
 
-    /// Seals a value of a person for one place; nothing if they have no account.
+    /// Seals a value of a user for one place; `None` if they have no account.
     pub async fn seal(
         &self,
-        person: UserId,
+        user: UserId,
         place: SealContext<'_>,
         plain: &Secret<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Unavailable> {
-        let Some(salt) = self.salts.salt(person, Salt(random_bytes()?)).await? else {
+        let Some(salt) = self.salts.salt(user, Salt(random_bytes()?)).await? else {
             return Ok(None);
         };
         let nonce = random_bytes()?;
-        let sealed = seal(&self.keys.current, (person, &salt), place, nonce, plain.expose());
+        let sealed = seal(&self.keys.current, (user, &salt), place, nonce, plain.expose());
         sealed.map(Some).ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
-    /// Opens what was sealed for this person and place.
+    /// Opens a value that was sealed for this user and place.
     pub async fn open(
         &self,
-        person: UserId,
+        user: UserId,
         place: SealContext<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, UnsealError> {
         let sealed = envelope::parse(sealed)?;
         let key =
             self.keys.key_by_id(&sealed.id).ok_or(UnsealError::OtherKey(sealed.id.clone()))?;
-        let salt = self.salts.find(person).await?.ok_or(UnsealError::Shredded)?;
-        let key = person_key(key, person, &salt).ok_or(UnsealError::Forged)?;
-        sealed.open(&key, &aad_parts(&person, place))
+        let salt = self.salts.find(user).await?.ok_or(UnsealError::Shredded)?;
+        let key = user_key(key, user, &salt).ok_or(UnsealError::Forged)?;
+        sealed.open(&key, &aad_parts(&user, place))
     }
 
-    /// A person's keys, for many values of theirs: they get a salt if they had
-    /// none. Nothing if they have no account.
-    pub async fn seal_for(&self, person: UserId) -> Result<Option<PersonSeal>, Unavailable> {
-        let salt = self.salts.salt(person, Salt(random_bytes()?)).await?;
-        salt.map(|it| self.with_salt(person, &it)).transpose()
+    /// Returns a user's keys for many of their values, creating a salt if they
+    /// had none; `None` if they have no account.
+    pub async fn seal_for(&self, user: UserId) -> Result<Option<PersonSeal>, Unavailable> {
+        let salt = self.salts.salt(user, Salt(random_bytes()?)).await?;
+        salt.map(|it| self.with_salt(user, &it)).transpose()
     }
 
-    /// Derives a person's keys from a salt that was already loaded.
-    pub fn with_salt(&self, person: UserId, salt: &Salt) -> Result<PersonSeal, Unavailable> {
-        PersonSeal::derive(&self.keys, person, salt)
+    /// Derives a user's keys from a salt that was already loaded.
+    pub fn with_salt(&self, user: UserId, salt: &Salt) -> Result<PersonSeal, Unavailable> {
+        PersonSeal::derive(&self.keys, user, salt)
             .ok_or_else(|| Unavailable::new("sealing", "no key could be derived"))
     }
 
@@ -89,27 +89,27 @@ impl fmt::Debug for Sealer {
 
 fn seal(
     master: &Secret<[u8; 32]>,
-    (person, salt): (UserId, &Salt),
+    (user, salt): (UserId, &Salt),
     place: SealContext<'_>,
     nonce: [u8; NONCE_LEN],
     plain: &[u8],
 ) -> Option<Vec<u8>> {
-    let key = person_key(master, person, salt)?;
+    let key = user_key(master, user, salt)?;
     let id = KeyId::from_key(master);
-    envelope::seal_with(&key, &id, &aad_parts(&person, place), (nonce, plain))
+    envelope::seal_with(&key, &id, &aad_parts(&user, place), (nonce, plain))
 }
 
-pub(crate) fn aad_parts<'a>(person: &'a UserId, place: SealContext<'a>) -> [&'a [u8]; 3] {
-    [person.0.as_bytes(), place.purpose.as_bytes(), place.row]
+pub(crate) fn aad_parts<'a>(user: &'a UserId, place: SealContext<'a>) -> [&'a [u8]; 3] {
+    [user.0.as_bytes(), place.purpose.as_bytes(), place.row]
 }
 
-/// The key of one person, of no use for another's data.
-pub(crate) fn person_key(
+/// Derives the key of one user, which is useless for another's data.
+pub(crate) fn user_key(
     master: &Secret<[u8; 32]>,
-    person: UserId,
+    user: UserId,
     salt: &Salt,
 ) -> Option<LessSafeKey> {
-    let info = [KEY_INFO, person.0.as_bytes()];
+    let info = [KEY_INFO, user.0.as_bytes()];
     let derived = HkdfSalt::new(HKDF_SHA256, &salt.0).extract(master.expose());
     let derived = derived.expand(&info, &AES_256_GCM).ok()?;
     Some(LessSafeKey::new(UnboundKey::from(derived)))

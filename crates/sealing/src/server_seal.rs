@@ -1,4 +1,4 @@
-//! Sealing what belongs to no one person: letters in the outbox, who did what.
+//! Sealing of values that belong to no single user: queued emails, audit entries.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::server_signer::ServerSigner;
 const KEY_SALT: &[u8] = b"pia-server-v1";
 const KEY_INFO: &[u8] = b"pia-server-key-v1";
 
-/// Seals and opens under a key of the server's own, without a look at the
-/// database, so that it can be done in the middle of a transaction.
+/// Seals and opens under a key of the server's own, without access to the
+/// database, so that it works within a transaction.
 ///
-/// What is to become unreadable when a person's salt goes is sealed by
-/// [`Sealer`](crate::Sealer) instead.
+/// Values that must become unreadable when a user's salt is deleted are sealed
+/// by [`Sealer`](crate::Sealer) instead.
 #[derive(Clone)]
 pub struct ServerSeal {
     keys: Arc<MasterKeys>,
 }
 
 impl ServerSeal {
-    /// Seals under the current key, and opens what either key sealed.
+    /// Creates a seal that seals under the current key and opens under either.
     pub fn new(keys: MasterKeys) -> Self {
         Self { keys: Arc::new(keys) }
     }
@@ -44,7 +44,7 @@ impl ServerSeal {
         sealed.ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
     }
 
-    /// Opens what was sealed for this place.
+    /// Opens a value that was sealed for this place.
     pub fn open(
         &self,
         place: SealContext<'_>,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_in_its_place_alone() {
+    fn a_value_opens_only_in_its_own_place() {
         let seal = ServerSeal::new(keys(1, None));
         let sealed = sealed(&seal);
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_or_cut_does_not_open() {
+    fn a_modified_or_truncated_value_does_not_open() {
         let seal = ServerSeal::new(keys(1, None));
         let sealed = sealed(&seal);
 
@@ -122,13 +122,13 @@ mod tests {
     }
 
     #[test]
-    fn the_key_before_opens_what_it_sealed_while_it_is_named() {
+    fn the_previous_key_opens_its_values_while_it_is_configured() {
         let old = sealed(&ServerSeal::new(keys(1, None)));
 
-        let named = ServerSeal::new(keys(2, Some(1))).open(HERE, &old);
+        let configured = ServerSeal::new(keys(2, Some(1))).open(HERE, &old);
         let unknown = ServerSeal::new(keys(2, None)).open(HERE, &old);
 
-        assert_eq!(named.unwrap().expose(), b"a letter");
+        assert_eq!(configured.unwrap().expose(), b"a letter");
         assert!(matches!(unknown, Err(UnsealError::OtherKey(_))));
     }
 }

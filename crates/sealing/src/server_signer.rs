@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_of_one_message_key_and_purpose() {
+    fn a_signature_is_bound_to_its_message_key_and_purpose() {
         let signed = signer(1, None, "audit").sign(b"a message");
 
         assert!(signed.matches(b"a message") && !signed.matches(b"another"));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_both_master_keys_are_known() {
+    fn keys_of_both_master_keys_are_recognised() {
         let old = signer(1, None, "audit").sign(b"a message");
 
         assert!(signer(2, Some(1), "audit").owns(&old.public_key));

@@ -6,17 +6,17 @@ use pia_storage_lifecycle::SqlAuditChain;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// Interval at which new entries are chained: each time costs one checkpoint.
+/// Interval at which new entries are chained; each run costs one checkpoint.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Chains new audit entries, until `stop`.
+/// Chains new audit entries until `stop`.
 ///
-/// Every instance does it; one at a time chains, and the others find nothing.
+/// Every instance runs it; one at a time chains, and the others find nothing.
 pub(crate) async fn run(chain: SqlAuditChain, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
-        // Run to the end, beside no `select!`: nothing is cut half-way.
+        // Outside of `select!`, so that it is not cancelled half-way.
         loop {
             match chain.extend().await {
                 Ok(0) => break,

@@ -22,8 +22,8 @@ pub(crate) use waiting_devices::WaitingDevices;
 /// Identity's secrets, sealed under the master key.
 pub(crate) struct SealedSecrets(pub(crate) Sealer);
 
-/// A user has one secret of each purpose, so that the user names the row.
-fn place<'a>(user: &'a UserId, purpose: &'static str) -> SealContext<'a> {
+/// Returns the context of a secret: a user has one of each purpose.
+fn seal_context<'a>(user: &'a UserId, purpose: &'static str) -> SealContext<'a> {
     SealContext { purpose, row: user.0.as_bytes() }
 }
 
@@ -35,7 +35,7 @@ impl SecretBox for SealedSecrets {
         purpose: &'static str,
         secret: &Secret<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Unavailable> {
-        self.0.seal(user, place(&user, purpose), secret).await
+        self.0.seal(user, seal_context(&user, purpose), secret).await
     }
 
     async fn open(
@@ -44,7 +44,7 @@ impl SecretBox for SealedSecrets {
         purpose: &'static str,
         sealed: &[u8],
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
-        match self.0.open(user, place(&user, purpose), sealed).await {
+        match self.0.open(user, seal_context(&user, purpose), sealed).await {
             Ok(secret) => Ok(Some(secret)),
             Err(UnsealError::Unavailable(err)) => Err(err),
             Err(

@@ -1,4 +1,4 @@
-//! Emptying SQLite's log beside those who write.
+//! Checkpoints of SQLite's write-ahead log.
 
 use std::time::Duration;
 
@@ -6,11 +6,10 @@ use pia_storage::{Database, DatabaseKind};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// Interval of checkpoints: what is written meanwhile, the disk takes in a
-/// moment.
+/// Interval of checkpoints, so short that little is to be written at each.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Does it now and then, until stopped. Of PostgreSQL there is nothing to do.
+/// Checkpoints periodically until stopped. Does nothing on PostgreSQL.
 pub(crate) async fn run(db: Database, stop: CancellationToken) {
     if db.provider() == DatabaseKind::Postgres {
         return;
@@ -22,7 +21,7 @@ pub(crate) async fn run(db: Database, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
-        // Run to the end, beside no `select!`: nothing is cut half-way.
+        // Outside of `select!`, so that it is not cancelled half-way.
         if let Err(err) = db.checkpoint().await {
             tracing::warn!(error = &err as &dyn std::error::Error, "WAL checkpoint failed");
         }

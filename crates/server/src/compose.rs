@@ -4,10 +4,10 @@ mod administration;
 mod ai;
 mod chats;
 mod e2ee;
+mod emails;
 mod groups;
 mod identity;
 mod infrastructure;
-mod letters;
 mod lifecycle;
 mod mail;
 mod maintenance;
@@ -54,9 +54,8 @@ pub use ai::AiFactory;
 pub(crate) use groups::GroupPolicy;
 pub(crate) use infrastructure::{fold_addresses, master_keys};
 
-/// Duration for which each of the things that are still under way at the end
-/// may take.
-const LAST_WRITES: Duration = Duration::from_secs(10);
+/// Timeout of each part of the background work that shutdown waits for.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Everything a listening server needs.
 pub struct App {
@@ -83,7 +82,7 @@ pub struct App {
 /// Reasons why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
-    /// The database is not there, or not as it must be.
+    /// The database cannot be opened, or its schema is not as required.
     #[error(transparent)]
     Database(#[from] StartupError),
     /// The master key is not the one that the data was sealed with.
@@ -92,19 +91,19 @@ pub enum ComposeError {
     /// The threads that hash passwords cannot be started.
     #[error("SVC-RUN-001: the threads that hash passwords cannot be started: {0}")]
     Threads(#[from] std::io::Error),
-    /// TLS to upstream models cannot be spoken.
+    /// TLS to upstream models cannot be set up.
     #[error("SVC-RUN-002: TLS to upstream models cannot be set up: {0}")]
     Tls(#[from] TlsError),
-    /// The client for upstream models cannot be made.
+    /// The client for upstream models cannot be created.
     #[error("SVC-RUN-003: the client for upstream models cannot be made: {0}")]
     Upstream(#[from] UpstreamSetupError),
-    /// The client for identity providers cannot be made.
+    /// The client for identity providers cannot be created.
     #[error("SVC-RUN-005: the client for identity providers cannot be made: {0}")]
     Providers(#[from] pia_providers::ProviderSetupError),
     /// The stamps in the database cannot be read or written.
     #[error("SVC-RUN-006: the stamps that devices were given cannot be looked at: {0}")]
     Stamps(Unavailable),
-    /// Addresses of accounts cannot be given their form.
+    /// Addresses of accounts cannot be normalised.
     #[error("SVC-RUN-007: the addresses of accounts cannot be given one form: {0}")]
     Addresses(Unavailable),
     /// Settings that were changed in the console cannot be read.
@@ -114,7 +113,7 @@ pub enum ComposeError {
 
 /// Background work beside requests.
 pub struct Background {
-    /// Cancelled, it ends streams that are still open, with their last words.
+    /// Ends open streams with a final event when it is cancelled.
     pub stop: CancellationToken,
     tasks: TaskTracker,
     runner: Runner,
@@ -122,16 +121,16 @@ pub struct Background {
 }
 
 impl Background {
-    /// Waits for what was begun, once nobody requests more.
+    /// Waits for running work, once no new work is started.
     pub async fn finish(self) {
         self.stop.cancel();
-        if !self.runner.finish(LAST_WRITES).await {
+        if !self.runner.finish(FINISH_TIMEOUT).await {
             tracing::error!("shutdown timed out; running work is cancelled");
         }
-        // What was not written is logged there.
-        let _left = self.credit_store.drain(LAST_WRITES).await;
+        // Losses are logged by `drain`.
+        let _left = self.credit_store.drain(FINISH_TIMEOUT).await;
         self.tasks.close();
-        drop(tokio::time::timeout(LAST_WRITES, self.tasks.wait()).await);
+        drop(tokio::time::timeout(FINISH_TIMEOUT, self.tasks.wait()).await);
     }
 }
 
@@ -150,17 +149,17 @@ pub async fn compose(
     let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
     let GroupPolicy { groups, rules } = GroupPolicy::compose(&base.db, callers, free, &base.clock);
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let (answers, answering) = watch::channel(true);
-    tasks.spawn(pulse::watch(base.db.clone(), answers, stop.clone()));
+    let (health_sender, health) = watch::channel(true);
+    tasks.spawn(pulse::watch(base.db.clone(), health_sender, stop.clone()));
     let limit = config.latest().database.startup.options.statement_timeout;
-    let runner = Runner::on_current_runtime().with_pulse(DatabaseHealth::new(answering, limit));
+    let runner = Runner::on_current_runtime().with_pulse(DatabaseHealth::new(health, limit));
     let metrics = Metrics::default();
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (base.db.clone(), Handle::current());
     let credit_store = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
     let ai =
         AiFactory::compose(&base, &credit_store, &rules, use_cases.personas.clone(), stop.clone())?;
-    ai.count(&metrics, &credit_store);
+    ai.register_metrics(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
 
@@ -170,8 +169,8 @@ pub async fn compose(
     let chain = SqlAuditChain::new(base.db.clone());
     tasks.spawn(audit_sequencer::run(chain, stop.clone()));
     tasks.spawn(settings_follower::run(use_cases.settings.clone(), stop.clone()));
-    let named = config.follow(|it| it.free_tier.group);
-    let free_group = FreeGroup { named, groups: Arc::new(SqlGroups::new(base.db.clone())) };
+    let configured = config.follow(|it| it.free_tier.group);
+    let free_group = FreeGroup { configured, groups: Arc::new(SqlGroups::new(base.db.clone())) };
     tasks.spawn(free_group.watch(stop.clone()));
     tasks.spawn(base.setup.clone().watch(stop.clone()));
     tasks.spawn(mail::outbox_worker(&base, &metrics, &tasks).run(stop.clone()));

@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 /// Interval of checking that the group exists.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Reports the operator where `FreeTier:GroupId` names no group: then nobody is
-/// in it, and nobody is kept from anything by it.
+/// Check that warns if `FreeTier:GroupId` names no group: then the free tier
+/// has no members, and its limits apply to no caller.
 pub(crate) struct FreeGroup {
-    /// Configured group, at present.
-    pub(crate) named: LiveSetting<Option<GroupId>>,
+    /// Configured group.
+    pub(crate) configured: LiveSetting<Option<GroupId>>,
     pub(crate) groups: Arc<dyn GroupStore>,
 }
 
@@ -28,33 +28,33 @@ enum GroupLookup {
 }
 
 impl FreeGroup {
-    /// Looks at the start, and now and then until stopped: groups are removed,
+    /// Checks at the start and periodically until stopped: groups are deleted,
     /// and settings change.
     pub(crate) async fn watch(self, stop: CancellationToken) {
-        let mut known = GroupLookup::Fine;
+        let mut last = GroupLookup::Fine;
         let mut tick = tokio::time::interval(EVERY);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            known = self.look(known).await;
+            last = self.check(last).await;
         }
     }
 
-    /// Looks, and reports what was not known.
-    async fn look(&self, known: GroupLookup) -> GroupLookup {
-        let now = match *self.named.get() {
+    /// Checks the group, and logs if it has gone missing since the last check.
+    async fn check(&self, last: GroupLookup) -> GroupLookup {
+        let now = match *self.configured.get() {
             None => GroupLookup::Fine,
             Some(group) => match self.groups.settings(group).await {
                 Ok(Some(_)) => GroupLookup::Fine,
                 Ok(None) => GroupLookup::Missing(group),
-                // The next time reports.
-                Err(_) => known,
+                // Left to the next check.
+                Err(_) => last,
             },
         };
         if let GroupLookup::Missing(group) = now
-            && now != known
+            && now != last
         {
             tracing::warn!(
                 group.id = %group,
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_group_is_missed_where_one_is_named_that_is_not_there() {
+    async fn a_configured_group_that_does_not_exist_is_missing() {
         let (there, gone, away) = (GroupId::generate(), GroupId::generate(), GroupId::generate());
         let mut store = MockGroupStore::new();
         store.expect_settings().returning(move |it| match it {
@@ -81,20 +81,20 @@ mod tests {
             it if it == away => Err(Unavailable::new("groups", "away")),
             _ => Ok(None),
         });
-        let named = LiveSetting::new(None);
-        let free = FreeGroup { named: named.clone(), groups: Arc::new(store) };
+        let configured = LiveSetting::new(None);
+        let free = FreeGroup { configured: configured.clone(), groups: Arc::new(store) };
 
-        let mut reported = Vec::new();
-        let mut known = GroupLookup::Fine;
+        let mut results = Vec::new();
+        let mut last = GroupLookup::Fine;
         for name in [None, Some(there), Some(gone), Some(away), Some(gone), Some(there)] {
-            named.set(name);
-            known = free.look(known).await;
-            reported.push(known);
+            configured.set(name);
+            last = free.check(last).await;
+            results.push(last);
         }
 
         let missing = GroupLookup::Missing(gone);
         assert_eq!(
-            reported,
+            results,
             [GroupLookup::Fine, GroupLookup::Fine, missing, missing, missing, GroupLookup::Fine]
         );
     }

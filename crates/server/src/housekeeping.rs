@@ -11,14 +11,14 @@ const EVERY: Duration = Duration::from_mins(10);
 
 type Work = Box<dyn Fn() -> BoxFuture<'static, Result<u64, Unavailable>> + Send + Sync>;
 
-/// Something that is cleared away now and then.
+/// Periodic deletion of one kind of expired data.
 pub(crate) struct MaintenanceTask {
     what: &'static str,
     work: Work,
 }
 
 impl MaintenanceTask {
-    /// `work` clears away what is called so, and answers how many they were.
+    /// Creates a task; `work` deletes what is expired and returns its number.
     pub(crate) fn new<W>(what: &'static str, work: impl Fn() -> W + Send + Sync + 'static) -> Self
     where
         W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
@@ -36,9 +36,9 @@ impl MaintenanceTask {
     }
 }
 
-/// Runs all maintenance tasks now and then, until stopped.
+/// Runner of all maintenance tasks.
 ///
-/// Every instance does it; that another was faster costs nothing.
+/// Every instance runs them; concurrent runs are harmless.
 pub(crate) struct Housekeeping {
     pub(crate) tasks: Vec<MaintenanceTask>,
 }
@@ -52,7 +52,7 @@ impl Housekeeping {
                 () = stop.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            // Run to the end, beside no `select!`: nothing is cut half-way.
+            // Outside of `select!`, so that it is not cancelled half-way.
             for task in &self.tasks {
                 task.once().await;
             }

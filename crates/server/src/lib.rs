@@ -1,4 +1,4 @@
-//! The composition root: the only crate that knows every other.
+//! The composition root: the only crate that depends on every other.
 
 mod admin;
 mod audit_sequencer;

@@ -13,56 +13,56 @@ use pia_policy::{
     VerifyingKey,
 };
 
-pub(crate) use disk::{FileChange, replace};
+pub(crate) use disk::{FileRead, replace};
 pub use seats::LicenceSeats;
 
-/// The file that the operator keeps the licence in.
+/// File that the operator stores the licence in.
 ///
-/// The file is the truth: what lies there is in force, as it would be after a
-/// restart, be it larger, smaller, older or none at all. Only what may be half
-/// of a replacement, a file that is gone or cut off, is looked at a second time
-/// before it is believed; and a disk that does not answer says nothing.
+/// The file is authoritative: its content is in force, as it would be after a
+/// restart, be it larger, smaller, older or missing. Only what may be part of
+/// a replacement, a missing or truncated file, has to be read twice before it
+/// is accepted; a read error changes nothing.
 pub struct LicenceFile {
     path: PathBuf,
     key: VerifyingKey,
     clock: Arc<dyn Clock>,
     state: LiveSetting<LicenceState>,
-    seen: Mutex<FileSnapshot>,
+    snapshot: Mutex<FileSnapshot>,
 }
 
-/// Last content, by which a change is noticed. The whole content is compared
-/// and not the time and length of the file: it is small, and these miss a
-/// change within the clock's resolution.
+/// Last content, by which a change is noticed. The content is compared and not
+/// the time and length of the file: it is small, and these miss a change
+/// within the clock's resolution.
 struct FileSnapshot {
-    believed: FileChange,
-    doubted: Option<FileChange>,
-    end_reported: bool,
+    accepted: FileRead,
+    pending: Option<FileRead>,
+    end_logged: bool,
 }
 
 impl LicenceFile {
-    /// Reads the file and logs what it found. Whatever that is, the
-    /// server may start.
+    /// Reads the file and logs the result. No result prevents the server from
+    /// starting.
     pub fn open(path: PathBuf, key: VerifyingKey, clock: Arc<dyn Clock>) -> Self {
         if key.is_development_key() {
             log::development_key();
         }
         let state = LiveSetting::new(LicenceState::Missing);
-        let seen =
-            FileSnapshot { believed: FileChange::Missing, doubted: None, end_reported: false };
-        let file = Self { path, key, clock, state, seen: Mutex::new(seen) };
-        let look = FileChange::at(&file.path);
-        let found = file.load(&look);
-        file.believe(look, found, &mut file.lock_state());
+        let snapshot =
+            FileSnapshot { accepted: FileRead::Missing, pending: None, end_logged: false };
+        let file = Self { path, key, clock, state, snapshot: Mutex::new(snapshot) };
+        let read = FileRead::at(&file.path);
+        let found = file.load(&read);
+        file.accept(read, found, &mut file.lock_state());
         file
     }
 
-    /// Returns the last result; every clone sees it change.
+    /// Returns the last result; all clones follow its changes.
     pub fn state(&self) -> LiveSetting<LicenceState> {
         self.state.clone()
     }
 
-    /// Returns what the server lacks at this moment.
-    pub fn standing(&self) -> SetupState {
+    /// Returns the state of the set-up at this moment.
+    pub fn setup_state(&self) -> SetupState {
         let state = self.state.get();
         match (state.at(self.clock.now()), &*state) {
             (Licensed::Valid(_), _) => SetupState::Done,
@@ -72,64 +72,64 @@ impl LicenceFile {
         }
     }
 
-    /// Looks whether the file was replaced or the licence has ended. It waits
-    /// for the disk.
+    /// Checks whether the file was replaced or the licence has ended. Blocks on
+    /// the disk.
     pub fn check(&self) {
-        let look = FileChange::at(&self.path);
-        let mut seen = self.lock_state();
-        self.weigh(look, &mut seen);
-        self.report_end(&mut seen);
+        let read = FileRead::at(&self.path);
+        let mut snapshot = self.lock_state();
+        self.update(read, &mut snapshot);
+        self.log_end(&mut snapshot);
     }
 
-    /// Puts a licence in the file's place, if it is accepted and has not ended.
-    /// It is in force when this returns. It waits for the disk.
+    /// Replaces the file by a licence, if that is valid and has not ended. It
+    /// is in force when this returns. Blocks on the disk.
     pub fn store(&self, text: &[u8]) -> Result<Licence, InstallError> {
         let reading = LicenceReading::open(text, &self.key)?;
         if let Some(end) = reading.licence.expires_at.filter(|it| *it <= self.clock.now()) {
             return Err(InstallError::Ended(end));
         }
-        let mut seen = self.lock_state();
+        let mut snapshot = self.lock_state();
         let content = format!("{}\n", reading.text).into_bytes();
         replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
         let licence = reading.licence.clone();
-        self.believe(FileChange::Content(content), LicenceRead::Licence(reading), &mut seen);
+        self.accept(FileRead::Content(content), LicenceRead::Licence(reading), &mut snapshot);
         Ok(licence)
     }
 
-    fn weigh(&self, look: FileChange, seen: &mut FileSnapshot) {
-        if look == seen.believed {
-            seen.doubted = None;
+    fn update(&self, read: FileRead, snapshot: &mut FileSnapshot) {
+        if read == snapshot.accepted {
+            snapshot.pending = None;
             return;
         }
-        let again = seen.doubted.as_ref() == Some(&look);
-        if let FileChange::Failed(why) = &look {
+        let again = snapshot.pending.as_ref() == Some(&read);
+        if let FileRead::Failed(reason) = &read {
             if !again {
-                log::unreachable(&self.path, why);
+                log::unreachable(&self.path, reason);
             }
-            seen.doubted = Some(look);
+            snapshot.pending = Some(read);
             return;
         }
-        let found = self.load(&look);
-        if found.may_be_half() && !again {
-            seen.doubted = Some(look);
+        let found = self.load(&read);
+        if found.may_be_partial() && !again {
+            snapshot.pending = Some(read);
         } else {
-            self.believe(look, found, seen);
+            self.accept(read, found, snapshot);
         }
     }
 
-    fn load(&self, look: &FileChange) -> LicenceRead {
-        match look {
-            FileChange::Missing => LicenceRead::Nothing,
-            FileChange::Content(bytes) => LicenceReading::open(bytes, &self.key)
+    fn load(&self, read: &FileRead) -> LicenceRead {
+        match read {
+            FileRead::Missing => LicenceRead::Nothing,
+            FileRead::Content(bytes) => LicenceReading::open(bytes, &self.key)
                 .map_or_else(LicenceRead::Fault, LicenceRead::Licence),
-            FileChange::Failed(why) => LicenceRead::Fault(LicenceError::Unreadable(format!(
-                "the file cannot be opened: {why}"
+            FileRead::Failed(reason) => LicenceRead::Fault(LicenceError::Unreadable(format!(
+                "the file cannot be opened: {reason}"
             ))),
         }
     }
 
-    fn believe(&self, look: FileChange, found: LicenceRead, seen: &mut FileSnapshot) {
-        *seen = FileSnapshot { believed: look, doubted: None, end_reported: false };
+    fn accept(&self, read: FileRead, found: LicenceRead, snapshot: &mut FileSnapshot) {
+        *snapshot = FileSnapshot { accepted: read, pending: None, end_logged: false };
         self.state.set(match found {
             LicenceRead::Nothing => {
                 log::missing(&self.path);
@@ -144,22 +144,22 @@ impl LicenceFile {
                 LicenceState::Loaded(reading.licence)
             }
         });
-        self.report_end(seen);
+        self.log_end(snapshot);
     }
 
-    /// Once for each licence, whether it was found so or ended meanwhile.
-    fn report_end(&self, seen: &mut FileSnapshot) {
+    /// Logs once for each licence that it has ended.
+    fn log_end(&self, snapshot: &mut FileSnapshot) {
         if let Licensed::Expired(licence) = self.state.get().at(self.clock.now())
-            && !seen.end_reported
+            && !snapshot.end_logged
         {
             log::ended(licence);
-            seen.end_reported = true;
+            snapshot.end_logged = true;
         }
     }
 
     fn lock_state(&self) -> MutexGuard<'_, FileSnapshot> {
-        // What a panic elsewhere left is still what was last seen.
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        // After a panic elsewhere it still holds the last content.
+        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -170,7 +170,7 @@ enum LicenceRead {
 }
 
 impl LicenceRead {
-    fn may_be_half(&self) -> bool {
+    fn may_be_partial(&self) -> bool {
         matches!(self, Self::Nothing | Self::Fault(LicenceError::Truncated(_)))
     }
 }

@@ -7,11 +7,11 @@ use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Registry, fmt};
 
-/// Changes what is logged while the server runs.
+/// Handle that changes the log level while the server runs.
 pub(crate) struct LogLevel(reload::Handle<EnvFilter, Registry>);
 
 impl LogLevel {
-    /// Follows the setting.
+    /// Sets the level. An invalid filter is logged and changes nothing.
     pub(crate) fn set(&self, level: &str) {
         if let Err(err) = self.0.reload(filter(level)) {
             tracing::warn!(error = %err, "log level unchanged: the new filter is invalid");
@@ -19,12 +19,12 @@ impl LogLevel {
     }
 }
 
-/// Starts logging to standard error; what is requested goes to standard output.
+/// Starts logging to standard error; the output of commands goes to standard output.
 pub(crate) fn start(logging: &Logging) -> LogLevel {
     let (filter, handle) = reload::Layer::new(filter(&logging.level));
     let registry = tracing_subscriber::registry().with(filter);
     let lines = fmt::layer().with_writer(std::io::stderr);
-    // A second start in one process keeps the first one's log.
+    // A second call in one process has no effect.
     drop(match logging.format {
         LogFormat::Text => registry.with(lines.with_ansi(false)).try_init(),
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
@@ -32,9 +32,9 @@ pub(crate) fn start(logging: &Logging) -> LogLevel {
     LogLevel(handle)
 }
 
-/// Settings that are read have been checked; what cannot be read says less.
-/// What clients send that is no HTTP is no error of ours, and would let anybody
-/// fill the log.
+/// Returns the filter of a level, which the settings have checked. Errors of
+/// `actix_http` are off: invalid HTTP is the client's error, and would let any
+/// client fill the log.
 fn filter(level: &str) -> EnvFilter {
     let quiet = if level.contains("actix_http") { "" } else { ",actix_http=off" };
     EnvFilter::try_new(format!("{level}{quiet}")).unwrap_or_else(|_| EnvFilter::new("info"))

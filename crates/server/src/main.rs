@@ -8,7 +8,7 @@ async fn main() -> ExitCode {
     match pia_server::run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // The log may not be there yet, and goes elsewhere.
+            // Logging may not be started yet.
             drop(writeln!(std::io::stderr(), "{failure}"));
             ExitCode::FAILURE
         }

@@ -1,4 +1,4 @@
-//! The postman's rounds.
+//! Delivery of the outbox while the server runs.
 
 use std::time::Duration;
 
@@ -9,23 +9,21 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Duration for which a mail waits at most before somebody looks for it.
-/// Looking is one read of an index; being reported instead would mean being reported
-/// from within the transaction that queues it, before there is anything to see.
+/// Interval of polling the outbox, one read of an index. A notification would
+/// come from within the transaction that queues a mail, before it is visible.
 const EVERY: Duration = Duration::from_secs(1);
-/// Number of mails that are handed over at once.
-const HANDS: usize = 4;
+/// Number of mails that are delivered at once.
+const CONCURRENCY: usize = 4;
 const SWEEP_EVERY: Duration = Duration::from_mins(10);
 
-/// Lets the postman look for mail now and then, until stopped.
+/// Worker that polls the outbox and delivers its mails until stopped.
 ///
-/// Every instance does it; each mail goes to one of them.
+/// Every instance runs one; each mail goes to one of them.
 #[derive(Clone)]
 pub(crate) struct OutboxWorker {
-    pub(crate) postman: OutboxSender,
-    /// True if there is a relay to hand mail to. What waits while there is none
-    /// waits on.
-    pub(crate) set_up: LiveSetting<bool>,
+    pub(crate) sender: OutboxSender,
+    /// True if a relay is configured. Without one, mails stay in the outbox.
+    pub(crate) configured: LiveSetting<bool>,
     /// Tasks that shutdown waits for.
     pub(crate) tasks: TaskTracker,
 }
@@ -40,9 +38,9 @@ impl OutboxWorker {
                 () = stop.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            // Run to the end, beside no `select!`: nothing is cut half-way.
-            if *self.set_up.get() {
-                self.guarded(&stop).await;
+            // Outside of `select!`, so that it is not cancelled half-way.
+            if *self.configured.get() {
+                self.run_guarded(&stop).await;
             }
             if swept.is_none_or(|it| it.elapsed() >= SWEEP_EVERY) {
                 self.sweep().await;
@@ -51,11 +49,10 @@ impl OutboxWorker {
         }
     }
 
-    /// A round in a task of its own, so that a mail on which it panics does not
-    /// end the rounds.
-    async fn guarded(&self, stop: &CancellationToken) {
-        let (round, stop) = (self.clone(), stop.clone());
-        match self.tasks.spawn(async move { round.once(&stop).await }).await {
+    /// Runs once in a separate task, so that a panic does not end the worker.
+    async fn run_guarded(&self, stop: &CancellationToken) {
+        let (worker, stop) = (self.clone(), stop.clone());
+        match self.tasks.spawn(async move { worker.once(&stop).await }).await {
             Ok(Ok(())) => {}
             Ok(Err(err)) => {
                 tracing::warn!(error = %err, "failed to read the outbox");
@@ -64,32 +61,32 @@ impl OutboxWorker {
         }
     }
 
-    /// Hands over all that is due, or as much as the relay takes. Reported to stop,
-    /// it ends with the mails that are on their way.
+    /// Delivers all mails that are due, or as many as the relay takes. When
+    /// stopped, it finishes the deliveries in flight.
     async fn once(&self, stop: &CancellationToken) -> Result<(), Unavailable> {
-        if self.goes_on(stop).await? {
-            let hands = (0..HANDS).map(|_| async {
-                while self.goes_on(stop).await? {}
+        if self.deliver_one(stop).await? {
+            let deliveries = (0..CONCURRENCY).map(|_| async {
+                while self.deliver_one(stop).await? {}
                 Ok(())
             });
-            join_all(hands).await.into_iter().collect::<Result<(), Unavailable>>()?;
+            join_all(deliveries).await.into_iter().collect::<Result<(), Unavailable>>()?;
         }
-        self.postman.rest().await
+        self.sender.rest().await
     }
 
-    /// Hands one mail over. Answers whether to go on with another.
-    async fn goes_on(&self, stop: &CancellationToken) -> Result<bool, Unavailable> {
+    /// Delivers one mail. Returns whether to continue with another.
+    async fn deliver_one(&self, stop: &CancellationToken) -> Result<bool, Unavailable> {
         if stop.is_cancelled() {
             return Ok(false);
         }
-        Ok(match self.postman.deliver_next().await? {
+        Ok(match self.sender.deliver_next().await? {
             Delivery::Nothing | Delivery::RelayAway => false,
             Delivery::Sent | Delivery::Postponed | Delivery::Abandoned => true,
         })
     }
 
     async fn sweep(&self) {
-        match self.postman.sweep().await {
+        match self.sender.sweep().await {
             Ok(0) => {}
             Ok(gone) => tracing::info!(mails = gone, "expired emails deleted"),
             Err(err) => {

@@ -1,4 +1,4 @@
-//! The process, from its command line to its end.
+//! The process, from its command line to its exit.
 
 use std::fmt;
 use std::io::Write;
@@ -18,19 +18,19 @@ use crate::serve::{Listen, Server};
 use crate::shutdown;
 use crate::tls::{self, CertificateError};
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Reasons why the process ended other than asked.
+/// Reasons why the process failed.
 pub enum Failure {
-    /// Settings that cannot be used; each is reported.
+    /// Settings are invalid; each error is reported.
     Settings(Faults),
-    /// The database cannot be brought up to date.
+    /// The database cannot be migrated.
     Database(StartupError),
-    /// Accounts are not changed as asked.
+    /// An administration command failed.
     Admin(AdminError),
-    /// A part of the server cannot be made.
+    /// A part of the server cannot be created.
     Compose(ComposeError),
-    /// The certificate cannot be shown.
+    /// The certificate cannot be used.
     Tls(CertificateError),
     /// The address cannot be listened on, or the system refused something.
     System(String),
@@ -49,27 +49,27 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Does what the command line says.
+/// Runs the command of the command line.
 pub async fn run() -> Result<(), Failure> {
     let (command, sources) = Sources::of_process().map_err(Failure::Settings)?;
     match command {
-        Command::Help => say(USAGE),
-        Command::Version => say(concat!("pia-server ", env!("CARGO_PKG_VERSION"), "\n")),
+        Command::Help => print(USAGE),
+        Command::Version => print(concat!("pia-server ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::MigrateOnly => migrate(&sources).await,
         Command::Admin(command) => admin(&sources, command).await,
         Command::Serve => serve(sources).await,
     }
 }
 
-fn say(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), Failure> {
     std::io::stdout().write_all(text.as_bytes()).map_err(system("standard output"))
 }
 
-/// Logs nothing: the caller reports the outcome.
+/// Runs an administration command. Logs nothing: its result is its output.
 async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> {
     let config = sources.read_for_admin().map_err(Failure::Settings)?;
-    let reported = administer(&config, command, Arc::new(SystemClock)).await;
-    say(&reported.map_err(Failure::Admin)?)
+    let output = administer(&config, command, Arc::new(SystemClock)).await;
+    print(&output.map_err(Failure::Admin)?)
 }
 
 async fn migrate(sources: &Sources) -> Result<(), Failure> {
@@ -96,9 +96,9 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     let live = Arc::new(LiveConfig::new(config));
     let app = compose(&live, &sources, Arc::new(SystemClock)).await;
     let app = app.map_err(Failure::Compose)?;
-    let _watching = follow(Arc::clone(&live), sources, level)?;
+    let _watch = follow(Arc::clone(&live), sources, level)?;
 
-    let requested = shutdown::requested().map_err(system("signals"))?;
+    let stop_requested = shutdown::requested().map_err(system("signals"))?;
     let server = Server::bind(listen, app).map_err(system("the server's address"))?;
     let Server { addr, background, metrics, draining, server } = server;
     tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");
@@ -106,7 +106,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     let mut serving = std::pin::pin!(server);
     tokio::select! {
         ended = &mut serving => return ended.map_err(system("the server")),
-        () = requested => {}
+        () = stop_requested => {}
     }
     tracing::info!(
         requests = metrics.in_flight(),
@@ -115,8 +115,8 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     draining.begin();
     drop(handle.stop(true));
     tokio::select! {
-        // Polled on: it is what takes no new connections. Not waited for alone,
-        // since it would wait for idle connections too.
+        // Still polled, as it refuses new connections. Not awaited alone, as it
+        // would wait for idle connections too.
         ended = &mut serving => ended.map_err(system("the server"))?,
         () = shutdown::drained(Data::clone(&metrics), background.stop.clone(), shutdown) => {}
     }
@@ -148,9 +148,9 @@ fn follow(
 ) -> Result<pia_settings::Watch, Failure> {
     live.on_change(move |config| level.set(&config.logging.level));
     let files = sources.files();
-    // What is wrong with new settings is logged there.
+    // Errors in new settings are logged by `reload`.
     let reload = move || drop(live.reload(&sources));
-    watch(files, LOOK_EVERY, reload).map_err(system("the watch over settings"))
+    watch(files, POLL_INTERVAL, reload).map_err(system("the watch over settings"))
 }
 
 fn system(what: &'static str) -> impl Fn(std::io::Error) -> Failure {

@@ -1,4 +1,4 @@
-//! Asking the database all the time whether it answers.
+//! Health check of the database while the server runs.
 
 use std::time::Duration;
 
@@ -6,25 +6,24 @@ use pia_storage::{Database, DatabaseKind};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Interval at which it is called.
+/// Interval of the checks.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Duration for which an answer may take. A database that only has much to do
-/// is slower than that now and then; nobody is refused for it who has not
-/// waited for long already.
-const LIMIT: Duration = Duration::from_secs(1);
+/// Timeout of a check. A busy database exceeds it at times; only requests that
+/// have already waited for long are refused for it.
+const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Reports through `answers` whether the database answers, until `stop`.
+/// Reports through `health` whether the database answers, until `stop`.
 ///
-/// A server that hangs closes no connection: only its silence shows it.
-/// A file cannot do so.
-pub(crate) async fn watch(db: Database, answers: watch::Sender<bool>, stop: CancellationToken) {
+/// A database server that hangs closes no connection, so that only a missing
+/// response reveals it. A SQLite file cannot hang so.
+pub(crate) async fn watch(db: Database, health: watch::Sender<bool>, stop: CancellationToken) {
     if db.provider() == DatabaseKind::Sqlite {
         return stop.cancelled().await;
     }
     let mut tick = tokio::time::interval(INTERVAL);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
-        let now = db.ping(LIMIT).await.is_ok();
-        let changed = answers.send_if_modified(|before| std::mem::replace(before, now) != now);
+        let now = db.ping(TIMEOUT).await.is_ok();
+        let changed = health.send_if_modified(|before| std::mem::replace(before, now) != now);
         match (changed, now) {
             (true, true) => tracing::info!("database is available again"),
             (true, false) => tracing::error!("database is unavailable"),

@@ -10,13 +10,13 @@ use pia_policy::{LicenceState, Licensed};
 use pia_storage::{Database, ReadinessError};
 use tokio::sync::Mutex;
 
-/// A probe that waits longer than this has its answer.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Duration for which one look serves all who ask: probes are not counted, and
-/// must not be a way to use up the database's connections.
-const SERVES: Duration = Duration::from_secs(1);
+/// Timeout of the database's response; a slower database is not ready.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// Duration for which a result is cached: probes are not rate-limited, and must
+/// not use up the database's connections.
+const CACHE_DURATION: Duration = Duration::from_secs(1);
 
-pub(crate) struct FileChecks {
+pub(crate) struct ReadinessChecks {
     db: Database,
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
@@ -24,7 +24,7 @@ pub(crate) struct FileChecks {
     last: Mutex<Option<(Instant, (bool, bool))>>,
 }
 
-impl FileChecks {
+impl ReadinessChecks {
     pub(crate) fn new(
         db: Database,
         licence: LiveSetting<LicenceState>,
@@ -38,11 +38,11 @@ impl FileChecks {
     async fn database(&self) -> (bool, bool) {
         let mut last = self.last.lock().await;
         if let Some((at, found)) = *last
-            && at.elapsed() < SERVES
+            && at.elapsed() < CACHE_DURATION
         {
             return found;
         }
-        let found = match self.db.ready(PATIENCE).await {
+        let found = match self.db.ready(TIMEOUT).await {
             Ok(()) => (true, true),
             Err(ReadinessError::Pending(_)) => (true, false),
             Err(ReadinessError::Away(_) | ReadinessError::Silent(_)) => (false, false),
@@ -53,7 +53,7 @@ impl FileChecks {
 }
 
 #[async_trait]
-impl Readiness for FileChecks {
+impl Readiness for ReadinessChecks {
     async fn check(&self) -> Ready {
         let (database, migrations) = self.database().await;
         let state = self.licence.get();

@@ -1,4 +1,4 @@
-//! Listening, and ending without cutting anyone off.
+//! The HTTP server and its listening socket.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
@@ -18,30 +18,30 @@ use crate::compose::Background;
 
 /// Listening settings of a server.
 pub struct Listen {
-    /// `127.0.0.1:8080`; port 0 lets the system choose.
+    /// Address, such as `127.0.0.1:8080`; port 0 lets the system choose.
     pub address: SocketAddr,
-    /// The path before every route, or nothing.
+    /// Path prefix of every route, or empty.
     pub base_path: String,
-    /// Proxies that are believed.
+    /// Proxies whose forwarding headers are trusted.
     pub proxies: TrustedProxies,
     /// HSTS settings.
     pub strict_transport: StrictTransport,
-    /// Number of workers there are.
+    /// Number of workers.
     pub workers: usize,
-    /// Number of connections each may have.
+    /// Maximum number of connections of each worker.
     pub connections: usize,
     /// Maximum memory of all bodies together, in bytes.
     pub body_memory: usize,
-    /// The certificate it shows, if it speaks TLS itself.
+    /// TLS configuration, if the server terminates TLS itself.
     pub tls: Option<rustls::ServerConfig>,
-    /// Time for running requests after the stop signal.
+    /// Duration for which shutdown waits for running requests.
     pub shutdown: Duration,
 }
 
-/// Duration for which clients may take for the head of a request.
-const HEAD: Duration = Duration::from_secs(15);
-/// Longer than the usual proxy keeps its connections: who closes first may
-/// lose a request that is on its way.
+/// Timeout of reading the head of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
+/// Timeout of idle connections. Longer than that of usual proxies, as the side
+/// that closes first may lose a request in flight.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// A server that listens.
@@ -52,9 +52,9 @@ pub struct Server {
     pub background: Background,
     /// Metrics.
     pub metrics: Data<Metrics>,
-    /// Begun, clients are sent elsewhere.
+    /// Draining state; while draining, clients are asked to reconnect elsewhere.
     pub draining: Draining,
-    /// Serves while it is polled.
+    /// The server, which runs while it is polled.
     pub server: actix_web::dev::Server,
 }
 
@@ -75,11 +75,11 @@ impl Server {
         let counted = Data::clone(&metrics);
         let draining = Draining::default();
         let ending = Data::new(draining.clone());
-        // Once here, so that what cannot be made stops the start.
+        // Once here, so that an error prevents the start.
         ai.on_worker().map_err(std::io::Error::other)?;
         let factory = move || {
             let table = Data::clone(&gates);
-            // What is wrapped last runs first.
+            // Middleware that is wrapped last runs first.
             let app = ActixApp::new()
                 .app_data(Data::clone(&api))
                 .app_data(Data::clone(&scim))
@@ -101,8 +101,8 @@ impl Server {
                 .wrap(from_fn(strip_base_path))
                 .wrap(from_fn(surface))
                 .configure(move |config| table.table.register(config));
-            // Made on the worker that uses it: a connection to an upstream is
-            // driven where it was opened.
+            // Created on the worker that uses it, as connections are driven
+            // where they were opened.
             match ai.on_worker() {
                 Ok(ai) => app.app_data(Data::new(ai)),
                 Err(err) => {
@@ -116,11 +116,11 @@ impl Server {
             .max_connections(listen.connections)
             .disable_signals()
             .shutdown_timeout(listen.shutdown.as_secs())
-            .client_request_timeout(HEAD)
+            .client_request_timeout(HEADER_TIMEOUT)
             .keep_alive(KeepAlive::Timeout(KEEP_ALIVE))
-            // Unset, Nagle's algorithm holds back every other chunk of a stream.
+            // Without it, Nagle's algorithm delays every other chunk of a stream.
             .tcp_nodelay(true)
-            // On, a client that has gone is not noticed before a write fails.
+            // If allowed, a disconnected client is not noticed before a write fails.
             .h1_allow_half_closed(false);
         let server = match listen.tls {
             Some(tls) => server.listen_rustls_0_23(listener, tls)?,
@@ -129,7 +129,7 @@ impl Server {
         Ok(Self { addr, background, metrics, draining, server: server.run() })
     }
 
-    /// Stops the server from elsewhere.
+    /// Returns a handle that stops the server.
     pub fn handle(&self) -> ServerHandle {
         self.server.handle()
     }

@@ -1,4 +1,4 @@
-//! Following the settings that administrators change on other instances.
+//! Polling of settings that administrators change on other instances.
 
 use std::time::Duration;
 
@@ -6,11 +6,10 @@ use pia_policy::SettingOverrides;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// Interval of looking for changes. All instances follow within five seconds.
+/// Interval of polling. All instances follow within five seconds.
 const EVERY: Duration = Duration::from_secs(2);
 
-/// Applies changed settings whenever another instance stored some, until
-/// `stop`.
+/// Applies settings that another instance has changed, until `stop`.
 pub(crate) async fn run(settings: SettingOverrides, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

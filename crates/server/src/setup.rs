@@ -1,5 +1,5 @@
-//! Setting the server up: who may give it a licence and make its first
-//! administrator, and what follows.
+//! The set-up of the server: installation of a licence and creation of the
+//! first administrator, authorised by a token.
 
 mod administrators;
 mod token;
@@ -20,22 +20,21 @@ use token::{MissingStep, TokenFile};
 
 pub(crate) use administrators::Administrators;
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Licence, administrators and the token for both, stored in step: while no
-/// licence is in force or nobody is administrator there is a token, and
-/// otherwise none.
+/// Licence, administrators and the token for both. The token exists while no
+/// licence is in force or there is no administrator.
 #[derive(Clone)]
 pub struct Setup {
     licence: Arc<LicenceFile>,
     token: Arc<TokenFile>,
     admins: Arc<Administrators>,
-    /// Lock of installation: of two at once, the second finds setup completed.
+    /// Lock of installation: the second of two concurrent ones finds setup completed.
     installing: Arc<Mutex<()>>,
 }
 
 impl Setup {
-    /// Writes the token or removes it, whichever is requested.
+    /// Creates the set-up and writes or removes the token as required.
     pub(crate) fn open(
         licence: Arc<LicenceFile>,
         token_path: PathBuf,
@@ -43,53 +42,57 @@ impl Setup {
     ) -> Self {
         let (token, admins) = (Arc::new(TokenFile::at(token_path)), Arc::new(admins));
         let setup = Self { licence, token, admins, installing: Arc::default() };
-        setup.follow();
+        setup.sync_token();
         setup
     }
 
-    /// Looks once a second whether the licence was replaced or has ended, and
+    /// Checks every second whether the licence was replaced or has ended, and
     /// whether there is an administrator, until stopped.
     pub async fn watch(self, stop: CancellationToken) {
-        let mut tick = tokio::time::interval(LOOK_EVERY);
+        let mut tick = tokio::time::interval(POLL_INTERVAL);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            // Beside no `select!`: a query is not cut half-way.
-            self.admins.look_again().await;
+            // Outside of `select!`, so that a query is not cancelled half-way.
+            self.admins.refresh().await;
             let setup = self.clone();
-            if let Err(err) = tokio::task::spawn_blocking(move || setup.look()).await {
+            if let Err(err) = tokio::task::spawn_blocking(move || setup.check()).await {
                 tracing::error!(error = %err, "licence watcher failed");
             }
         }
     }
 
-    /// Looks once. It waits for the disk.
-    pub fn look(&self) {
+    /// Checks the licence once. Blocks on the disk.
+    pub fn check(&self) {
         self.licence.check();
-        self.follow();
+        self.sync_token();
     }
 
-    fn follow(&self) {
-        match self.licence.standing() {
-            SetupState::Done if self.admins.are_there() => self.token.end(),
-            SetupState::Done => self.token.keep(MissingStep::Administrator),
-            _ => self.token.keep(MissingStep::Licence),
+    fn sync_token(&self) {
+        match self.licence.setup_state() {
+            SetupState::Done if self.admins.exist() => self.token.remove(),
+            SetupState::Done => self.token.ensure(MissingStep::Administrator),
+            _ => self.token.ensure(MissingStep::Licence),
         }
     }
 
-    fn take(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError> {
-        let _alone = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.licence.standing() == SetupState::Done {
+    fn install_blocking(
+        &self,
+        token: &Secret<String>,
+        text: &[u8],
+    ) -> Result<Licence, InstallError> {
+        let _guard = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.licence.setup_state() == SetupState::Done {
             return Err(InstallError::AlreadyLicensed);
         }
         if !self.token.verify(token)? {
             return Err(InstallError::WrongToken);
         }
         let licence = self.licence.store(text)?;
-        self.follow();
+        self.sync_token();
         Ok(licence)
     }
 }
@@ -97,12 +100,12 @@ impl Setup {
 #[async_trait]
 impl LicenceService for Setup {
     fn setup_state(&self) -> SetupState {
-        self.licence.standing()
+        self.licence.setup_state()
     }
 
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError> {
         let (setup, token, text) = (self.clone(), token.clone(), text.to_vec());
-        tokio::task::spawn_blocking(move || setup.take(&token, &text))
+        tokio::task::spawn_blocking(move || setup.install_blocking(&token, &text))
             .await
             .map_err(|err| Unavailable::new("the licence file", err))?
     }
@@ -118,9 +121,9 @@ impl SetupToken for Setup {
     }
 
     async fn administered(&self) {
-        self.admins.appeared();
+        self.admins.record_admin();
         let setup = self.clone();
-        if let Err(err) = tokio::task::spawn_blocking(move || setup.follow()).await {
+        if let Err(err) = tokio::task::spawn_blocking(move || setup.sync_token()).await {
             tracing::error!(error = %err, "failed to revoke the setup token");
         }
     }

@@ -1,4 +1,4 @@
-//! Ending without cutting anyone off.
+//! Graceful shutdown.
 
 use std::future::Future;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use pia_web::Metrics;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Streams that still run are ended so long before the end, in a way that
-/// their clients understand.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Time for answers that may still be on their way to the socket.
+/// Duration before the timeout at which running streams are cancelled, with a
+/// final event for their clients.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Time for responses that are not yet written to the socket.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// Resolves when the process is asked to end.
+/// Resolves when the process receives SIGTERM or SIGINT.
 ///
-/// Called before the server announces that it listens: until then a signal
-/// ends the process as it stands.
+/// To be called before the server is announced as listening: until then a
+/// signal terminates the process at once.
 pub(crate) fn requested() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -30,18 +30,18 @@ pub(crate) fn requested() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Resolves when every running request has been answered, or `limit` has
-/// passed; `stop` is cancelled shortly before that.
+/// Resolves when every running request has completed, or `limit` has passed;
+/// `stop` is cancelled shortly before that.
 ///
-/// Connections that idle are not waited for, as actix-web would.
+/// Unlike actix-web, it does not wait for idle connections.
 pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, limit: Duration) {
     let idle = async {
         while metrics.in_flight() > 0 {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    let last_words = LAST_WORDS.min(limit / 2);
-    if within(limit.saturating_sub(last_words), idle).await {
+    let grace = CANCEL_GRACE.min(limit / 2);
+    if within(limit.saturating_sub(grace), idle).await {
         tokio::time::sleep(LINGER).await;
         return;
     }
@@ -52,12 +52,12 @@ pub(crate) async fn drained(metrics: Data<Metrics>, stop: CancellationToken, lim
     stop.cancel();
     let idle = async {
         while metrics.in_flight() > 0 {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    within(last_words, idle).await;
+    within(grace, idle).await;
 }
 
-async fn within(limit: Duration, what: impl Future<Output = ()>) -> bool {
-    tokio::time::timeout(limit, what).await.is_ok()
+async fn within(limit: Duration, future: impl Future<Output = ()>) -> bool {
+    tokio::time::timeout(limit, future).await.is_ok()
 }

@@ -1,4 +1,4 @@
-//! The certificate that the server shows.
+//! The TLS certificate of the server.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use rustls::ServerConfig;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Reasons why the certificate cannot be shown.
+/// Reasons why the certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// A file cannot be read, or is no PEM.
+    /// A file cannot be read or is not PEM.
     #[error("SVC-TLS-001: {0} cannot be read: {1}")]
     File(String, #[source] rustls_pki_types::pem::Error),
-    /// The certificate and the key do not fit.
+    /// The certificate and the key do not match.
     #[error("SVC-TLS-002: certificate and key cannot be used: {0}")]
     Pair(#[from] rustls::Error),
 }

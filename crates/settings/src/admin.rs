@@ -1,4 +1,4 @@
-//! `Admin`: sessions in the console.
+//! `Admin`: sessions in the administration console.
 
 use std::time::Duration;
 

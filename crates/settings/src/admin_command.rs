@@ -1,4 +1,4 @@
-//! `pia-server admin …`: arguments of administration.
+//! `pia-server admin …`: arguments of administration commands.
 
 use pia_identity::Role;
 use pia_kernel::InvitationId;
@@ -56,7 +56,7 @@ pub enum AdminCommand {
     },
     /// Administers groups.
     Group(GroupCommand),
-    /// Administers people's API keys.
+    /// Administers API keys.
     ApiKey(ApiKeyCommand),
     /// Administers budgets.
     Credits(CreditsCommand),
@@ -77,7 +77,7 @@ impl AdminArguments {
         self.words.push(word.to_owned());
     }
 
-    /// Returns whether a name is that of an option: `role` or `days`.
+    /// Returns whether an option of this name exists: `role` or `days`.
     pub(super) fn takes(name: &str) -> bool {
         matches!(name, "role" | "days")
     }
@@ -93,7 +93,7 @@ impl AdminArguments {
         Ok(())
     }
 
-    /// Returns the command that they form.
+    /// Returns the command that the arguments form.
     pub(super) fn command(self) -> Result<AdminCommand, Reason> {
         let Self { words, role, days } = self;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -114,8 +114,8 @@ impl AdminArguments {
             ["invitations"] if no_options => AdminCommand::Invitations,
             ["revoke", id] if no_options => {
                 let id = uuid::Uuid::parse_str(id).map(InvitationId);
-                let unclear = |_states_no_more| Reason::source("expected the id of an invitation");
-                AdminCommand::Revoke { id: id.map_err(unclear)? }
+                let invalid = |_err| Reason::source("expected an invitation's id");
+                AdminCommand::Revoke { id: id.map_err(invalid)? }
             }
             ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::parse(words)?),
             ["credits", words @ ..] if no_options => {

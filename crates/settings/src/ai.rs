@@ -1,4 +1,4 @@
-//! `Ai`: which upstream models answer, and how long they may take.
+//! `Ai`: upstream models, and time limits of their responses.
 
 mod entry;
 mod identifier;
@@ -32,11 +32,11 @@ const MAX_TIMEOUT: Duration = Duration::from_hours(1);
 pub struct Ai {
     /// Models, and the modes that they serve.
     pub catalogue: ModelCatalogue,
-    /// Settings towards our own callers.
+    /// Settings that concern callers.
     pub settings: Settings,
-    /// Number of tokens an answer may have.
+    /// Maximum number of tokens of a response.
     pub max_output: Option<u32>,
-    /// Limits towards upstreams.
+    /// Limits that concern upstreams.
     pub limits: UpstreamLimits,
 }
 
@@ -55,7 +55,8 @@ impl Ai {
             connect: connect.within(Duration::from_secs(10), MIN_TIMEOUT..=MAX_TIMEOUT),
             first_byte: span(from, "FirstByteTimeout", 120),
             silence: span(from, "SilenceTimeout", 120),
-            // Clients give up after 300 seconds, and would not hear why.
+            // Clients give up after 300 seconds, and would not receive the
+            // error.
             answer: span(from, "AnswerTimeout", 290),
             max_event: size(from, "MaxEventBytes", 4),
             max_answer: size(from, "MaxAnswerBytes", 32),
@@ -83,27 +84,29 @@ fn catalogue(from: &mut Section<'_>) -> ModelCatalogue {
     let default = Model::of_chat(from, Effect::Reload);
     providers.check(&default, from);
     let mut modes = from.section("Modes");
-    let mut of = |mode: Mode| {
+    let mut model_of = |mode: Mode| {
         let mut section = modes.section(mode.name());
         let own = Model::of_chat(&mut section, Effect::Reload);
         providers.check(&own, &mut section);
-        // With nothing of its own, it is the default that serves.
-        own.is_granted().then(|| served(own.over(&default, &mut section), &mut section)).flatten()
+        // Without settings of its own, the default applies.
+        own.is_configured()
+            .then(|| served(own.over(&default, &mut section), &mut section))
+            .flatten()
     };
-    let (assistant, research) = (of(Mode::Assistant), of(Mode::Research));
+    let (assistant, research) = (model_of(Mode::Assistant), model_of(Mode::Research));
     let default = served(default, from);
     let Providers { entries, searches, embedders, .. } = providers;
     ModelCatalogue { default, assistant, research, entries, searches, embedders }
 }
 
-/// The model of `Ai` or of a mode, which need not be there.
+/// Builds the model of `Ai` or of a mode, which may be absent.
 fn served(model: Model, from: &mut Section<'_>) -> Option<Arc<Target>> {
-    let (rates, sound) = (model.rates(from), model.is_sound(from));
-    let (named, reachable) = (model.is_named(), model.is_reachable());
-    if named && reachable {
+    let (rates, is_sound) = (model.rates(from), model.is_sound(from));
+    let (is_named, is_reachable) = (model.is_named(), model.is_reachable());
+    if is_named && is_reachable {
         return model.target(rates?, from).map(Arc::new);
     }
-    if sound && (named || reachable) {
+    if is_sound && (is_named || is_reachable) {
         from.warn("Model", "is not used: a model needs its name, and a key or an endpoint");
     }
     None

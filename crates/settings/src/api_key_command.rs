@@ -6,7 +6,7 @@ use super::fault::Reason;
 
 const VERBS: &str = "unknown `admin api-key` command: use list EMAIL or revoke ID";
 
-/// Administration of people's API keys from the command line.
+/// Administration of API keys from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiKeyCommand {
     /// Lists the keys of an account.
@@ -28,8 +28,8 @@ impl ApiKeyCommand {
             ["list", email] => Ok(Self::List { email: (*email).to_owned() }),
             ["revoke", id] => {
                 let id = uuid::Uuid::parse_str(id).map(ApiKeyId);
-                let unclear = |_states_no_more| Reason::source("expected the id of an API key");
-                Ok(Self::Revoke { id: id.map_err(unclear)? })
+                let invalid = |_err| Reason::source("expected an API key's id");
+                Ok(Self::Revoke { id: id.map_err(invalid)? })
             }
             _ => Err(Reason::source(VERBS)),
         }

@@ -1,4 +1,4 @@
-//! `Audit`: how long the audit log reaches back.
+//! `Audit`: retention of the audit log.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use super::section::Section;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// The audit log.
+/// Settings of the audit log.
 #[derive(Debug, Clone)]
 pub struct Audit {
-    /// Duration for which an entry is stored.
+    /// Retention period of an entry.
     pub stored: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The beginning of many addresses.
+//! Base URLs.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use url::Url;
 use super::fault::Reason;
 use super::setting::Setting;
 
-/// `https://host/path`, without a slash at its end and without a password.
+/// `https://host/path`, without a trailing slash and without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl(String);
 
@@ -16,24 +16,25 @@ impl BaseUrl {
         Self(format!("{scheme}://{host}{path}"))
     }
 
-    /// URL to prepend to a path that begins with a slash.
+    /// Returns the URL, to be prepended to a path that begins with a slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The host, a domain in its ASCII form, an IPv6 address in brackets.
+    /// Returns the host: a domain in its ASCII form, an IPv6 address in
+    /// brackets.
     pub fn host(&self) -> String {
         let url = Url::parse(&self.0).ok();
         url.and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// Returns whether what is sent there can be read on the way.
+    /// Returns whether its traffic can be intercepted: HTTP to another machine.
     pub(super) fn is_readable(&self) -> bool {
         let Ok(url) = Url::parse(&self.0) else { return true };
         let host = url.host_str().unwrap_or_default();
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
-        let here = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
-        url.scheme() == "http" && !here
+        let is_loopback = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
+        url.scheme() == "http" && !is_loopback
     }
 
     pub(super) fn ends_with(&self, path: &str) -> bool {
@@ -46,7 +47,7 @@ impl Setting for BaseUrl {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected a URL such as https://pia.example.com");
-        let url = Url::parse(text.trim()).map_err(|_states_no_more| form())?;
+        let url = Url::parse(text.trim()).map_err(|_err| form())?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(form());
         }

@@ -5,8 +5,7 @@ use super::setting::Setting;
 
 const UNITS: [(&str, usize); 4] = [("b", 1), ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30)];
 
-/// A number of bytes: `1048576`, `1MiB`. `1MB` is refused, since one cannot
-/// tell which of the two megabytes is meant.
+/// Number of bytes: `1048576`, `1MiB`. `1MB` is refused, since it is ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) struct ByteSize(pub(super) usize);
 
@@ -40,8 +39,8 @@ impl Setting for ByteSize {
 
     fn format(&self) -> String {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-        let whole = units.iter().find(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit));
-        whole.map_or_else(|| self.0.to_string(), |(name, unit)| format!("{}{name}", self.0 / unit))
+        let unit = units.iter().find(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit));
+        unit.map_or_else(|| self.0.to_string(), |(name, unit)| format!("{}{name}", self.0 / unit))
     }
 }
 
@@ -50,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_bytes_and_binary_units_are_understood() {
+    fn bytes_and_binary_units_are_parsed() {
         for (text, bytes) in
             [("268435456", 268_435_456), ("256MiB", 268_435_456), ("1 kib", 1024), ("0b", 0)]
         {
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_amount_is_reported_the_same_way() {
+    fn equal_amounts_have_the_same_format() {
         assert_eq!(ByteSize::parse("1048576").unwrap().format(), "1MiB");
         assert_eq!(ByteSize(1025).format(), "1025");
     }

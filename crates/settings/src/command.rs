@@ -1,4 +1,4 @@
-//! The command line: what to do, and the settings that stand above all others.
+//! Command line: the command, and the settings that override all others.
 
 use std::iter::{Enumerate, Peekable};
 use std::path::PathBuf;
@@ -89,10 +89,10 @@ pub(super) struct CommandLine {
     pub(super) settings: Vec<(String, String)>,
 }
 
-type ScriptedRest<'a> = Peekable<Enumerate<Iter<'a, String>>>;
+type RemainingArguments<'a> = Peekable<Enumerate<Iter<'a, String>>>;
 
 impl CommandLine {
-    /// Takes apart what follows the program's name.
+    /// Parses the arguments after the program's name.
     pub(super) fn parse(arguments: &[String]) -> Result<Self, Faults> {
         let mut line = Self {
             command: Command::Serve,
@@ -101,28 +101,28 @@ impl CommandLine {
             settings: Vec::new(),
         };
         let mut admin = None;
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let mut rest = arguments.iter().enumerate().peekable();
         while let Some((index, argument)) = rest.next() {
-            if let Err(reason) = line.take(argument, &mut rest, &mut admin) {
-                // The argument itself is not reported: it may be a secret.
+            if let Err(reason) = line.parse_argument(argument, &mut rest, &mut admin) {
+                // The argument is not repeated: it may be a secret.
                 let origin = format!("argument {} of the command line", index + 1);
-                faults.push(SettingError::of_source(origin, reason));
+                errors.push(SettingError::of_source(origin, reason));
             }
         }
         match admin.map(AdminArguments::command) {
             Some(Ok(command)) => line.prefer(Command::Admin(command)),
-            Some(Err(reason)) => faults.push(SettingError::of_source("the command line", reason)),
+            Some(Err(reason)) => errors.push(SettingError::of_source("the command line", reason)),
             None => {}
         }
-        Faults::check(faults)?;
+        Faults::check(errors)?;
         Ok(line)
     }
 
-    fn take(
+    fn parse_argument(
         &mut self,
         argument: &str,
-        rest: &mut ScriptedRest<'_>,
+        rest: &mut RemainingArguments<'_>,
         admin: &mut Option<AdminArguments>,
     ) -> Result<(), Reason> {
         if let Some(command) = switch(argument) {
@@ -143,12 +143,12 @@ impl CommandLine {
             }
             _ => {}
         }
-        let unclear =
-            || Reason::source("expected an option or `--Section:Key=value`; see `--help`");
-        let named = argument.strip_prefix("--").ok_or_else(unclear)?;
-        let (name, value) = match named.split_once('=') {
+        let invalid =
+            || Reason::source("expected `--Section:Key=value` or a switch; `--help` shows which");
+        let option = argument.strip_prefix("--").ok_or_else(invalid)?;
+        let (name, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
-            None => (named, None),
+            None => (option, None),
         };
         match name.to_ascii_lowercase().as_str() {
             "environment" => self.environment = Some(value_of(value, rest)?),
@@ -156,13 +156,13 @@ impl CommandLine {
                 self.content_root = Some(value_of(value, rest)?.into());
             }
             lower if AdminArguments::takes(lower) => {
-                let words = admin.as_mut().ok_or_else(unclear)?;
+                let words = admin.as_mut().ok_or_else(invalid)?;
                 words.option(lower, &value_of(value, rest)?)?;
             }
             lower if lower.contains(':') => {
                 self.settings.push((name.to_owned(), value_of(value, rest)?));
             }
-            _ => return Err(unclear()),
+            _ => return Err(invalid()),
         }
         if argument.contains(char::REPLACEMENT_CHARACTER) {
             return Err(Reason::source("expected UTF-8"));
@@ -195,11 +195,12 @@ fn switch(argument: &str) -> Option<Command> {
 }
 
 /// Returns the value after the `=`, or else the next argument.
-fn value_of(value: Option<String>, rest: &mut ScriptedRest<'_>) -> Result<String, Reason> {
+fn value_of(value: Option<String>, rest: &mut RemainingArguments<'_>) -> Result<String, Reason> {
     if let Some(value) = value {
         return Ok(value);
     }
-    // What begins so is far more often the next setting than a value.
+    // An argument that begins with `--` is far more often the next setting than
+    // a value.
     let next = rest.next_if(|(_, it)| !it.starts_with("--"));
     let (_, next) =
         next.ok_or(Reason::source("expected a value; use `=` for one that begins with `--`"))?;

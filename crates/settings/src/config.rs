@@ -1,4 +1,4 @@
-//! All settings of a process, by what it does.
+//! Configuration of a process, by its purpose.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::{
     ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, admin, feedback, free_tier,
 };
 
-/// The sections there are.
+/// All sections.
 pub(crate) const SECTIONS: [&str; 21] = [
     "Admin",
     "Ai",
@@ -41,7 +41,7 @@ pub(crate) const SECTIONS: [&str; 21] = [
     "TokenUsage",
 ];
 
-/// Configuration of a serving process. Its `Debug` shows no secret.
+/// Configuration of a serving process. Its `Debug` omits secrets.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Environment that the server runs in.
@@ -60,15 +60,15 @@ pub struct Config {
     pub local_auth: LocalAuth,
     /// Cost of password hashes.
     pub password_hashing: PasswordHashing,
-    /// Number of times that callers may call.
+    /// Rate limits of callers.
     pub rate_limits: RateLimits,
-    /// The licence's file.
+    /// File of the licence.
     pub license: License,
     /// Set-up of a server without a licence.
     pub setup: SetupConfig,
     /// Identity providers.
     pub oauth: OAuth,
-    /// The API's description.
+    /// OpenAPI document.
     pub open_api: OpenApi,
     /// Metrics.
     pub metrics: MetricsConfig,
@@ -76,13 +76,13 @@ pub struct Config {
     pub logging: Logging,
     /// Upstream models.
     pub ai: Ai,
-    /// Through which relay mail is sent.
+    /// Mail relay and sender.
     pub smtp: Smtp,
-    /// Sessions in the console.
+    /// Sessions in the administration console.
     pub admin: ConsoleSettings,
     /// Recipients and retention of feedback.
     pub feedback: FeedbackSettings,
-    /// The audit log.
+    /// Settings of the audit log.
     pub audit: Audit,
     /// Synchronisation of devices.
     pub sync: SyncConfig,
@@ -113,20 +113,21 @@ pub struct AdminConfig {
     pub database: DatabaseConfig,
     /// Keys that seal audit entries and emails.
     pub encryption: Encryption,
-    /// The licence's file, for its limits.
+    /// File of the licence, for its limits.
     pub license: License,
     /// Base of links.
     pub server: ServerConfig,
-    /// Through which relay the server sends the letters that are left for it.
+    /// Mail relay, by which the server later sends queued emails.
     pub smtp: Smtp,
-    /// Models that groups may be given.
+    /// Models that groups may be assigned.
     pub catalogue: ListedEntries,
     /// Retention of the audit log.
     pub audit: Audit,
 }
 
 impl Config {
-    /// Reads all sections before any is missed, so that every fault is found.
+    /// Reads all sections before any of them is required, so that every error
+    /// is found.
     pub(crate) fn from_section(all: &mut Section<'_>) -> Option<Self> {
         let server = ServerConfig::from_section(&mut all.section("Server"));
         let database = DatabaseConfig::from_section(&mut all.section("Database"));
@@ -182,14 +183,14 @@ impl Config {
     }
 
     /// Checks settings against each other. One secret for two purposes would
-    /// disclose one by the other.
+    /// disclose one through the other.
     fn check(&self, all: &mut Section<'_>) {
         if self.encryption.has_key(self.jwt.keys.current.expose()) {
             let reason = Reason::weak("expected another secret than Encryption:MasterKey");
             all.section("Jwt").refuse("SecretKey", reason);
         }
-        // Not refused: mail may be set up later, and until then nobody comes in
-        // who should not.
+        // Not an error: mail may be configured later, and until then only new
+        // users are locked out.
         if self.local_auth.accounts.require_verification && self.smtp.relay.is_none() {
             let text = "nobody new can come in: without Smtp:Host no letter goes out to verify an \
                         address with";

@@ -1,4 +1,4 @@
-//! `Database`: where things are stored.
+//! `Database`: connections to the database.
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,15 +24,15 @@ pub struct DatabaseConfig {
 /// Database to migrate, and the roles for that.
 #[derive(Debug, Clone)]
 pub struct MigrationTargets {
-    /// Database as every request uses it; equal to the other where that alone
-    /// is set.
+    /// Database as requests use it; equal to the other if only that is
+    /// configured.
     pub target: DatabaseTarget,
     /// Database with a role that may create tables.
     pub migration_target: Option<DatabaseTarget>,
 }
 
 struct Targets {
-    normal: Option<DatabaseTarget>,
+    default_target: Option<DatabaseTarget>,
     migration: Option<DatabaseTarget>,
     maintenance: Option<DatabaseTarget>,
     options: DatabaseOptions,
@@ -48,7 +48,7 @@ impl DatabaseConfig {
     pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let targets = Targets::from_section(from, Purpose::Serving);
         let startup = Startup {
-            target: targets.normal?,
+            target: targets.default_target?,
             migration_target: targets.migration,
             options: targets.options,
         };
@@ -59,7 +59,7 @@ impl DatabaseConfig {
 impl MigrationTargets {
     pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let targets = Targets::from_section(from, Purpose::Migrating);
-        let target = targets.normal.or_else(|| targets.migration.clone())?;
+        let target = targets.default_target.or_else(|| targets.migration.clone())?;
         Some(Self { target, migration_target: targets.migration })
     }
 }
@@ -73,9 +73,9 @@ impl Targets {
         let maintenance = role(from, "MaintenanceConnectionString", provider);
         let file = file(&from.dir().join(FILE));
         let field = from.restart("ConnectionString");
-        let normal = match provider {
+        let default_target = match provider {
             DatabaseKind::Sqlite => Some(field.or(Secret::new(file))),
-            // The owner's will do where nothing else is done.
+            // The owner's connection suffices for a migration.
             DatabaseKind::Postgres if purpose == Purpose::Migrating && migration.is_some() => {
                 field.optional()
             }
@@ -88,12 +88,12 @@ impl Targets {
                 .restart("StatementTimeout")
                 .within(Duration::from_secs(5), Duration::from_secs(1)..=Duration::from_mins(1)),
         };
-        let normal = target(from, "ConnectionString", provider, normal);
-        Self { normal, migration, maintenance, options }
+        let default_target = target(from, "ConnectionString", provider, default_target);
+        Self { default_target, migration, maintenance, options }
     }
 }
 
-/// The database as another role, which a file has none of.
+/// Returns the database with another role; a file has no roles.
 fn role(from: &mut Section<'_>, name: &str, provider: DatabaseKind) -> Option<DatabaseTarget> {
     let text = from.restart(name).optional::<Secret<String>>()?;
     if provider == DatabaseKind::Sqlite {
@@ -118,7 +118,7 @@ fn target(
     }
 }
 
-/// A URL of a file, in which some characters mean something.
+/// Returns the URL of a file, with special characters escaped.
 fn file(path: &Path) -> String {
     let path = path.to_string_lossy();
     let path = path.replace('%', "%25").replace('?', "%3F").replace('#', "%23");

@@ -1,4 +1,4 @@
-//! `Encryption`: what every user's data keys are derived from.
+//! `Encryption`: key from which all data keys are derived.
 
 use pia_kernel::Secret;
 
@@ -12,12 +12,12 @@ const BYTES: usize = 32;
 /// Source of the data keys.
 #[derive(Debug, Clone)]
 pub struct Encryption {
-    /// The key in use.
+    /// Key in use.
     pub master_key: Secret<[u8; BYTES]>,
-    /// The one before, while what it encrypted is still about.
+    /// Previous key, as long as data encrypted with it remains.
     pub previous_master_key: Option<Secret<[u8; BYTES]>>,
-    /// True if a key that does not fit the stored data is taken all the same,
-    /// and what the old one encrypted is lost.
+    /// True if a key that does not match the stored data is accepted, and data
+    /// encrypted with the old one is lost.
     pub accept_new_master_key: bool,
 }
 
@@ -38,7 +38,7 @@ impl Encryption {
         })
     }
 
-    /// Returns whether this text is the master key.
+    /// Returns whether a text is the master key.
     pub(super) fn has_key(&self, text: &str) -> bool {
         let hex = Secret::new(MasterKey(*self.master_key.expose()).format());
         hex.ct_eq(&text.trim().to_ascii_lowercase())

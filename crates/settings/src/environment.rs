@@ -2,15 +2,16 @@
 
 use super::fault::Reason;
 
-/// `Development`, `Production`, or any other name that has settings of its own.
+/// `Development`, `Production`, or another name with its own settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment(String);
 
 impl Environment {
-    /// The name of `environment`, if it can be part of a file's name.
+    /// Parses the name of an environment, which must be valid as part of a file
+    /// name.
     pub(super) fn from_name(name: &str) -> Result<Self, Reason> {
-        let plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
-        if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        let is_allowed = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
+        if name.is_empty() || name.len() > 64 || !name.chars().all(is_allowed) {
             return Err(Reason::source(
                 "expected an environment's name: up to 64 letters, digits, dots or dashes",
             ));
@@ -18,8 +19,7 @@ impl Environment {
         Ok(Self(name.to_owned()))
     }
 
-    /// Returns the environment of developers, in which safe defaults would be
-    /// in the way.
+    /// Returns the environment of developers, with less strict defaults.
     pub fn development() -> Self {
         Self("Development".to_owned())
     }
@@ -29,7 +29,7 @@ impl Environment {
         Self("Production".to_owned())
     }
 
-    /// Name as the operator spelled it.
+    /// Returns the name as the operator spelled it.
     pub fn name(&self) -> &str {
         &self.0
     }

@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Under which number a fault is documented. The numbers never move.
+/// Number under which an error is documented. Numbers never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// A source cannot be read or taken apart.
+    /// A source cannot be read or parsed.
     Source,
     /// A setting without a default is missing.
     Missing,
     /// A value has the wrong form or is out of its range.
     Form,
-    /// A secret is one that others know or may guess.
+    /// A secret is publicly known or easy to guess.
     Weak,
-    /// Values that cannot work together, or that this version cannot serve.
+    /// Values that are incompatible, or not supported by this version.
     Combination,
 }
 
@@ -30,8 +30,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Reason why a value is refused. Whoever makes one quotes nothing of the
-/// value.
+/// Reason why a value is refused. It must not quote the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reason {
     pub(super) code: Code,
@@ -43,22 +42,22 @@ impl Reason {
         Self { code, text: text.into() }
     }
 
-    /// The wrong form, or out of range.
+    /// Reason for an invalid format, or a value out of range.
     pub(super) fn form(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Form, text)
     }
 
-    /// No secret, though it is used as one.
+    /// Reason for a weak secret.
     pub(super) fn weak(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Weak, text)
     }
 
-    /// Impossible together with something else, or in this version.
+    /// Reason for an incompatible combination, or an unsupported value.
     pub(super) fn combination(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Combination, text)
     }
 
-    /// A source that cannot be used.
+    /// Reason for an unusable source.
     pub(super) fn source(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::Source, text)
     }
@@ -81,12 +80,12 @@ impl SettingError {
         Self { key: None, origin: Some(origin.into()), reason }
     }
 
-    /// Under which number it is documented.
+    /// Returns the number under which it is documented.
     pub fn code(&self) -> Code {
         self.reason.code
     }
 
-    /// Returns the key of the setting; nothing where a whole source is meant.
+    /// Returns the key of the setting; `None` if the error concerns a source.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
@@ -108,46 +107,47 @@ impl fmt::Display for SettingError {
     }
 }
 
-/// The sentence again: `main` prints errors so, and an operator is owed it.
+/// Formats the error as `Display` does: `main` prints errors by `Debug`, and
+/// operators need the sentence.
 impl fmt::Debug for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// Everything for which the settings cannot be used, found in one go.
+/// All errors that prevent the settings from being used.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Faults(Vec<SettingError>);
 
 impl Faults {
-    /// Fails if there are any.
-    pub(super) fn check(faults: Vec<SettingError>) -> Result<(), Self> {
-        if faults.is_empty() { Ok(()) } else { Err(Self(faults)) }
+    /// Returns an error if there are any.
+    pub(super) fn check(errors: Vec<SettingError>) -> Result<(), Self> {
+        if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
     }
 
-    /// Errors, each worth a line in the log.
+    /// Returns the errors, each for a line in the log.
     pub fn iter(&self) -> impl Iterator<Item = &SettingError> {
         self.0.iter()
     }
 }
 
 impl From<Vec<SettingError>> for Faults {
-    fn from(faults: Vec<SettingError>) -> Self {
-        Self(faults)
+    fn from(errors: Vec<SettingError>) -> Self {
+        Self(errors)
     }
 }
 
 impl From<SettingError> for Faults {
-    fn from(fault: SettingError) -> Self {
-        Self(vec![fault])
+    fn from(error: SettingError) -> Self {
+        Self(vec![error])
     }
 }
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, fault) in self.0.iter().enumerate() {
-            let gap = if nth == 0 { "" } else { "\n" };
-            write!(f, "{gap}{fault}")?;
+        for (index, error) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{error}")?;
         }
         Ok(())
     }

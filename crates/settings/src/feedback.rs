@@ -1,4 +1,4 @@
-//! `Feedback`: recipients and retention of what users report of answers.
+//! `Feedback`: recipients and retention of reports on answers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reading one setting: what it may be, and what it is if nobody says.
+//! Reading of single settings, with their defaults and ranges.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -10,8 +10,8 @@ use super::section::{Layered, Outcome, join};
 use super::setting::Setting;
 use super::snapshot::{Effect, StoredSetting};
 
-/// Field of a setting. An invalid value is recorded, and reading continues with the default, so
-/// that an operator sees all errors at once.
+/// Setting to be read. An invalid value is recorded, and reading continues with
+/// the default, so that an operator sees all errors at once.
 pub(super) struct Field<'a> {
     layered: &'a Layered,
     outcome: &'a mut Outcome,
@@ -29,22 +29,22 @@ impl<'a> Field<'a> {
         Self { layered, outcome, key, effect }
     }
 
-    /// The value, or else the default.
+    /// Returns the value, or else the default.
     pub(super) fn or<T: Setting>(mut self, default: T) -> T {
         let value = self.parse().unwrap_or(default);
-        self.keep::<T>(Some(value.format()));
+        self.record::<T>(Some(value.format()));
         value
     }
 
-    /// Treats a blank text as absent.
+    /// Returns the value, or else the default, also for a blank text.
     pub(super) fn or_where_blank<T: Setting>(mut self, default: T) -> T {
         let text = self.text().filter(|it| !it.trim().is_empty());
-        let value = text.and_then(|it| self.understand(it)).unwrap_or(default);
-        self.keep::<T>(Some(value.format()));
+        let value = text.and_then(|it| self.parse_text(it)).unwrap_or(default);
+        self.record::<T>(Some(value.format()));
         value
     }
 
-    /// The value if it is in the range, or else the default.
+    /// Returns the value if it is in the range, or else the default.
     pub(super) fn within<T: Setting + PartialOrd>(
         mut self,
         default: T,
@@ -57,59 +57,60 @@ impl<'a> Field<'a> {
             }
             value => value.unwrap_or(default),
         };
-        self.keep::<T>(Some(value.format()));
+        self.record::<T>(Some(value.format()));
         value
     }
 
-    /// The value, if there is one and it is in the range; a blank text is none.
+    /// Returns the value if present and in the range; a blank text counts as
+    /// absent.
     pub(super) fn optional_within<T: Setting + PartialOrd>(
         mut self,
         range: RangeInclusive<T>,
     ) -> Option<T> {
         let text = self.text().filter(|it| !it.trim().is_empty());
-        let value = text.and_then(|it| self.understand(it));
-        let inside = value.filter(|it| {
-            let inside = range.contains(it);
-            if !inside {
+        let value = text.and_then(|it| self.parse_text(it));
+        let in_range = value.filter(|it| {
+            let in_range = range.contains(it);
+            if !in_range {
                 self.out_of(&range);
             }
-            inside
+            in_range
         });
-        self.keep::<T>(inside.as_ref().map(Setting::format));
-        inside
+        self.record::<T>(in_range.as_ref().map(Setting::format));
+        in_range
     }
 
-    /// The value, if there is one; a blank text is none.
+    /// Returns the value if present; a blank text counts as absent.
     pub(super) fn optional<T: Setting>(mut self) -> Option<T> {
         let text = self.text().filter(|it| !it.trim().is_empty());
-        let value = text.and_then(|it| self.understand(it));
-        self.keep::<T>(value.as_ref().map(Setting::format));
+        let value = text.and_then(|it| self.parse_text(it));
+        self.record::<T>(value.as_ref().map(Setting::format));
         value
     }
 
-    /// The value, if there is one, though it were blank: some hide what would
-    /// be there without.
+    /// Returns the value if present, even if blank: a blank text may hide a
+    /// default.
     pub(super) fn optional_or_blank<T: Setting>(mut self) -> Option<T> {
         let value = self.parse();
-        self.keep::<T>(value.as_ref().map(Setting::format));
+        self.record::<T>(value.as_ref().map(Setting::format));
         value
     }
 
-    /// The required value, or an error that says what to do.
+    /// Returns the value, which is required; `advice` explains how to set it.
     pub(super) fn required<T: Setting>(mut self, advice: &'static str) -> Option<T> {
         let text = self.text().filter(|it| !it.trim().is_empty());
-        let value = text.and_then(|it| self.understand(it));
-        if text.is_none() && self.found().is_none_or(|it| it.as_str().is_some()) {
+        let value = text.and_then(|it| self.parse_text(it));
+        if text.is_none() && self.raw_value().is_none_or(|it| it.as_str().is_some()) {
             self.refuse(Reason::new(Code::Missing, format!("is missing: {advice}")));
         }
-        self.keep::<T>(value.as_ref().map(Setting::format));
+        self.record::<T>(value.as_ref().map(Setting::format));
         value
     }
 
-    /// The items of a list, or of a text with commas between them.
+    /// Returns the items of a list, or of a text separated by commas.
     pub(super) fn list<T: Setting>(mut self) -> Vec<T> {
         let mut values = Vec::new();
-        match self.found() {
+        match self.raw_value() {
             Some(Value::Dict(_, items)) => {
                 let mut numbered: Vec<(usize, &Value)> = Vec::new();
                 for (index, item) in items {
@@ -125,12 +126,12 @@ impl<'a> Field<'a> {
             }
             Some(Value::String(_, text)) => {
                 let items = text.split(',').filter(|it| !it.trim().is_empty());
-                values.extend(items.map_while(|it| self.understand::<T>(it)));
+                values.extend(items.map_while(|it| self.parse_text::<T>(it)));
             }
             _ => {}
         }
-        let reported: Vec<_> = values.iter().map(Setting::format).collect();
-        self.keep::<T>(Some(reported.join(",")));
+        let formatted: Vec<_> = values.iter().map(Setting::format).collect();
+        self.record::<T>(Some(formatted.join(",")));
         values
     }
 
@@ -151,26 +152,26 @@ impl<'a> Field<'a> {
 
     fn refuse_item(&mut self, index: &str, item: &Value, text: impl Into<Cow<'static, str>>) {
         let (key, origin) = (join(&self.key, index), self.layered.origin(item));
-        self.outcome.faults.push(SettingError::of_key(key, origin, Reason::form(text)));
+        self.outcome.errors.push(SettingError::of_key(key, origin, Reason::form(text)));
     }
 
-    fn found(&self) -> Option<&'a Value> {
+    fn raw_value(&self) -> Option<&'a Value> {
         self.layered.find(&self.key)
     }
 
     fn text(&mut self) -> Option<&'a str> {
-        let found = self.found()?;
-        if found.as_str().is_none() {
+        let raw_value = self.raw_value()?;
+        if raw_value.as_str().is_none() {
             self.refuse(Reason::form("expected a single value"));
         }
-        found.as_str()
+        raw_value.as_str()
     }
 
     fn parse<T: Setting>(&mut self) -> Option<T> {
-        self.text().and_then(|it| self.understand(it))
+        self.text().and_then(|it| self.parse_text(it))
     }
 
-    fn understand<T: Setting>(&mut self, text: &str) -> Option<T> {
+    fn parse_text<T: Setting>(&mut self, text: &str) -> Option<T> {
         T::parse(text).map_err(|reason| self.refuse(reason)).ok()
     }
 
@@ -180,13 +181,13 @@ impl<'a> Field<'a> {
     }
 
     fn refuse(&mut self, reason: Reason) {
-        let origin = self.found().and_then(|it| self.layered.origin(it));
-        self.outcome.faults.push(SettingError::of_key(self.key.clone(), origin, reason));
+        let origin = self.raw_value().and_then(|it| self.layered.origin(it));
+        self.outcome.errors.push(SettingError::of_key(self.key.clone(), origin, reason));
     }
 
-    fn keep<T: Setting>(self, value: Option<String>) {
-        let origin = self.found().and_then(|it| self.layered.origin(it));
+    fn record<T: Setting>(self, value: Option<String>) {
+        let origin = self.raw_value().and_then(|it| self.layered.origin(it));
         let setting = StoredSetting::new(self.effect, value, T::IS_SECRET, origin);
-        self.outcome.snapshot.keep(self.key, setting);
+        self.outcome.snapshot.record(self.key, setting);
     }
 }

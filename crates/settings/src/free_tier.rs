@@ -1,4 +1,4 @@
-//! `FreeTier`: those who do not pay.
+//! `FreeTier`: users without a paid plan.
 
 use pia_assistant::FreeTier;
 use pia_kernel::GroupId;
@@ -23,7 +23,7 @@ impl Setting for GroupId {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let id = Uuid::try_parse(text.trim());
-        id.map(Self).map_err(|_quotes| Reason::form("expected the id of a group"))
+        id.map(Self).map_err(|_err| Reason::form("expected the id of a group"))
     }
 
     fn format(&self) -> String {

@@ -8,15 +8,15 @@ use super::group_setting;
 const VERBS: &str = "unknown `admin group` command: use list, show, create, rename, delete, set or \
                      add; see `--help`";
 
-/// Administration of groups from the command line. A group is named by its id
-/// or its name.
+/// Administration of groups from the command line. A group is referred to by
+/// its id or its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupCommand {
     /// Lists the groups.
     List,
-    /// Shows the settings of a group.
+    /// Prints the settings of a group.
     Show {
-        /// Group to show.
+        /// Group to print.
         group: String,
     },
     /// Creates a group.

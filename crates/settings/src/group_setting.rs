@@ -1,4 +1,4 @@
-//! `key=value`, as the settings of groups are changed.
+//! Settings of groups in the form `key=value`.
 
 use pia_kernel::BudgetPeriod;
 use pia_policy::{Quota, SettingChange};
@@ -48,8 +48,8 @@ fn number(value: &str) -> Result<Option<i64>, Reason> {
     if value.is_empty() {
         return Ok(None);
     }
-    let unclear = |_no_number| Reason::source("expected a whole number after the `=`");
-    value.parse().map(Some).map_err(unclear)
+    let invalid = |_no_number| Reason::source("expected a whole number behind the `=`");
+    value.parse().map(Some).map_err(invalid)
 }
 
 fn switch(value: &str) -> Result<bool, Reason> {

@@ -1,4 +1,4 @@
-//! `Jwt`: what tokens are signed with, and how long they are good.
+//! `Jwt`: signing keys and lifetimes of tokens.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Secrets that are none, because they stand in examples or can be guessed.
+//! Weak secrets: publicly known or easy to guess.
 
-/// Parts of what examples put where a secret belongs, in lower-case letters
-/// and digits alone.
+/// Parts of secrets that stand in examples, reduced to lower-case letters and
+/// digits.
 const PLACEHOLDERS: &[&str] = &[
     "0123456789abcdef",
     "1234567890123",
@@ -49,24 +49,23 @@ const PLACEHOLDERS: &[&str] = &[
     "yoursuper",
 ];
 
-/// Fewer different characters than any random secret of 32 has.
+/// Minimum number of distinct characters; any random secret of 32 characters
+/// has more.
 const MIN_DISTINCT_CHARS: usize = 8;
 
-/// Returns whether a text is one that others know, or has next to nothing to
-/// guess.
+/// Returns whether a text is publicly known or easy to guess.
 pub(super) fn is_known(text: &str) -> bool {
     let plain: String =
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    let mut different: Vec<char> = text.chars().collect();
-    different.sort_unstable();
-    different.dedup();
-    different.len() < MIN_DISTINCT_CHARS
+    let mut distinct: Vec<char> = text.chars().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    distinct.len() < MIN_DISTINCT_CHARS
         || repeats(text.as_bytes())
         || PLACEHOLDERS.iter().any(|it| plain.contains(it))
 }
 
-/// Returns whether the bytes are one short run again and again, or count up or
-/// down.
+/// Returns whether the bytes repeat a short sequence, or count up or down.
 pub(super) fn repeats(bytes: &[u8]) -> bool {
     let period = |length: usize| bytes.iter().zip(bytes.iter().skip(length)).all(|(a, b)| a == b);
     let step =
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_examples_is_known() {
+    fn secrets_from_examples_are_known() {
         for text in [
             "your-secret-key-at-least-32-characters-long",
             "CHANGE_ME_CHANGE_ME_CHANGE_ME_CHANGE_ME",
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_random_is_not_known() {
+    fn random_secrets_are_not_known() {
         for text in [
             "vR4mZk1uXq9TtB7cY0eHs6wLpD3fGjNa",
             "3f8a1c5e9b7d2046e1f7a3c95b8d6e02",

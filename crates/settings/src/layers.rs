@@ -1,5 +1,5 @@
-//! The layers, all in one form: texts under lower-cased keys, and arrays as
-//! maps by index, so that whatever one of them sets another can override.
+//! Layers of settings in a common form: texts under lower-case keys, and arrays
+//! as maps by index, so that any layer can override any other.
 
 use std::collections::btree_map::Entry;
 use std::io::{ErrorKind, Read};
@@ -10,7 +10,7 @@ use figment::{Error, Metadata, Profile, Provider};
 
 use super::fault::{Reason, SettingError};
 
-/// Names that are spoken of without their section.
+/// Variables that have names of their own.
 const NAMED: &[(&str, &str)] = &[
     ("JWT_SECRET_KEY", "Jwt:SecretKey"),
     ("JWT_PREVIOUS_SECRET_KEY", "Jwt:PreviousSecretKey"),
@@ -25,7 +25,7 @@ const NAMED: &[(&str, &str)] = &[
     ("OAUTH_OIDC_CLIENT_SECRET", "OAuth:oidc:ClientSecret"),
 ];
 
-/// Longer than any file of settings that is meant.
+/// Maximum length of a settings file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Source of settings.
@@ -35,53 +35,55 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// A file, which need not be there.
+    /// Reads a file, which may be absent.
     pub(super) fn json(name: &str, path: &Path) -> Result<Self, SettingError> {
-        let wrong = |reason: String| SettingError::of_source(name, Reason::source(reason));
-        let Some(text) = read_file(path).map_err(wrong)? else { return Ok(Self::empty(name)) };
-        // Editors of Windows begin a file with a mark that JSON does not know.
+        let error = |reason: String| SettingError::of_source(name, Reason::source(reason));
+        let Some(text) = read_file(path).map_err(error)? else { return Ok(Self::empty(name)) };
+        // Some editors begin a file with a byte order mark, which is not valid
+        // JSON.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let json: serde_json::Value =
-            serde_json::from_str(text).map_err(|err| wrong(err.to_string()))?;
+            serde_json::from_str(text).map_err(|err| error(err.to_string()))?;
         if !json.is_object() {
-            return Err(wrong("expected an object of sections".to_owned()));
+            return Err(error("expected an object of sections".to_owned()));
         }
-        Ok(Self { settings: dict(json).map_err(wrong)?, ..Self::empty(name) })
+        Ok(Self { settings: dict(json).map_err(error)?, ..Self::empty(name) })
     }
 
-    /// `Section__Key=value` and `Section__0__Key=value`, in any case, of which
-    /// those of the `ours` sections must be in order.
+    /// Parses `Section__Key=value` and `Section__0__Key=value`, in any case.
+    /// Errors are reported for `known_sections` only.
     pub(super) fn environment(
         variables: &[(String, String)],
-        ours: &[&str],
+        known_sections: &[&str],
     ) -> Result<Self, Vec<SettingError>> {
         let mut layer = Self::empty("the environment");
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         for (name, value) in variables {
-            let named = NAMED.iter().find(|(named, _)| named.eq_ignore_ascii_case(name));
-            let key = match named {
+            let alias = NAMED.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+            let key = match alias {
                 Some((_, key)) => (*key).to_owned(),
                 None => name.replace("__", ":"),
             };
-            // Others put variables there too, and `AI` is none of a section.
+            // Other programs set variables too, and `AI` does not belong to a
+            // section.
             let Some((section, _)) = key.split_once(':') else { continue };
-            let ours = ours.iter().any(|it| it.eq_ignore_ascii_case(section));
-            let clear = layer.set(&key, value);
+            let is_ours = known_sections.iter().any(|it| it.eq_ignore_ascii_case(section));
+            let is_consistent = layer.set(&key, value);
             let reason = if value.contains(char::REPLACEMENT_CHARACTER) {
                 Reason::source("expected UTF-8")
-            } else if !clear {
+            } else if !is_consistent {
                 Reason::combination("is set twice, and not to the same")
             } else {
                 continue;
             };
-            if ours {
-                faults.push(SettingError::of_key(key, Some(layer.origin.clone()), reason));
+            if is_ours {
+                errors.push(SettingError::of_key(key, Some(layer.origin.clone()), reason));
             }
         }
-        if faults.is_empty() { Ok(layer) } else { Err(faults) }
+        if errors.is_empty() { Ok(layer) } else { Err(errors) }
     }
 
-    /// Settings of the command line, of which the last one counts.
+    /// Creates the layer of the command line, of which the last value counts.
     pub(super) fn command_line(settings: &[(String, String)]) -> Self {
         let mut layer = Self::empty("the command line");
         for (key, value) in settings {
@@ -90,7 +92,8 @@ impl Layer {
         layer
     }
 
-    /// Settings that administrators changed in the console.
+    /// Creates the layer of settings that administrators changed in the
+    /// console.
     pub(super) fn console(settings: &[(String, String)]) -> Self {
         Self { origin: "the console".to_owned(), ..Self::command_line(settings) }
     }
@@ -99,29 +102,29 @@ impl Layer {
         Self { origin: origin.to_owned(), settings: Dict::new() }
     }
 
-    /// Answers whether the layer said nothing else of this before.
+    /// Sets a value. Returns whether it contradicts no earlier one.
     fn set(&mut self, key: &str, value: &str) -> bool {
-        let mut clear = true;
+        let mut is_consistent = true;
         let mut path: Vec<String> = key.split(':').map(str::to_lowercase).collect();
-        let Some(last) = path.pop() else { return clear };
+        let Some(last) = path.pop() else { return is_consistent };
         let mut section = &mut self.settings;
         for name in path {
             let entry = section.entry(name).or_insert_with(|| Value::from(Dict::new()));
             if !matches!(entry, Value::Dict(..)) {
                 *entry = Value::from(Dict::new());
-                clear = false;
+                is_consistent = false;
             }
-            let Value::Dict(_, inner) = entry else { return clear };
+            let Value::Dict(_, inner) = entry else { return is_consistent };
             section = inner;
         }
-        let before = section.insert(last, value.into());
-        clear && before.is_none_or(|before| before.as_str() == Some(value))
+        let previous = section.insert(last, value.into());
+        is_consistent && previous.is_none_or(|previous| previous.as_str() == Some(value))
     }
 }
 
-/// The text of a file, if it is there.
+/// Reads the text of a file; `None` if it does not exist.
 fn read_file(path: &Path) -> Result<Option<String>, String> {
-    // Looked at before it is opened: a pipe would keep us waiting there.
+    // Checked before it is opened: opening a pipe would block.
     match std::fs::metadata(path) {
         Ok(it) if it.is_file() => {}
         Ok(_) => return Err("expected a file".to_owned()),

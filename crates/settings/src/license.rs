@@ -1,13 +1,13 @@
-//! `License`: where the signed licence is.
+//! `License`: location of the licence file.
 
 use std::path::PathBuf;
 
 use super::section::Section;
 
-/// The licence's file.
+/// File of the licence.
 #[derive(Debug, Clone)]
 pub struct License {
-    /// Path of the file. The file itself may be replaced at any time.
+    /// Path of the file, which may be replaced at any time.
     pub path: PathBuf,
 }
 

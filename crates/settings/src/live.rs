@@ -13,35 +13,36 @@ use super::sources::Sources;
 
 type Follower = Box<dyn Fn(&Config) + Send>;
 
-/// Hands settings that are read again to those that use them.
+/// Current settings, which notifies its followers of changes.
 pub struct LiveConfig {
-    /// Settings at the start, in force where a change needs a restart.
+    /// Settings at the start; they stay in force where a change needs a
+    /// restart.
     started: Arc<Snapshot>,
     state: Mutex<State>,
-    /// Held while sources are read, so that the last reading counts.
+    /// Held while sources are read, so that the last read wins.
     reading: Mutex<()>,
 }
 
 struct State {
     latest: Arc<Config>,
-    /// Settings above all sources.
+    /// Settings that override all sources.
     overrides: Vec<(String, String)>,
     followers: Vec<Follower>,
 }
 
-/// Differences since settings were last read; keys and no values.
+/// Differences since the settings were last read: keys without values.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SettingChanges {
-    /// Changes that are in effect by now.
+    /// Changes that are in effect.
     pub reloaded: Vec<String>,
-    /// Changes that wait for the next start.
+    /// Changes that take effect at the next start.
     pub restart_only: Vec<String>,
     /// New notices.
     pub notices: Vec<Notice>,
 }
 
 impl LiveConfig {
-    /// Starts with the settings that the server starts with.
+    /// Creates a handle on the settings of the start.
     pub fn new(config: Config) -> Self {
         let started = Arc::clone(&config.snapshot);
         Self {
@@ -55,16 +56,16 @@ impl LiveConfig {
         }
     }
 
-    /// The settings as they were last read, those included that wait for a
+    /// Returns the settings as last read, including changes that need a
     /// restart.
     pub fn latest(&self) -> Arc<Config> {
         Arc::clone(&self.lock().latest)
     }
 
-    /// A handle on what `part` makes of the settings, now and at each change.
+    /// Returns a handle on the result of `part`, now and after each change.
     ///
-    /// Take only what may change: a value that needs a restart would show up
-    /// in it too.
+    /// Use it for reloadable settings only: a value that needs a restart would
+    /// change in it too.
     pub fn follow<T: Send + Sync + 'static>(
         &self,
         part: impl Fn(&Config) -> T + Send + 'static,
@@ -76,44 +77,47 @@ impl LiveConfig {
         live
     }
 
-    /// Calls `format` with the settings whenever some have changed.
-    pub fn on_change(&self, format: impl Fn(&Config) + Send + 'static) {
-        self.lock().followers.push(Box::new(format));
+    /// Calls `callback` with the settings whenever some have changed.
+    pub fn on_change(&self, callback: impl Fn(&Config) + Send + 'static) {
+        self.lock().followers.push(Box::new(callback));
     }
 
-    /// Puts other settings in the place of those before.
+    /// Replaces the settings.
     pub fn apply(&self, config: Config) -> SettingChanges {
         let mut state = self.lock();
         let changes = SettingChanges::between(&state.latest, &config, &self.started);
         if !changes.reloaded.is_empty() {
-            for format in &state.followers {
-                format(&config);
+            for follower in &state.followers {
+                follower(&config);
             }
         }
         state.latest = Arc::new(config);
         changes
     }
 
-    /// Reads the sources again and applies what they say, with a line in the
-    /// log for each change. With a fault in them everything stays as it was.
+    /// Reads the sources again and applies them, and logs each change. If they
+    /// contain an error, nothing changes.
     pub fn reload(&self, sources: &Sources) -> Result<SettingChanges, Faults> {
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let overrides = self.lock().overrides.clone();
         let changes = match sources.load_config_below(&overrides) {
             Ok(config) => self.apply(config),
-            Err(faults) => {
-                for fault in faults.iter() {
-                    tracing::error!(%fault, "settings unchanged: the new configuration is invalid");
+            Err(errors) => {
+                for err in errors.iter() {
+                    tracing::error!(
+                        fault = %err,
+                        "settings unchanged: the new configuration is invalid"
+                    );
                 }
-                return Err(faults);
+                return Err(errors);
             }
         };
         changes.log();
         Ok(changes)
     }
 
-    /// Puts settings above all sources, in the place of any before, and reads
-    /// the sources again as [`Self::reload`] does.
+    /// Replaces the settings above all sources, and reads the sources again
+    /// like [`Self::reload`].
     pub fn override_with(
         &self,
         sources: &Sources,
@@ -123,12 +127,13 @@ impl LiveConfig {
         self.reload(sources)
     }
 
-    /// Returns the settings that take effect when they are reloaded, by key.
+    /// Returns the reloadable settings, by key.
     pub fn reloadable(&self) -> Vec<ReloadableSetting> {
         self.latest().snapshot.reloadable().collect()
     }
 
-    /// Half a change does no harm: each part is replaced as a whole.
+    /// Locks the state. A poisoned state is consistent: each part is replaced
+    /// in one step.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,19 +143,20 @@ impl SettingChanges {
     fn between(before: &Config, now: &Config, started: &Snapshot) -> Self {
         let mut changes = Self::default();
         let (old, new) = (&before.snapshot, &now.snapshot);
-        // What only the old ones have belongs to an entry that is gone.
+        // A key that only the old settings have belongs to an entry that was
+        // removed.
         let gone = old.keys().filter(|it| new.effect(it).is_none());
         for key in new.keys().chain(gone).filter(|it| !new.agrees(old, it)) {
             match new.effect(key).or_else(|| old.effect(key)) {
                 Some(Effect::Reload) => changes.reloaded.push(key.to_owned()),
-                // Back to what serves is no change that waits.
+                // A return to the value in force is not a pending change.
                 Some(Effect::Restart) if new.agrees(started, key) => {}
                 Some(Effect::Restart) => changes.restart_only.push(key.to_owned()),
                 None => {}
             }
         }
-        let reported = |it: &&Notice| !before.notices.contains(it);
-        changes.notices = now.notices.iter().filter(reported).cloned().collect();
+        let is_new = |it: &&Notice| !before.notices.contains(it);
+        changes.notices = now.notices.iter().filter(is_new).cloned().collect();
         changes
     }
 

@@ -1,4 +1,4 @@
-//! `LocalAuth`: who may make an account, and what passwords must be.
+//! `LocalAuth`: registration, and password rules.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::section::Section;
 use super::setting::{Setting, choice};
 
 const DAY: Duration = Duration::from_hours(24);
-/// Older accounts are not judged.
+/// Maximum age of accounts that are deleted as unverified.
 const UNVERIFIED_DAYS: u32 = 365;
 
 /// Accounts with a password.
@@ -19,8 +19,8 @@ pub struct LocalAuth {
     pub registration: RegistrationRules,
     /// Requirements that accounts must meet before they may use the service.
     pub accounts: AccountRules,
-    /// Duration for which an account stays whose address nobody verifies, where
-    /// that is requested.
+    /// Time after which an account is deleted if its address was not verified,
+    /// where that is required.
     pub unverified_stored: Duration,
 }
 
@@ -46,7 +46,7 @@ impl LocalAuth {
             allowed_domains: domains.into_iter().map(|it| it.0).collect(),
             require_declaration,
             fewest_password_chars,
-            // Said elsewhere.
+            // Set by another section.
             suspended: false,
         };
         let accounts = AccountRules { require_declaration, require_verification };
@@ -85,9 +85,9 @@ impl Setting for Domain {
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
         let domain = text.strip_prefix('@').unwrap_or(text).to_lowercase();
-        let label =
+        let is_label =
             |it: &str| !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || it == '-');
-        if domain.len() > 253 || !domain.split('.').all(label) {
+        if domain.len() > 253 || !domain.split('.').all(is_label) {
             return Err(Reason::form("expected a domain such as example.com"));
         }
         Ok(Self(domain))

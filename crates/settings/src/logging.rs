@@ -1,4 +1,4 @@
-//! `Logging`: what is logged, and how.
+//! `Logging`: level and format of the log.
 
 use tracing_subscriber::EnvFilter;
 
@@ -9,7 +9,7 @@ use super::setting::{Setting, choice};
 /// Log output.
 #[derive(Debug, Clone)]
 pub struct Logging {
-    /// From which level on, as `tracing` filters are written.
+    /// Minimum level, in the syntax of `tracing` filters.
     pub level: String,
     /// Format of log lines.
     pub format: LogFormat,
@@ -18,9 +18,9 @@ pub struct Logging {
 /// Format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// Text, for people.
     Text,
-    /// For programs: an object a line.
+    /// JSON, one object per line, for programs.
     Json,
 }
 
@@ -42,7 +42,7 @@ impl Setting for Level {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let level = String::parse(text)?;
-        EnvFilter::try_new(&level).map_err(|_may_quote| {
+        EnvFilter::try_new(&level).map_err(|_err| {
             Reason::form("expected a level or a filter such as info,pia_server=debug")
         })?;
         Ok(Self(level))

@@ -1,4 +1,4 @@
-//! `Metrics`: who may see what is measured.
+//! `Metrics`: access to the metrics.
 
 use pia_kernel::Secret;
 
@@ -12,7 +12,7 @@ const MIN_TOKEN_CHARS: usize = 16;
 /// Settings of metrics.
 #[derive(Debug, Clone)]
 pub struct MetricsConfig {
-    /// Token for callers from elsewhere; without one, only this machine sees
+    /// Token for remote callers; without one, only the local machine can access
     /// `/metrics`.
     pub token: Option<Secret<String>>,
 }
@@ -33,7 +33,7 @@ impl Setting for Token {
         if text.chars().count() < MIN_TOKEN_CHARS || known_secrets::is_known(text) {
             return Err(Reason::weak("expected at least 16 random characters"));
         }
-        // It travels in a header, whose ends are trimmed.
+        // It is sent in a header, which is trimmed.
         if !text.bytes().all(|it| it.is_ascii_graphic()) {
             return Err(Reason::form("expected plain letters, digits and signs without blanks"));
         }

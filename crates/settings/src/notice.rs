@@ -1,8 +1,8 @@
-//! Notices for operators about settings that are accepted.
+//! Notices for operators about accepted settings.
 
 use std::fmt;
 
-/// A setting that is taken as it is, with a word to the operator.
+/// Notice about a setting that is accepted but deserves attention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     key: String,

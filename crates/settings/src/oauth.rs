@@ -1,5 +1,4 @@
-//! `OAuth`: which identity providers vouch for people, and as whom this server
-//! speaks to them.
+//! `OAuth`: identity providers, and the credentials of this server with them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,7 +38,7 @@ impl OAuth {
     }
 }
 
-/// Provider; nothing where it has no client id, and so is off.
+/// Reads a provider; `None` if it has no client id and so is disabled.
 fn read_provider(from: &mut Section<'_>, provider: Provider) -> Option<ProviderSettings> {
     let client_id = from.reload("ClientId").optional::<String>();
     let client_secret = from.reload("ClientSecret").optional::<Secret<String>>();
@@ -82,8 +81,8 @@ fn authority(
             Some(from.reload("Authority").or(usual(&format!("{MICROSOFT}/common/v2.0"))).0)
         }
         Provider::EntraId => {
-            let input = from.reload("Authority").optional::<Authority>().map(|it| it.0);
-            let authority = input.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?)));
+            let configured = from.reload("Authority").optional::<Authority>().map(|it| it.0);
+            let authority = configured.or_else(|| Some(format!("{MICROSOFT}/{}/v2.0", tenant?)));
             if is_on && authority.is_none() {
                 let reason = Reason::combination("needs the TenantId, or an Authority");
                 from.refuse("ClientId", reason);
@@ -100,7 +99,7 @@ fn authority(
     }
 }
 
-/// A provider's address, to the letter: it is compared with its issuer.
+/// Base URL of a provider, compared with its issuer byte by byte.
 struct Authority(String);
 
 impl Setting for Authority {
@@ -109,13 +108,13 @@ impl Setting for Authority {
     fn parse(text: &str) -> Result<Self, Reason> {
         let form = || Reason::form("expected a URL such as https://login.example.com");
         let text = text.trim();
-        let url = Url::parse(text).map_err(|_states_no_more| form())?;
-        let here = match url.host().ok_or_else(form)? {
+        let url = Url::parse(text).map_err(|_err| form())?;
+        let is_loopback = match url.host().ok_or_else(form)? {
             Host::Domain(name) => name == "localhost",
             Host::Ipv4(address) => address.is_loopback(),
             Host::Ipv6(address) => address.is_loopback(),
         };
-        if url.scheme() != "https" && !(url.scheme() == "http" && here) {
+        if url.scheme() != "https" && !(url.scheme() == "http" && is_loopback) {
             return Err(Reason::form("expected an https address, or one of this machine"));
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -132,7 +131,7 @@ impl Setting for Authority {
     }
 }
 
-/// A tenant by its id alone: its issuer is named by that.
+/// Tenant, by its id only: its issuer contains the id.
 struct TenantId(String);
 
 impl Setting for TenantId {
@@ -141,8 +140,8 @@ impl Setting for TenantId {
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim().to_ascii_lowercase();
         let lengths: Vec<usize> = text.split('-').map(str::len).collect();
-        let hex = text.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-');
-        if lengths != [8, 4, 4, 4, 12] || !hex {
+        let is_hex = text.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-');
+        if lengths != [8, 4, 4, 4, 12] || !is_hex {
             return Err(Reason::form("expected the tenant's id, a GUID"));
         }
         Ok(Self(text))
@@ -168,8 +167,8 @@ impl Setting for Scopes {
     fn parse(text: &str) -> Result<Self, Reason> {
         let parts = text.split([' ', ',']).filter(|it| !it.is_empty());
         let scopes: Vec<String> = parts.map(str::to_owned).collect();
-        let plain = |it: &String| it.bytes().all(|it| it.is_ascii_graphic() && it != b'"');
-        if !scopes.iter().all(plain) {
+        let is_allowed = |it: &String| it.bytes().all(|it| it.is_ascii_graphic() && it != b'"');
+        if !scopes.iter().all(is_allowed) {
             return Err(Reason::form("expected names of scopes with blanks between"));
         }
         if !scopes.iter().any(|it| it == "openid") {

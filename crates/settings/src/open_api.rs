@@ -1,8 +1,8 @@
-//! `OpenApi`: the API's description of itself.
+//! `OpenApi`: the OpenAPI document.
 
 use super::section::Section;
 
-/// The API's description.
+/// Settings of the OpenAPI document.
 #[derive(Debug, Clone)]
 pub struct OpenApi {
     /// True if it is served at `/openapi/v1.json`.

@@ -1,4 +1,4 @@
-//! `PasswordHashing`: what a password's hash costs, and how many are made.
+//! `PasswordHashing`: cost of password hashes, and concurrency of hashing.
 
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
@@ -8,7 +8,7 @@ use pia_passwords::{HashCost, PoolSize};
 use super::fault::Reason;
 use super::section::Section;
 
-/// The least memory times passes that OWASP calls sufficient.
+/// Minimum of memory times passes that OWASP considers sufficient.
 const MIN_COST: u64 = 7168 * 5;
 
 /// Cost of password hashes.
@@ -16,7 +16,7 @@ const MIN_COST: u64 = 7168 * 5;
 pub struct PasswordHashing {
     /// Cost of one hash. A password with another cost is rehashed at sign-in.
     pub cost: HashCost,
-    /// Limits of all hashing together.
+    /// Limits of concurrent hashing.
     pub size: PoolSize,
 }
 
@@ -26,8 +26,7 @@ impl PasswordHashing {
         let iterations = from.reload("Iterations").within(2, 1..=HashCost::MAX_ITERATIONS);
         let parallelism = from.reload("Parallelism").within(1, 1..=HashCost::MAX_PARALLELISM);
         let cores = available_parallelism().map_or(1, usize::from);
-        // None is left free: these threads step back for those who wait for
-        // something else.
+        // No core is left free: these threads have a low priority.
         let threads = from.restart("Threads").within(cores, 1..=256);
         let waiting = from.restart("QueueLength").within(512, 1..=100_000);
         let cost = match HashCost::new(memory, iterations, parallelism) {
@@ -37,8 +36,8 @@ impl PasswordHashing {
                 None
             }
         };
-        let weak = u64::from(memory) * u64::from(iterations) < MIN_COST;
-        if weak && !from.environment().is_development() {
+        let is_weak = u64::from(memory) * u64::from(iterations) < MIN_COST;
+        if is_weak && !from.environment().is_development() {
             from.warn("MemoryKib", "with Iterations is less than OWASP calls sufficient");
         }
         let size =

@@ -1,4 +1,4 @@
-//! `RateLimits`: how often callers may call.
+//! `RateLimits`: rate limits of callers.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::section::Section;
 const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Number of times that callers may call.
+/// Rate limits of callers.
 #[derive(Debug, Clone)]
 pub struct RateLimits {
-    /// The buckets: each full at first, and refilled evenly.
+    /// Buckets, initially full and refilled evenly.
     pub quotas: Quotas,
 }
 

@@ -1,4 +1,4 @@
-//! Reading one section: which settings it has is said by asking for them.
+//! Reading of sections, which records the settings that they have.
 
 use std::path::{Path, PathBuf};
 
@@ -19,19 +19,19 @@ pub(super) struct Layered {
     dir: PathBuf,
 }
 
-/// Outcome of reading.
+/// Result of reading.
 #[derive(Default)]
 pub(super) struct Outcome {
-    pub(super) faults: Vec<SettingError>,
+    pub(super) errors: Vec<SettingError>,
     pub(super) notices: Vec<Notice>,
     pub(super) snapshot: Snapshot,
-    /// Sections that are known though nothing may be in them.
+    /// Sections that exist even if empty.
     pub(super) sections: Vec<String>,
-    /// Ignored keys, with a notice of their own.
+    /// Ignored keys, which have a notice of their own.
     pub(super) ignored: Vec<String>,
 }
 
-/// Some settings with a common beginning of their names.
+/// Settings with a common prefix.
 pub(super) struct Section<'a> {
     layered: &'a Layered,
     outcome: &'a mut Outcome,
@@ -44,13 +44,13 @@ impl Layered {
         environment: Environment,
         dir: PathBuf,
     ) -> Result<Self, SettingError> {
-        let merged = layers.find_value("").map_err(|_may_quote| {
+        let merged = layers.find_value("").map_err(|_err| {
             SettingError::of_source("the settings", Reason::source("cannot be put together"))
         })?;
         Ok(Self { layers, merged, environment, dir })
     }
 
-    /// The value or section with this name, which may be spelled in any case.
+    /// Returns the value or section of a key, in any case.
     pub(super) fn find(&self, key: &str) -> Option<&Value> {
         let mut names = key.split(':').map(str::to_lowercase);
         names.try_fold(&self.merged, |section, name| section.as_dict()?.get(&name))
@@ -58,7 +58,8 @@ impl Layered {
 
     /// Returns the layer of a value.
     pub(super) fn origin(&self, value: &Value) -> Option<String> {
-        // A section may be from many; the first of its values stands for it.
+        // A section may come from several layers; the layer of its first value
+        // stands for it.
         let value = match value.as_dict().and_then(|it| it.values().next()) {
             Some(first) => return self.origin(first),
             None => value,
@@ -72,28 +73,28 @@ impl Layered {
 }
 
 impl<'a> Section<'a> {
-    /// All of them.
+    /// Creates the root section.
     pub(super) fn all(layered: &'a Layered, outcome: &'a mut Outcome) -> Self {
         Self { layered, outcome, path: String::new() }
     }
 
-    /// A section in this one.
+    /// Returns a section of this one.
     pub(super) fn section(&mut self, name: &str) -> Section<'_> {
         let path = join(&self.path, name);
         Section { layered: self.layered, outcome: self.outcome, path }
     }
 
-    /// A setting that takes effect when it is read again.
+    /// Returns a reloadable setting.
     pub(super) fn reload(&mut self, name: &str) -> Field<'_> {
         self.field(name, Effect::Reload)
     }
 
-    /// A setting that takes effect at the next start.
+    /// Returns a setting that takes effect at the next start.
     pub(super) fn restart(&mut self, name: &str) -> Field<'_> {
         self.field(name, Effect::Restart)
     }
 
-    /// A setting that takes effect then.
+    /// Returns a setting with this effect.
     pub(super) fn field(&mut self, name: &str, effect: Effect) -> Field<'_> {
         Field::new(self.layered, self.outcome, join(&self.path, name), effect)
     }
@@ -104,17 +105,17 @@ impl<'a> Section<'a> {
         section.into_iter().flat_map(|it| it.keys().map(String::as_str)).collect()
     }
 
-    /// The text of something, not read as a setting.
+    /// Returns the text of a value without registering it as a setting.
     pub(super) fn peek(&self, name: &str) -> Option<&'a str> {
         self.layered.find(&join(&self.path, name))?.as_str()
     }
 
-    /// Makes this section known though nothing may be in it.
+    /// Registers this section, though it may be empty.
     pub(super) fn may_be_empty(&mut self) {
         self.outcome.sections.push(self.path.clone());
     }
 
-    /// Leaves something aside, and reports why.
+    /// Ignores a key, with a notice of the reason.
     pub(super) fn ignore(&mut self, name: &str, text: impl Into<String>) {
         self.warn(name, text);
         self.outcome.ignored.push(join(&self.path, name).to_lowercase());
@@ -124,25 +125,25 @@ impl<'a> Section<'a> {
         &self.layered.environment
     }
 
-    /// The folder that relative paths start from.
+    /// Returns the folder that relative paths start from.
     pub(super) fn dir(&self) -> &'a Path {
         &self.layered.dir
     }
 
-    /// Refuses a setting for what it is together with others.
+    /// Refuses a setting because of its combination with others.
     pub(super) fn refuse(&mut self, name: &str, reason: Reason) {
         let key = join(&self.path, name);
         let origin = self.layered.find(&key).and_then(|it| self.layered.origin(it));
-        self.outcome.faults.push(SettingError::of_key(key, origin, reason));
+        self.outcome.errors.push(SettingError::of_key(key, origin, reason));
     }
 
-    /// Returns whether a setting was refused already.
+    /// Returns whether a setting was already refused.
     pub(super) fn refused(&self, name: &str) -> bool {
         let key = join(&self.path, name);
-        self.outcome.faults.iter().any(|it| it.key() == Some(&key))
+        self.outcome.errors.iter().any(|it| it.key() == Some(&key))
     }
 
-    /// Takes a setting, and has something to say of it.
+    /// Adds a notice about a setting that is accepted.
     pub(super) fn warn(&mut self, name: &str, text: impl Into<String>) {
         let key = join(&self.path, name);
         let origin = self.layered.find(&key).and_then(|it| self.layered.origin(it));
@@ -150,7 +151,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// `Section` and `Key` as `Section:Key`.
+/// Joins `Section` and `Key` to `Section:Key`.
 pub(super) fn join(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}:{key}") }
 }

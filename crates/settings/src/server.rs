@@ -1,4 +1,4 @@
-//! `Server`: where the server is reached, and how much it takes on.
+//! `Server`: addresses and limits of the server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use super::section::Section;
 use super::setting::Setting;
 
 const PORT: u16 = 8080;
-/// The longest body that a route takes; with less, it could never be called.
 const MAX_NAME_CHARS: usize = 64;
+/// Maximum length of a body of any route, which body memory must hold.
 const MAX_BODY_SIZE: ByteSize = ByteSize::mib(32);
 
 /// Addresses of the server.
@@ -24,42 +24,41 @@ const MAX_BODY_SIZE: ByteSize = ByteSize::mib(32);
 pub struct ServerConfig {
     /// Address that it listens on.
     pub address: SocketAddr,
-    /// Under which address clients and browsers know it, its path included.
+    /// Public URL of the server, including its base path.
     pub public_url: BaseUrl,
-    /// Name of the server for people: authenticators show it.
+    /// Display name of the server, for authenticators and pages.
     pub name: String,
-    /// URL of the set-up page; without a host where the public address is not
+    /// URL of the set-up page; without a host if the public URL is not
     /// configured.
     pub setup_url: String,
-    /// The path before every route: empty, or `/pia`.
+    /// Path before every route: empty, or `/pia`.
     pub base_path: String,
-    /// Proxies whose word on the client's address is taken.
+    /// Proxies whose report of the client address is trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// HSTS: never where browsers come without TLS.
+    /// HSTS policy; empty if browsers connect without TLS.
     pub strict_transport: StrictTransport,
-    /// Number of workers answer requests.
+    /// Number of workers.
     pub workers: usize,
-    /// Time for running requests once the server is asked to
-    /// end.
+    /// Maximum duration of running requests during shutdown.
     pub shutdown_timeout: Duration,
-    /// Number of connections one worker holds.
+    /// Maximum number of connections of a worker.
     pub max_connections_per_worker: usize,
-    /// Number of bytes of bodies are held at once, over all requests.
+    /// Maximum number of bytes of bodies in memory, over all requests.
     pub max_body_memory: usize,
-    /// The certificate that it shows, if it speaks TLS itself.
+    /// Certificate, if the server terminates TLS itself.
     pub tls: Option<TlsFiles>,
 }
 
 /// Paths of a certificate and its key.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
-    /// The chain, the server's own certificate first, as PEM.
+    /// Certificate chain, the server's own certificate first, as PEM.
     pub certificate: PathBuf,
     /// Private key, as PEM.
     pub key: PathBuf,
 }
 
-/// A single line of text.
+/// Server name: a single line of text.
 struct ServerName(String);
 
 impl Setting for ServerName {
@@ -67,8 +66,8 @@ impl Setting for ServerName {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let name = text.trim();
-        let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
-        if fits && !name.chars().any(char::is_control) {
+        let has_valid_length = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
+        if has_valid_length && !name.chars().any(char::is_control) {
             return Ok(Self(name.to_owned()));
         }
         Err(Reason::form("expected a name of 1 to 64 characters in one line"))
@@ -79,7 +78,7 @@ impl Setting for ServerName {
     }
 }
 
-/// The value of `Strict-Transport-Security`, or `off`.
+/// Value of `Strict-Transport-Security`, or `off`.
 struct Hsts(String);
 
 impl Hsts {
@@ -118,18 +117,18 @@ impl ServerConfig {
         let base_path = from.restart("BasePath").optional::<BasePath>();
         let base_path = base_path.map(|it| it.0).unwrap_or_default();
         let tls = TlsFiles::from_section(&mut from.section("Tls"));
-        let named = named_url(from);
-        let known_as = named.as_ref().map_or(base_path.as_str(), BaseUrl::as_str);
-        let setup_url = format!("{known_as}/admin/setup");
+        let configured = configured_url(from);
+        let base = configured.as_ref().map_or(base_path.as_str(), BaseUrl::as_str);
+        let setup_url = format!("{base}/admin/setup");
         let public_url = if from.environment().is_development() {
-            named.or_else(|| Some(derived(address, tls.is_some(), &base_path)))
+            configured.or_else(|| Some(default_url(address, tls.is_some(), &base_path)))
         } else {
-            named
+            configured
         };
         let strict_transport = from.restart("StrictTransport").or(Hsts(Hsts::DEFAULT.to_owned()));
-        let by_tls = public_url.as_ref().is_some_and(|it| it.as_str().starts_with("https://"));
+        let is_https = public_url.as_ref().is_some_and(|it| it.as_str().starts_with("https://"));
         let workers = from.restart("Workers").within(cores, 1..=1024);
-        let shutdown = Duration::ZERO..=Duration::from_mins(10);
+        let range = Duration::ZERO..=Duration::from_mins(10);
         let config = Self {
             address,
             public_url: public_url?,
@@ -137,11 +136,11 @@ impl ServerConfig {
             setup_url,
             base_path,
             trusted_proxies: from.restart("TrustedProxies").list(),
-            strict_transport: strict_transport.policy().filter(|_| by_tls).unwrap_or_default(),
+            strict_transport: strict_transport.policy().filter(|_| is_https).unwrap_or_default(),
             workers,
             shutdown_timeout: from
                 .restart("ShutdownTimeout")
-                .within(Duration::from_secs(30), shutdown),
+                .within(Duration::from_secs(30), range),
             max_connections_per_worker: from
                 .restart("MaxConnections")
                 .within(25_000_usize, 1..=10_000_000)
@@ -185,16 +184,16 @@ impl TlsFiles {
     }
 }
 
-/// Never taken from a request: whoever sends one could choose where links in
-/// mails lead.
-fn named_url(from: &mut Section<'_>) -> Option<BaseUrl> {
+/// Returns the configured public URL. It is never taken from a request, whose
+/// sender could then choose the target of links in emails.
+fn configured_url(from: &mut Section<'_>) -> Option<BaseUrl> {
     if from.environment().is_development() {
         return from.restart("PublicUrl").optional();
     }
     from.restart("PublicUrl").required("set the address under which clients reach the server")
 }
 
-fn derived(address: SocketAddr, tls: bool, base_path: &str) -> BaseUrl {
+fn default_url(address: SocketAddr, tls: bool, base_path: &str) -> BaseUrl {
     let scheme = if tls { "https" } else { "http" };
     let host = if address.ip().is_unspecified() {
         format!("localhost:{}", address.port())
@@ -211,9 +210,9 @@ impl Setting for BasePath {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
-        let plain = |it: char| it.is_ascii_alphanumeric() || "-_.~".contains(it);
-        let segment = |it: &str| !matches!(it, "" | "." | "..") && it.chars().all(plain);
-        let path = text.strip_prefix('/').filter(|it| it.split('/').all(segment));
+        let is_allowed = |it: char| it.is_ascii_alphanumeric() || "-_.~".contains(it);
+        let is_segment = |it: &str| !matches!(it, "" | "." | "..") && it.chars().all(is_allowed);
+        let path = text.strip_prefix('/').filter(|it| it.split('/').all(is_segment));
         match path {
             Some(_) => Ok(Self(text.to_owned())),
             None if text == "/" => Ok(Self(String::new())),

@@ -1,4 +1,4 @@
-//! Conversion of a setting's text into a value.
+//! Conversion of texts into values of settings.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -8,39 +8,38 @@ use pia_kernel::Secret;
 
 use super::fault::Reason;
 
-/// Longer than any single value that is meant.
+/// Maximum length of a value.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
 
-/// A type that a setting can have.
+/// Type of a setting.
 ///
-/// Texts become numbers and the like only here, where it is known what each is
-/// for: a key of digits stays a key.
+/// Texts are converted only here, where their type is known: a key that
+/// consists of digits stays a text.
 pub(super) trait Setting: Sized {
-    /// True if its values are shown to nobody.
+    /// True if values must never be displayed.
     const IS_SECRET: bool;
 
-    /// The value that `text` stands for. What it answers instead quotes
-    /// nothing of the text.
+    /// Parses a value. The error must not quote the text.
     fn parse(text: &str) -> Result<Self, Reason>;
 
-    /// Formats a value: equal text for equal values, however an operator
-    /// spelled them. For comparisons and the ends of ranges; of a secret it is
-    /// the secret.
+    /// Formats a value: equal texts for equal values, however an operator
+    /// spelled them. Used for comparisons and for the bounds of ranges; a
+    /// secret is returned in plain.
     fn format(&self) -> String;
 }
 
-/// One of a few names, in any case.
+/// Parses one of several names, in any case.
 pub(super) fn choice<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, Reason> {
     let text = text.trim();
-    let named = names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    named.map(|(_, value)| *value).ok_or_else(|| {
+    let found = names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
         Reason::form(format!("expected one of {}", names.join(", ")))
     })
 }
 
-/// Fails for what no value may be: too long, or with characters that end a
-/// line of a header or a log.
+/// Returns an error if a text is too long, or has characters that end a line of
+/// a header or a log.
 fn printable(text: &str) -> Result<&str, Reason> {
     if text.len() > MAX_VALUE_BYTES {
         return Err(Reason::form("expected at most 16 KiB"));
@@ -51,7 +50,7 @@ fn printable(text: &str) -> Result<&str, Reason> {
     Ok(text)
 }
 
-macro_rules! whole_numbers {
+macro_rules! impl_integer_setting {
     ($($type:ty),*) => {$(
         impl Setting for $type {
             const IS_SECRET: bool = false;
@@ -69,7 +68,7 @@ macro_rules! whole_numbers {
         }
     )*};
 }
-whole_numbers!(u32, usize);
+impl_integer_setting!(u32, usize);
 
 impl Setting for bool {
     const IS_SECRET: bool = false;
@@ -98,7 +97,7 @@ impl Setting for String {
     }
 }
 
-/// Taken as it stands: a blank at its end may be part of a password.
+/// Parsed without trimming: a trailing blank may be part of a password.
 impl Setting for Secret<String> {
     const IS_SECRET: bool = true;
 
@@ -131,7 +130,7 @@ impl Setting for SocketAddr {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let parsed = text.trim().parse();
-        parsed.map_err(|_quotes_nothing: std::net::AddrParseError| {
+        parsed.map_err(|_err: std::net::AddrParseError| {
             Reason::form("expected an address and a port such as 127.0.0.1:8080 or [::]:8080")
         })
     }
@@ -146,8 +145,8 @@ impl Setting for IpNet {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
-        let one = || text.parse::<IpAddr>().ok().map(Self::from);
-        let parsed = text.parse::<Self>().ok().or_else(one);
+        let address = || text.parse::<IpAddr>().ok().map(Self::from);
+        let parsed = text.parse::<Self>().ok().or_else(address);
         parsed.ok_or(Reason::form("expected an address or a network such as 10.0.0.0/8"))
     }
 

@@ -1,4 +1,4 @@
-//! `Setup`: how a server without a licence or an administrator is set up.
+//! `Setup`: initial set-up of the server.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use super::section::Section;
 /// Set-up of a server without a licence or an administrator.
 #[derive(Debug, Clone)]
 pub struct SetupConfig {
-    /// Path of the token with which a licence is uploaded and the first
-    /// administrator is created.
+    /// Path of the token that authorises the upload of a licence and the
+    /// creation of the first administrator.
     pub token_path: PathBuf,
 }
 

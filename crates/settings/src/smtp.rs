@@ -1,4 +1,4 @@
-//! `Smtp`: through which relay mail is sent, and in whose name.
+//! `Smtp`: the mail relay and the sender.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::fault::{Code, Reason};
 use super::section::Section;
 use super::setting::{Setting, choice};
 
-/// The longest timeout. Letting us in and taking one mail may each take it, and
-/// the claim on the mail must outlast both.
+/// Maximum timeout. Connecting and sending one email may each take this long,
+/// and the claim on the email must outlast both.
 const MAX_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Through which relay mail is sent, and in whose name.
+/// Mail relay and sender.
 #[derive(Debug, Clone)]
 pub struct Smtp {
-    /// The relay; none where mail is not set up.
+    /// Relay; `None` if mail is not configured.
     pub relay: Option<MailSettings>,
-    /// Language of emails to people whose own is unknown.
+    /// Language of emails to recipients whose language is unknown.
     pub language: Language,
 }
 
@@ -55,7 +55,7 @@ impl Smtp {
     }
 }
 
-/// A relay needs somebody to send for.
+/// Checks that a relay has a sender's address.
 fn relay(
     from: &mut Section<'_>,
     host: Option<Host>,

@@ -1,4 +1,4 @@
-//! Snapshot of every setting, to be compared with another.
+//! Snapshots of all settings, for comparison.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,15 +28,15 @@ pub(super) struct StoredSetting {
 pub struct ReloadableSetting {
     /// Key: `Section:Key`.
     pub key: String,
-    /// Value, or its default; none if there is none, and of a secret.
+    /// Value, or its default; `None` if there is neither, and for secrets.
     pub value: Option<String>,
-    /// True if its value is shown to nobody.
+    /// True if its value must never be displayed.
     pub is_secret: bool,
-    /// Layer that sets it; none if the default is in force.
+    /// Layer that sets it; `None` if the default is in force.
     pub origin: Option<String>,
 }
 
-/// The settings that there are, each with what it is now. Reports names alone.
+/// Settings with their current values. Its `Debug` prints keys only.
 #[derive(Clone, Default)]
 pub(super) struct Snapshot(BTreeMap<String, StoredSetting>);
 
@@ -52,11 +52,11 @@ impl StoredSetting {
 }
 
 impl Snapshot {
-    pub(super) fn keep(&mut self, key: String, setting: StoredSetting) {
+    pub(super) fn record(&mut self, key: String, setting: StoredSetting) {
         self.0.insert(key, setting);
     }
 
-    /// Returns the settings that take effect when they are reloaded, by key.
+    /// Returns the reloadable settings, by key.
     pub(super) fn reloadable(&self) -> impl Iterator<Item = ReloadableSetting> {
         let reloadable = self.0.iter().filter(|(_, it)| it.effect == Effect::Reload);
         reloadable.map(|(key, it)| ReloadableSetting {
@@ -75,9 +75,9 @@ impl Snapshot {
         self.0.get(key).map(|it| it.effect)
     }
 
-    /// Returns whether a setting is the same in both.
+    /// Returns whether a setting is equal in both.
     pub(super) fn agrees(&self, other: &Self, key: &str) -> bool {
-        let value = |of: &Self| of.0.get(key).and_then(|it| it.value.clone());
+        let value = |snapshot: &Self| snapshot.0.get(key).and_then(|it| it.value.clone());
         match (value(self), value(other)) {
             (Some(this), Some(that)) => this.ct_eq(that.expose()),
             (None, None) => true,

@@ -13,49 +13,49 @@ use super::section::{Layered, Outcome, Section};
 use crate::config::SECTIONS;
 use crate::{AdminConfig, Config, MigrationConfig, unknown};
 
-/// Variables that name the environment, the first that is set.
+/// Variables that name the environment; the first that is set counts.
 const ENVIRONMENT: [&str; 3] = ["PIA_ENVIRONMENT", "ASPNETCORE_ENVIRONMENT", "DOTNET_ENVIRONMENT"];
 const CONTENT_ROOT: &str = "PIA_CONTENT_ROOT";
 
-/// Sources of settings, the later over the earlier: `appsettings.json`,
+/// Sources of settings, each overriding the previous one: `appsettings.json`,
 /// `appsettings.{environment}.json`, the environment, the command line.
 #[derive(Clone)]
 pub struct Sources {
     /// Folder of the files, and base of relative paths.
     pub dir: PathBuf,
-    /// `Development`, `Production`, …
+    /// Environment: `Development`, `Production`, …
     pub environment: Environment,
     /// Environment variables.
     pub variables: Vec<(String, String)>,
-    /// The command line's settings: `Section:Key` and the value.
+    /// Settings of the command line: `Section:Key` and the value.
     pub arguments: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// Sources of this process, and its command.
+    /// Returns the sources of this process, and its command.
     pub fn of_process() -> Result<(Command, Self), Faults> {
-        // What is not UTF-8 is seen as such later on, if it is a setting.
+        // Invalid UTF-8 is detected later, if it concerns a setting.
         let text = |it: std::ffi::OsString| it.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         let arguments: Vec<String> = std::env::args_os().skip(1).map(text).collect();
         Self::from_command_line(variables.collect(), &arguments)
     }
 
-    /// Sources of a process with these variables and arguments.
+    /// Creates the sources of a process with these variables and arguments.
     pub fn from_command_line(
         variables: Vec<(String, String)>,
         arguments: &[String],
     ) -> Result<(Command, Self), Faults> {
         let line = CommandLine::parse(arguments)?;
-        let variable = |wanted: &str| {
-            let found = variables.iter().find(|(name, it)| name == wanted && !it.is_empty());
+        let variable = |variable_name: &str| {
+            let found = variables.iter().find(|(name, it)| name == variable_name && !it.is_empty());
             found.map(|(_, value)| value.clone())
         };
-        let named = match line.environment {
+        let configured = match line.environment {
             Some(name) => Some(("the command line", name)),
             None => ENVIRONMENT.into_iter().find_map(|it| Some((it, variable(it)?))),
         };
-        let environment = match named {
+        let environment = match configured {
             Some((origin, name)) => {
                 Environment::from_name(&name).map_err(|it| SettingError::of_source(origin, it))?
             }
@@ -78,28 +78,29 @@ impl Sources {
         self.load_config_below(&[])
     }
 
-    /// Loads the configuration of a serving process with `overrides` above all
-    /// layers: keys and values.
+    /// Loads the configuration of a serving process, with `overrides` (keys and
+    /// values) above all layers.
     pub fn load_config_below(&self, overrides: &[(String, String)]) -> Result<Config, Faults> {
         let (config, outcome) = self.read_with(overrides, Config::from_section)?;
         Ok(config.with(outcome))
     }
 
-    /// Loads the configuration of a migration, and no more: no secret but those
-    /// of the connection strings is needed.
+    /// Loads only the configuration of a migration, which needs no secrets but
+    /// the connection strings.
     pub fn read_for_migration(&self) -> Result<MigrationConfig, Faults> {
         let (config, outcome) = self.read_with(&[], MigrationConfig::from_section)?;
         Ok(MigrationConfig { notices: outcome.notices, ..config })
     }
 
-    /// Loads the configuration of administration, and no more: signing keys are
-    /// not needed.
+    /// Loads only the configuration of administration, which needs no signing
+    /// keys.
     pub fn read_for_admin(&self) -> Result<AdminConfig, Faults> {
         let (config, _outcome) = self.read_with(&[], AdminConfig::from_section)?;
         Ok(config)
     }
 
-    /// The files that may be there; they can be watched for changes.
+    /// Returns the paths of the files, which may not exist; they can be watched
+    /// for changes.
     pub fn files(&self) -> Vec<PathBuf> {
         self.names().iter().map(|it| self.dir.join(it)).collect()
     }
@@ -116,33 +117,33 @@ impl Sources {
         let layered = self.layered(overrides)?;
         let mut outcome = Outcome::default();
         let config = read(&mut Section::all(&layered, &mut outcome));
-        unknown::look(&layered, &mut outcome);
+        unknown::report(&layered, &mut outcome);
         match config {
-            Some(config) if outcome.faults.is_empty() => Ok((config, outcome)),
-            _ => Err(outcome.faults.into()),
+            Some(config) if outcome.errors.is_empty() => Ok((config, outcome)),
+            _ => Err(outcome.errors.into()),
         }
     }
 
     fn layered(&self, overrides: &[(String, String)]) -> Result<Layered, Faults> {
-        let (mut layers, mut faults) = (Figment::new(), Vec::new());
+        let (mut layers, mut errors) = (Figment::new(), Vec::new());
         for name in self.names() {
             match Layer::json(&name, &self.dir.join(&name)) {
                 Ok(layer) => layers = layers.merge(layer),
-                Err(fault) => faults.push(fault),
+                Err(error) => errors.push(error),
             }
         }
         match Layer::environment(&self.variables, &SECTIONS) {
             Ok(layer) => layers = layers.merge(layer),
-            Err(more) => faults.extend(more),
+            Err(errors_of_layer) => errors.extend(errors_of_layer),
         }
-        Faults::check(faults)?;
+        Faults::check(errors)?;
         let layers = layers.merge(Layer::command_line(&self.arguments));
         let layers = layers.merge(Layer::console(overrides));
         Ok(Layered::new(layers, self.environment.clone(), self.dir.clone())?)
     }
 }
 
-/// Without the values, of which some are secrets.
+/// Omits the values, since some are secrets.
 impl fmt::Debug for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sources")

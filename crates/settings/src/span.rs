@@ -1,4 +1,4 @@
-//! Lengths of time, as operators write them.
+//! Durations, as operators write them.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use super::setting::Setting;
 const UNITS: [(&str, u64); 5] =
     [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
-/// `00:15:00`, `1.12:00:00` (a day and a half), `500ms`, `30s`, `15m`, `8h` or
-/// `30d`. A bare number is refused, since one cannot tell of what.
+/// Formats: `00:15:00`, `1.12:00:00` (a day and a half), `500ms`, `30s`, `15m`,
+/// `8h` or `30d`. A bare number is refused, since its unit is unknown.
 impl Setting for Duration {
     const IS_SECRET: bool = false;
 
@@ -21,18 +21,18 @@ impl Setting for Duration {
             .ok_or(Reason::form("expected a duration such as 00:15:00, 1.12:00:00, 15m or 500ms"))
     }
 
-    /// Text in the largest unit that divides the span.
+    /// Formats the duration in the largest unit that divides it.
     fn format(&self) -> String {
         let millis = self.as_millis();
-        let whole = |unit: u64| millis.is_multiple_of(u128::from(unit));
-        let unit = UNITS.iter().rev().find(|(_, unit)| millis > 0 && whole(*unit));
+        let divides = |unit: u64| millis.is_multiple_of(u128::from(unit));
+        let unit = UNITS.iter().rev().find(|(_, unit)| millis > 0 && divides(*unit));
         let (name, unit) = unit.unwrap_or(&("s", 1000));
         format!("{}{name}", millis / u128::from(*unit))
     }
 }
 
-/// `hh:mm:ss`, with days before a dot. More than 23 hours are not taken: some
-/// would read `24:00:00` as a day, and .NET reads 24 of them.
+/// Parses `hh:mm:ss`, with days before a dot. More than 23 hours are refused:
+/// `24:00:00` is ambiguous, as .NET parses it as 24 days.
 fn clock(text: &str) -> Option<u64> {
     let (days, time) = match text.split_once('.') {
         Some((days, time)) => (digits(days)?, time),
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_form_is_understood() {
+    fn each_form_is_parsed() {
         for (text, millis) in [
             ("00:15:00", 900_000),
             (" 1:02:03 ", 3_723_000),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mean_two_things_is_refused() {
+    fn ambiguous_durations_are_rejected() {
         for text in [
             "",
             "15",
@@ -107,15 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn the_same_length_is_reported_the_same_way() {
-        for (text, reported) in [
+    fn equal_durations_have_the_same_format() {
+        for (text, formatted) in [
             ("00:15:00", "15m"),
             ("90s", "90s"),
             ("24h", "1d"),
             ("1500ms", "1500ms"),
             ("0ms", "0s"),
         ] {
-            assert_eq!(Duration::parse(text).unwrap().format(), reported);
+            assert_eq!(Duration::parse(text).unwrap().format(), formatted);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `Sync`: what devices keep in step, and how much of it.
+//! `Sync`: synchronisation of devices, and its limits.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::fault::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 
-/// Less would not hold one long chat.
+/// Minimum storage limit, which holds one long chat.
 const MIN_STORAGE: ByteSize = ByteSize::mib(32);
 const MAX_STORAGE: ByteSize = ByteSize::gib(1 << 20);
 const DAY: Duration = Duration::from_hours(24);
 
-/// Returns the setting of how many items of a channel there may be; nothing
-/// where operators do not set it.
+/// Returns the setting for the maximum number of items of a channel; `None` if
+/// operators cannot set it.
 fn limit_setting(channel: Channel) -> Option<&'static str> {
     match channel {
         Channel::Templates => Some("MaxTemplates"),
@@ -34,13 +34,13 @@ fn limit_setting(channel: Channel) -> Option<&'static str> {
 /// Settings of synchronisation.
 #[derive(Debug, Clone)]
 pub struct SyncConfig {
-    /// Rules of each push.
+    /// Rules of pushes.
     pub pushing: PushSettings,
-    /// True if a device that has everything learns just that.
+    /// True if a device that is up to date gets 304.
     pub fast_path: bool,
-    /// Retention of events.
+    /// Retention period of events.
     pub events_stored: Duration,
-    /// Number of chats a person may have, and how many bytes with all else.
+    /// Limits on the chats of a user: their number, and the bytes of all data.
     pub chats: ChatLimits,
 }
 
@@ -57,11 +57,11 @@ impl SyncConfig {
         let max_storage =
             from.reload("MaxStorage").within(ByteSize::gib(1), MIN_STORAGE..=MAX_STORAGE);
         let max_storage = max_storage.0 as u64;
-        let slow = from.reload("DisableFastPath304").or(false);
+        let is_disabled = from.reload("DisableFastPath304").or(false);
         let days = from.reload("EventRetentionDays").within(90_u32, 1..=3650);
         Self {
             pushing: PushSettings { limits, max_storage, strategy },
-            fast_path: !slow,
+            fast_path: !is_disabled,
             events_stored: DAY * days,
             chats: ChatLimits { chats: max_chats, storage: max_storage },
         }

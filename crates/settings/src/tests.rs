@@ -1,4 +1,4 @@
-//! Settings as operators give them.
+//! Tests of the settings, as operators write them.
 
 mod ai;
 mod catalogue;
@@ -19,14 +19,14 @@ use super::*;
 const SIGNING_KEY: &str = "vR4mZk1uXq9TtB7cY0eHs6wLpD3fGjNa";
 const MASTER_KEY: &str = "3f8a1c5e9b7d2046e1f7a3c95b8d6e02c4d1907f5ab36e8829f04c7d61b5ea38";
 
-/// Sources of settings that one operator has set up.
+/// Sources of settings, as configured by an operator.
 struct Operator {
     dir: TempDir,
     sources: Sources,
 }
 
 impl Operator {
-    /// Fixture without any source.
+    /// Creates sources without any setting.
     fn new(environment: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let sources = Sources {
@@ -38,14 +38,14 @@ impl Operator {
         Self { dir, sources }
     }
 
-    /// Creates the settings that development needs.
+    /// Creates the settings that development requires.
     fn development() -> Self {
         Self::new("Development")
             .variable("JWT_SECRET_KEY", SIGNING_KEY)
             .variable("ENCRYPTION_MASTER_KEY", MASTER_KEY)
     }
 
-    /// Creates the settings that production needs.
+    /// Creates the settings that production requires.
     fn production() -> Self {
         Self { sources: Self::development().sources, ..Self::new("Production") }
             .environment("Production")
@@ -64,7 +64,7 @@ impl Operator {
         self
     }
 
-    /// `Section:Key=value`
+    /// Adds `Section:Key=value` to the command line.
     fn argument(mut self, setting: &str) -> Self {
         let (key, value) = setting.split_once('=').unwrap();
         self.sources.arguments.push((key.to_owned(), value.to_owned()));
@@ -76,7 +76,7 @@ impl Operator {
         self
     }
 
-    /// Several settings of the command line.
+    /// Adds several settings to the command line.
     fn arguments(self, settings: &[&str]) -> Self {
         settings.iter().fold(self, |it, setting| it.argument(setting))
     }
@@ -85,8 +85,8 @@ impl Operator {
         self.sources.load_config().unwrap()
     }
 
-    /// Each fault as the log reports it.
-    fn faults(&self) -> Vec<String> {
+    /// Returns the formatted errors.
+    fn errors(&self) -> Vec<String> {
         self.sources.load_config().unwrap_err().iter().map(ToString::to_string).collect()
     }
 

@@ -1,21 +1,22 @@
-//! `TokenUsage`: when the weeks of budgets begin.
+//! `TokenUsage`: start of the weeks of budgets.
 
 use pia_assistant::Weeks;
 
 use super::section::Section;
 
-/// Zone whose Mondays count by default.
+/// Default time zone of the weeks.
 const BERLIN: &str = "Europe/Berlin";
 
 /// Settings of usage.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenUsage {
-    /// The weeks of budgets.
+    /// Weeks of budgets.
     pub weeks: Weeks,
 }
 
 impl TokenUsage {
-    /// A zone that nobody knows is UTC, so that budgets end at some time.
+    /// Reads the section. An unknown zone counts as UTC, so that budgets do
+    /// end.
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let zone = from.reload("WeekStartTimeZone").or_where_blank(BERLIN.to_owned());
         let weeks = Weeks::of_zone(&zone).unwrap_or_else(|| {

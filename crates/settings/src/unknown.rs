@@ -1,4 +1,4 @@
-//! Settings that nobody requested: most often a slip of the pen.
+//! Unknown settings, most of which are misspelled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ use super::section::{Layered, Outcome, join};
 const MAX_REPORTED: usize = 50;
 /// Maximum edit distance for a suggested name.
 const MAX_EDIT_DISTANCE: usize = 2;
-/// Longer than any name that is compared.
+/// Maximum length of a name that is compared.
 const MAX_KEY_CHARS: usize = 60;
 
-/// Finds in known sections what is no setting of theirs. Sections that nobody
-/// knows are not ours to judge, unless one looks like a slip.
-pub(super) fn look(layered: &Layered, outcome: &mut Outcome) {
+/// Reports keys of known sections that are not settings. Unknown sections are
+/// ignored, unless one looks misspelled.
+pub(super) fn report(layered: &Layered, outcome: &mut Outcome) {
     let mut known = KnownKeys::default();
     for key in outcome.snapshot.keys() {
         known.add(key);
@@ -30,13 +30,13 @@ pub(super) fn look(layered: &Layered, outcome: &mut Outcome) {
     Search { layered, outcome, known }.section("", all);
 }
 
-/// Names in lower case, each with its spelling: those of settings, and those
-/// of sections with what is in them.
+/// Known keys in lower case, each with its spelling: those of settings, and
+/// those of sections.
 #[derive(Default)]
 struct KnownKeys {
     settings: BTreeMap<String, String>,
     sections: BTreeMap<String, String>,
-    /// Settings that were reported already.
+    /// Settings that were already reported.
     ignored: BTreeSet<String>,
 }
 
@@ -56,8 +56,8 @@ impl KnownKeys {
         }
     }
 
-    /// Returns the key in a section that is spelled almost so.
-    fn like(&self, section: &str, name: &str) -> Option<&str> {
+    /// Returns the key in a section with the most similar spelling.
+    fn most_similar(&self, section: &str, name: &str) -> Option<&str> {
         if name.len() > MAX_KEY_CHARS {
             return None;
         }
@@ -66,8 +66,8 @@ impl KnownKeys {
             let (parent, last) = key.rsplit_once(':').unwrap_or(("", key));
             parent.eq_ignore_ascii_case(section).then_some(last)
         });
-        let apart = inside.map(|it| (distance(&it.to_lowercase(), name), it));
-        let nearest = apart.min()?;
+        let distances = inside.map(|it| (distance(&it.to_lowercase(), name), it));
+        let nearest = distances.min()?;
         (nearest.0 <= MAX_EDIT_DISTANCE && nearest.0 * 2 < name.len()).then_some(nearest.1)
     }
 }
@@ -84,7 +84,7 @@ impl Search<'_> {
                 (Some(key), None) => {
                     let (key, origin) = (key.clone(), self.layered.origin(value));
                     let reason = Reason::form("expected a section");
-                    self.outcome.faults.push(SettingError::of_key(key, origin, reason));
+                    self.outcome.errors.push(SettingError::of_key(key, origin, reason));
                 }
                 (None, _) => self.unknown(path, name, value),
             }
@@ -92,12 +92,14 @@ impl Search<'_> {
     }
 
     fn unknown(&mut self, path: &str, name: &str, value: &Value) {
-        let meant = self.known.like(path, name);
-        if self.outcome.notices.len() >= MAX_REPORTED || (path.is_empty() && meant.is_none()) {
+        let suggestion = self.known.most_similar(path, name);
+        if self.outcome.notices.len() >= MAX_REPORTED || (path.is_empty() && suggestion.is_none()) {
             return;
         }
-        let text = match meant {
-            Some(meant) => format!("is not known and has no effect; did you mean `{meant}`?"),
+        let text = match suggestion {
+            Some(suggestion) => {
+                format!("is not known and has no effect; did you mean `{suggestion}`?")
+            }
             None => "is not known and has no effect".to_owned(),
         };
         let section = self.known.sections.get(path).map_or("", String::as_str);
@@ -106,7 +108,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the number of letters must be put in, taken out or replaced.
+/// Returns the number of characters to insert, remove or replace.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (before, x) in a.chars().enumerate() {
@@ -127,9 +129,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_differ_by_their_letters() {
-        for (a, b, apart) in [("", "", 0), ("model", "modle", 2), ("issuer", "isuer", 1)] {
-            assert_eq!(distance(a, b), apart, "{a} {b}");
+    fn the_edit_distance_is_counted() {
+        for (a, b, expected) in [("", "", 0), ("model", "modle", 2), ("issuer", "isuer", 1)] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
         }
         assert_eq!(distance("", "abc"), 3);
     }

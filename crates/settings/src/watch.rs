@@ -1,4 +1,4 @@
-//! Noticing that files have changed.
+//! Detection of changed files.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -6,64 +6,64 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 use std::{io, thread};
 
-/// A thread that looks after files, until this is dropped.
+/// Thread that watches files, until this is dropped.
 #[derive(Debug)]
 pub struct Watch {
     _until_dropped: Sender<()>,
 }
 
-/// Metadata that differs when a file does, though nobody reads it.
+/// Metadata that differs when a file changes.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     changed: Option<SystemTime>,
     length: u64,
-    number: u64,
+    inode: u64,
 }
 
-/// Calls `format` when any of the files was changed, made or removed, and once
-/// at the beginning: something may have changed since they were read.
+/// Calls `on_change` when any of the files is changed, created or removed, and
+/// once at the start: something may have changed since they were read.
 ///
-/// It looks at them every `interval`, since the system's own notices do not
-/// come from network shares, and not through the links by which Kubernetes
-/// replaces a whole folder. Links are followed.
+/// It polls every `interval`, since the system's notifications do not cover
+/// network shares, nor the links by which Kubernetes replaces a whole folder.
+/// Links are followed.
 pub fn watch(
     files: Vec<PathBuf>,
     interval: Duration,
-    mut format: impl FnMut() + Send + 'static,
+    mut on_change: impl FnMut() + Send + 'static,
 ) -> io::Result<Watch> {
     let (until_dropped, dropped) = channel();
-    let look = move || {
+    let poll = move || {
         let mut before = None;
-        while waits(&dropped, if before.is_some() { interval } else { Duration::ZERO }) {
+        while wait(&dropped, if before.is_some() { interval } else { Duration::ZERO }) {
             let now: Vec<_> = files.iter().map(|it| Stamp::from_path(it)).collect();
             if before.as_ref() != Some(&now) {
                 before = Some(now);
-                format();
+                on_change();
             }
         }
     };
-    thread::Builder::new().name("watch".to_owned()).spawn(look)?;
+    thread::Builder::new().name("watch".to_owned()).spawn(poll)?;
     Ok(Watch { _until_dropped: until_dropped })
 }
 
-fn waits(dropped: &Receiver<()>, interval: Duration) -> bool {
+fn wait(dropped: &Receiver<()>, interval: Duration) -> bool {
     matches!(dropped.recv_timeout(interval), Err(RecvTimeoutError::Timeout))
 }
 
 impl Stamp {
     fn from_path(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
-        let (length, number) = (metadata.len(), number(&metadata));
-        Some(Self { changed: metadata.modified().ok(), length, number })
+        let (length, inode) = (metadata.len(), inode(&metadata));
+        Some(Self { changed: metadata.modified().ok(), length, inode })
     }
 }
 
 #[cfg(unix)]
-fn number(metadata: &Metadata) -> u64 {
+fn inode(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
 #[cfg(not(unix))]
-fn number(_: &Metadata) -> u64 {
+fn inode(_: &Metadata) -> u64 {
     0
 }

@@ -21,7 +21,7 @@ use crate::statements::{LastWeek, Statements};
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
-/// User id of usage whose account is gone.
+/// User id of usage whose account was deleted.
 const DELETED_USER: DbUid = DbUid(Uuid::nil());
 
 /// Entries and admission requests that are booked together.
@@ -30,14 +30,14 @@ pub(crate) struct Batch {
     pub(crate) instance: Uuid,
     pub(crate) now: Timestamp,
     pub(crate) weeks: Weeks,
-    /// Calls that ended. They come first: what they leave is there for others.
+    /// Ended calls. They come first: what they release is available to the requests.
     pub(crate) settlements: Vec<Settlement>,
     /// Usage of these calls, and of calls without limits.
     pub(crate) usage: Vec<UsageRow>,
-    /// Calls that would be made, each with the id of its reservation.
+    /// Admission requests, each with the id of its reservation.
     pub(crate) requests: Vec<(Uuid, AdmissionRequest)>,
-    /// Set when other calls have ended that are not among the settlements: the
-    /// credits they release may be those that one of the calls lacks.
+    /// Set when other calls have ended that are not among the settlements: they
+    /// may release the credits that a request lacks.
     pub(crate) others_ended: bool,
 }
 
@@ -51,10 +51,10 @@ pub(crate) enum AdmissionVerdict {
 }
 
 impl AdmissionVerdict {
-    /// Returns whether it is less than was requested.
-    fn is_short_of(&self, ask: &AdmissionRequest) -> bool {
+    /// Returns whether less was granted than requested.
+    fn is_short_of(&self, request: &AdmissionRequest) -> bool {
         match self {
-            Self::Granted(grant) => grant.output < ask.output,
+            Self::Granted(grant) => grant.output < request.output,
             Self::Refused(_) => true,
             Self::Gone => false,
         }
@@ -67,20 +67,20 @@ pub(crate) struct BatchResult {
     pub(crate) verdicts: Vec<AdmissionVerdict>,
     /// Number of calls that ended after their reservation had expired.
     pub(crate) late: u64,
-    /// Set when it took one statement.
+    /// Set when the batch took one statement.
     pub(crate) guessed: bool,
 }
 
-/// A transaction's outcome.
+/// Outcome of an attempt to book a batch.
 enum AttemptOutcome {
     Booked(BatchResult),
-    /// Balance is too low for a call, and others have ended: nothing was booked.
+    /// Balance is too low for a request, and others have ended: nothing was booked.
     Short,
     /// Windows that must be created first.
     Missing(BTreeSet<WindowKey>),
 }
 
-/// Windows that are held, and what they were.
+/// Locked windows, and the rows they were read from.
 struct LockedWindows {
     rows: BTreeMap<WindowKey, WindowRow>,
     credit_windows: CreditWindows,
@@ -101,7 +101,7 @@ impl LockedWindows {
         Ok(held)
     }
 
-    /// The rows that are not any more what they were.
+    /// Returns the rows that have changed.
     fn changed(&self) -> Vec<WindowRow> {
         let changed = self.credit_windows.windows.iter().filter_map(|(key, window)| {
             let before = self.rows.get(key)?;
@@ -113,7 +113,7 @@ impl LockedWindows {
     }
 }
 
-/// Rows that a batch writes.
+/// Rows to be written for a batch.
 struct Entries {
     windows: Vec<WindowRow>,
     ended: Vec<DbUid>,
@@ -121,44 +121,44 @@ struct Entries {
 }
 
 impl Batch {
-    /// Books it. Answers nothing where there is not enough for one of the
-    /// calls and others have ended; then nothing was booked.
+    /// Books the batch. Returns `None`, and books nothing, if the balance is too
+    /// low for one of the requests and others have ended.
     pub(crate) async fn book(
         self: &Arc<Self>,
         db: &Database,
         last_seen: &mut WindowCache,
     ) -> Result<Option<BatchResult>, DbError> {
-        let mut made = false;
+        let mut created = false;
         loop {
-            // What is reserved need not survive a power cut on SQLite: the calls
-            // that it is for do not either.
+            // Reservations need not survive a power cut on SQLite: their calls
+            // do not either.
             let ends = !self.settlements.is_empty() || !self.usage.is_empty();
             let conn = if ends { db.writer().await? } else { db.counter().await? };
-            let tried = match conn {
-                Conn::Sqlite(conn) => sqlite::attempt(conn, Arc::clone(self), made).await?,
+            let outcome = match conn {
+                Conn::Sqlite(conn) => sqlite::attempt(conn, Arc::clone(self), created).await?,
                 Conn::Postgres(conn) => {
-                    match postgres::attempt(conn, self, made, last_seen).await {
+                    match postgres::attempt(conn, self, created, last_seen).await {
                         Err(err) if err.is_conflict() => {
-                            self.once_more(db, made, last_seen, err).await?
+                            self.retry(db, created, last_seen, err).await?
                         }
-                        tried => tried?,
+                        outcome => outcome?,
                     }
                 }
             };
-            match tried {
+            match outcome {
                 AttemptOutcome::Booked(booked) => return Ok(Some(booked)),
                 AttemptOutcome::Short => return Ok(None),
                 AttemptOutcome::Missing(missing) => self.make(db, &missing).await?,
             }
-            made = true;
+            created = true;
         }
     }
 
-    /// After a conflict, which may not happen again.
-    async fn once_more(
+    /// Retries after a conflict, which may not happen again.
+    async fn retry(
         &self,
         db: &Database,
-        made: bool,
+        created: bool,
         last_seen: &mut WindowCache,
         mut err: DbError,
     ) -> Result<AttemptOutcome, DbError> {
@@ -166,21 +166,21 @@ impl Batch {
         while pauses.next().await
             && let Conn::Postgres(conn) = db.writer().await?
         {
-            match postgres::attempt(conn, self, made, last_seen).await {
+            match postgres::attempt(conn, self, created, last_seen).await {
                 Err(again) if again.is_conflict() => err = again,
-                tried => return tried,
+                outcome => return outcome,
             }
         }
         Err(err)
     }
 
-    /// The reservations that end.
+    /// Returns the reservations that end.
     fn reservations(&self) -> Vec<DbUid> {
         self.settlements.iter().map(|it| DbUid(it.reservation)).collect()
     }
 
-    /// Settles and admits, in windows that are held, and reports what is to be
-    /// written; nothing where there is not enough and others have ended.
+    /// Settles and admits, in locked windows, and returns the rows to be written;
+    /// `None` if the balance is too low and others have ended.
     fn decide(
         &self,
         mut held: LockedWindows,
@@ -192,16 +192,16 @@ impl Batch {
         let late = self.settle(&mut held.credit_windows, ended, written);
         let (verdicts, opened) = self.admit(&mut held.credit_windows, missing);
         let mut answers = self.requests.iter().zip(&verdicts);
-        if self.others_ended && answers.any(|((_, ask), it)| it.is_short_of(ask)) {
+        if self.others_ended && answers.any(|((_, request), it)| it.is_short_of(request)) {
             return None;
         }
         let entries = Entries { windows: held.changed(), ended: gone, opened };
         Some((BatchResult { verdicts, late, guessed: false }, entries))
     }
 
-    /// The windows that are looked at, in the order in which they are locked.
+    /// Returns the keys of the windows involved, in locking order.
     fn keys(&self) -> Vec<String> {
-        let requested = self.requests.iter().flat_map(|(_, ask)| ask.holder.windows());
+        let requested = self.requests.iter().flat_map(|(_, request)| request.holder.windows());
         let settled = self.settlements.iter().flat_map(|it| &it.lines).map(|it| it.window);
         let keys: BTreeSet<String> = requested.chain(settled).map(|it| it.to_string()).collect();
         keys.into_iter().collect()
@@ -210,24 +210,24 @@ impl Batch {
     /// Returns the windows that calls need and that do not exist. Top-ups exist
     /// only once some were bought.
     fn missing(&self, held: &LockedWindows) -> BTreeSet<WindowKey> {
-        let needed = self.requests.iter().flat_map(|(_, ask)| ask.holder.windows());
+        let needed = self.requests.iter().flat_map(|(_, request)| request.holder.windows());
         needed.filter(|it| it.kind != WindowKind::TopUp && !held.rows.contains_key(it)).collect()
     }
 
-    /// Holder for each pool that nobody has filled this week.
+    /// Returns a holder for each pool that was not filled yet this week.
     fn unfilled(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
-        let mut seen = HashSet::new();
-        let holders = self.requests.iter().map(|(_, ask)| ask.holder);
+        let mut keys = HashSet::new();
+        let holders = self.requests.iter().map(|(_, request)| request.holder);
         holders
-            .filter(|it| pool_of(it, credit_windows).is_some_and(|key| seen.insert(key)))
+            .filter(|it| pool_of(it, credit_windows).is_some_and(|key| keys.insert(key)))
             .collect()
     }
 
-    /// The calls that were to be settled and whose reservation is gone: it was
-    /// reaped, or this batch was booked before and nobody heard of it.
+    /// Returns the usage of calls to be settled whose reservation is gone: it was
+    /// reaped, or this batch was booked before and the answer got lost.
     fn doubtful(&self, ended: &[ReservationRow]) -> Vec<DbUid> {
-        let there: HashSet<Uuid> = ended.iter().map(|it| it.id.0).collect();
-        let gone = self.settlements.iter().filter(|it| !there.contains(&it.reservation));
+        let existing: HashSet<Uuid> = ended.iter().map(|it| it.id.0).collect();
+        let gone = self.settlements.iter().filter(|it| !existing.contains(&it.reservation));
         gone.filter_map(|it| it.usage.as_ref()).map(|it| DbUid(it.id)).collect()
     }
 
@@ -264,11 +264,11 @@ impl Batch {
         missing: &BTreeSet<WindowKey>,
     ) -> (Vec<AdmissionVerdict>, Vec<ReservationRow>) {
         let mut opened = Vec::new();
-        let verdicts = self.requests.iter().map(|(id, ask)| {
-            if ask.holder.windows().any(|it| missing.contains(&it)) {
+        let verdicts = self.requests.iter().map(|(id, request)| {
+            if request.holder.windows().any(|it| missing.contains(&it)) {
                 return AdmissionVerdict::Gone;
             }
-            match credit_windows.admit(ask) {
+            match credit_windows.admit(request) {
                 Ok(grant) => {
                     opened.extend(grant.lines.iter().map(|part| ReservationRow {
                         id: DbUid(*id),
@@ -285,14 +285,14 @@ impl Batch {
         (verdicts.collect(), opened)
     }
 
-    /// Makes windows, in a transaction of its own: who makes one holds its key
-    /// before those that follow it are locked. Those of whoever is gone are
-    /// not made.
+    /// Creates windows in a transaction of its own: a key is locked at its
+    /// creation, before those that follow it in locking order. Windows of deleted
+    /// accounts and groups are not created.
     async fn make(&self, db: &Database, missing: &BTreeSet<WindowKey>) -> Result<(), DbError> {
         let mut rows = BTreeMap::new();
-        for (_, ask) in &self.requests {
-            let CreditHolder { member, group, .. } = ask.holder;
-            for key in ask.holder.windows().filter(|it| missing.contains(it)) {
+        for (_, request) in &self.requests {
+            let CreditHolder { member, group, .. } = request.holder;
+            for key in request.holder.windows().filter(|it| missing.contains(it)) {
                 let groups = key.kind.is_groups();
                 let user = (!groups).then_some(DbUid(member.0));
                 let group = groups.then_some(DbUid(group.0));
@@ -311,7 +311,7 @@ impl Batch {
     }
 }
 
-/// The key of a holder's pool, if it is there and was not filled this week.
+/// Returns the key of a holder's pool, if it exists and was not filled this week.
 pub(crate) fn pool_of(holder: &CreditHolder, credit_windows: &CreditWindows) -> Option<WindowKey> {
     let key = holder.windows().find(|it| it.kind == WindowKind::Pool)?;
     credit_windows.windows.get(&key).filter(|it| it.is_unfilled()).map(|it| it.key)

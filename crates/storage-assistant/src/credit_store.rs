@@ -31,12 +31,11 @@ use crate::window_row::WindowRow;
 /// some minutes at full load, in about 30 MB.
 const MAX_QUEUED_RECORDS: usize = 100_000;
 
-/// Counts credits and writes usage down, in SQL.
+/// Store of credits and usage in SQL.
 ///
-/// One task books everything that waits in one transaction: calls that ended,
-/// what they used, and calls that would be made. Beyond 100,000 records of
-/// usage the oldest are dropped and counted. Every clone is a handle on the
-/// same.
+/// One task books all queued entries in one transaction: ended calls, their
+/// usage, and admission requests. Beyond 100,000 records of usage the oldest
+/// are dropped and counted. Clones share one queue.
 #[derive(Clone)]
 pub struct SqlCreditStore {
     pub(crate) db: Database,
@@ -53,8 +52,8 @@ pub struct SqlCreditStore {
 }
 
 impl SqlCreditStore {
-    /// A bank that nobody keeps: it looks at credits, and gives some, but
-    /// admits no call.
+    /// Creates a store without a booking task: it reads windows and books
+    /// top-ups, but admits no call.
     pub fn idle(db: Database, weeks: LiveSetting<Weeks>, clock: Arc<dyn Clock>) -> Self {
         let credit_store = Self {
             db,
@@ -73,8 +72,8 @@ impl SqlCreditStore {
         credit_store
     }
 
-    /// A bank that `tasks` keeps on the runtime `main`, until
-    /// [`drain`](Self::drain) ends it.
+    /// Creates a store whose booking tasks run in `tasks` on the runtime `main`,
+    /// until [`drain`](Self::drain) ends them.
     pub fn start(
         db: Database,
         weeks: LiveSetting<Weeks>,
@@ -89,12 +88,12 @@ impl SqlCreditStore {
         credit_store
     }
 
-    /// Waits until everything noted so far is written, for at most `limit`,
-    /// and ends the tasks. Answers how many records were not written. Call it
-    /// when nobody notes any more.
+    /// Waits until all records are written, for at most `limit`, and ends the
+    /// tasks. Returns the number of records that were not written. No records
+    /// may be added any more.
     pub async fn drain(&self, limit: Duration) -> u64 {
         self.hurry.notify_one();
-        // Only the waiting is given up, never a statement that runs.
+        // Only the wait is cancelled, never a running statement.
         drop(tokio::time::timeout(limit, self.queue.wait_until_empty()).await);
         self.stop.cancel();
         let left = self.waiting();
@@ -104,16 +103,16 @@ impl SqlCreditStore {
         left
     }
 
-    /// Releases what dead instances have reserved, as is done every few
-    /// seconds. Answers how many reservations that were, one a window.
+    /// Releases the reservations of dead instances, as happens every few
+    /// seconds. Returns the number of reservations, one a window.
     pub async fn reap(&self) -> Result<u64, Unavailable> {
         let reaped = lease::reap(&self.db).await?;
         add(&self.tally.reaped, reaped);
         Ok(reaped)
     }
 
-    /// Says that this instance is alive and counts those that are, itself among
-    /// them, as is done every few seconds.
+    /// Renews the lease of this instance and counts the live ones, itself
+    /// included, as happens every few seconds.
     pub async fn heartbeat(&self) -> Result<u32, Unavailable> {
         Ok(self.renew_lease().await?)
     }
@@ -149,7 +148,7 @@ impl SqlCreditStore {
         self.tally.counts()
     }
 
-    /// Says that this instance is alive, and looks for those that are not.
+    /// Renews the lease, and releases the reservations of dead instances.
     async fn run_lease(self) {
         loop {
             if let Err(err) = self.renew_lease().await {
@@ -171,7 +170,7 @@ impl SqlCreditStore {
                 break;
             }
         }
-        // Whatever it still has reserved, others release at once.
+        // Other instances release its remaining reservations at once.
         drop(self.lease.end(&self.db).await);
     }
 
@@ -199,16 +198,16 @@ impl SettlementSink for SqlCreditStore {
 
 #[async_trait]
 impl CreditStore for SqlCreditStore {
-    async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable> {
+    async fn admit(&self, request: AdmissionRequest) -> Result<Admission, Unavailable> {
         let answered = async {
             loop {
                 let (reply, answer) = oneshot::channel();
-                if !self.queue.push_request(PendingRequest { ask, reply }) {
+                if !self.queue.push_request(PendingRequest { request, reply }) {
                     return Err(Unavailable::new("credits", "the server is stopping"));
                 }
                 sequencer::spawn_booking(self);
-                // The task that took the ask may end with its caller's runtime;
-                // what it reserved, if anything, ends with this instance's lease.
+                // The task that took the request may end with its caller's runtime;
+                // a reservation it made ends with this instance's lease.
                 if let Ok(answer) = answer.await {
                     return answer;
                 }
@@ -259,8 +258,8 @@ impl CreditStore for SqlCreditStore {
             let before = held.as_slice().first().map_or(0, |it| it.total);
             let total = before.saturating_add(credits.0);
             let window = credit_windows::table.find(key.to_string());
-            let input = diesel::update(window).set(credit_windows::total.eq(total));
-            input.execute(conn).await?;
+            let update = diesel::update(window).set(credit_windows::total.eq(total));
+            update.execute(conn).await?;
             let changed = |micros| BTreeMap::from([("topUpMicros", micros)]);
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(total)));
             conn.write_effects(&self.db, &effects).await?;
@@ -270,12 +269,12 @@ impl CreditStore for SqlCreditStore {
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {
         let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?)?;
-        let reported = found.into_iter().map(|it| CreditMismatch {
+        let mismatches = found.into_iter().map(|it| CreditMismatch {
             window: it.window_key,
             reserved: Micros(it.reserved),
             open: Micros(it.open),
         });
-        Ok(reported.collect())
+        Ok(mismatches.collect())
     }
 }
 

@@ -17,21 +17,21 @@ use crate::statements::LockWindows;
 
 /// Interval at which an instance renews its lease, and looks for expired ones.
 pub(crate) const RENEWAL_INTERVAL: Duration = Duration::from_secs(5);
-/// Time for which it admits calls, from the start of a renewal. The others wait
-/// five seconds more, in which bookings that were started complete.
+/// Time for which calls are admitted, from the start of a renewal. The lease lasts
+/// five seconds longer, in which bookings that were started complete.
 const ADMITS_FOR: Duration = Duration::from_secs(10);
 
-/// An instance's word that it is alive. The database's clock decides, so that
-/// it does not matter how those of instances are set.
+/// Lease of an instance. Its expiry is checked with the database's clock, so that
+/// the clocks of instances do not matter.
 #[derive(Debug)]
 pub(crate) struct Lease {
     pub(crate) instance: Uuid,
-    message: Mutex<Option<Moment>>,
+    renewed_at: Mutex<Option<Moment>>,
 }
 
 impl Default for Lease {
     fn default() -> Self {
-        Self { instance: Uuid::now_v7(), message: Mutex::default() }
+        Self { instance: Uuid::now_v7(), renewed_at: Mutex::default() }
     }
 }
 
@@ -39,13 +39,13 @@ impl Lease {
     /// Returns whether calls may be admitted under it, as far as this process
     /// can tell.
     pub(crate) fn holds(&self) -> bool {
-        let message = *self.message.lock().unwrap_or_else(PoisonError::into_inner);
-        message.is_some_and(|it| it.elapsed() < ADMITS_FOR)
+        let renewed_at = *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        renewed_at.is_some_and(|it| it.elapsed() < ADMITS_FOR)
     }
 
-    /// Says that this instance is alive for fifteen seconds more.
+    /// Renews the lease for fifteen seconds.
     pub(crate) async fn renew(&self, db: &Database) -> Result<(), DbError> {
-        let begun = Moment::now();
+        let began = Moment::now();
         let end = match db.provider() {
             DatabaseKind::Postgres => "clock_timestamp() + interval '15 seconds'",
             DatabaseKind::Sqlite => "CAST(unixepoch('subsec') * 1000000 AS INTEGER) + 15000000",
@@ -58,13 +58,13 @@ impl Lease {
         on_conn!(db.writer(), |conn| {
             alive.execute(conn).await?;
         })?;
-        *self.message.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(began);
         Ok(())
     }
 
-    /// Says that it is no more, at its end.
+    /// Ends the lease.
     pub(crate) async fn end(&self, db: &Database) -> Result<(), DbError> {
-        *self.message.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let row = diesel::delete(credit_instances::table.find(DbUid(self.instance)));
         on_conn!(db.writer(), |conn| {
             row.execute(conn).await?;
@@ -95,8 +95,8 @@ pub(crate) async fn count_live(db: &Database) -> Result<u32, DbError> {
     Ok(u32::try_from(living).unwrap_or(u32::MAX))
 }
 
-/// Releases what dead instances have reserved. Answers how many reservations
-/// that were, a row a window.
+/// Releases the reservations of dead instances. Returns the number of
+/// reservations, one a window.
 pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
     let dead = match db.provider() {
         DatabaseKind::Postgres => {
@@ -109,12 +109,12 @@ pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
              WHERE alive_until < CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
         }
     };
-    // An instance says that it is alive before it reserves anything, so that
-    // what is reserved by one that has no row is a dead one's.
+    // An instance stores its lease before it reserves anything, so that
+    // reservations without one are a dead instance's.
     let owner =
         credit_instances::table.filter(credit_instances::id.eq(credit_reservations::instance_id));
-    let theirs = credit_reservations::table.filter(not(exists(owner)));
-    let windows = theirs.select(credit_reservations::window_key).distinct();
+    let orphaned = credit_reservations::table.filter(not(exists(owner)));
+    let windows = orphaned.select(credit_reservations::window_key).distinct();
     in_tx!(db, async |conn| -> Result<u64, DbError> {
         diesel::sql_query(dead).execute(conn).await?;
         let keys: Vec<String> = windows.load(conn).await?;
@@ -122,7 +122,7 @@ pub(crate) async fn reap(db: &Database) -> Result<u64, DbError> {
             return Ok(0);
         }
         let mut rows = conn.lock_windows(&keys).await?;
-        let held = theirs.filter(credit_reservations::window_key.eq_any(&keys));
+        let held = orphaned.filter(credit_reservations::window_key.eq_any(&keys));
         let released: Vec<(String, i64)> = diesel::delete(held)
             .returning((credit_reservations::window_key, credit_reservations::amount))
             .get_results(conn)

@@ -1,4 +1,4 @@
-//! The assistant's storage ports, over SQLite or PostgreSQL.
+//! Storage ports of the assistant, over SQLite or PostgreSQL.
 
 mod booking;
 mod credit_store;

@@ -11,31 +11,31 @@ use tokio::sync::{Notify, oneshot};
 /// Result of an admission request.
 pub(crate) type AdmissionResult = Result<Admission, Unavailable>;
 
-/// A call that somebody would like to make, and who waits for the answer.
+/// Admission request with the channel of its waiting caller.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
-    pub(crate) ask: AdmissionRequest,
+    pub(crate) request: AdmissionRequest,
     pub(crate) reply: oneshot::Sender<AdmissionResult>,
 }
 
-/// Something that is to be written, and that nobody waits for.
+/// Entry to be written that no caller waits for.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// Usage of a call without limits.
     Used(UsageRecord),
-    /// The end of a call for which something is reserved.
+    /// End of a call with a reservation.
     Settled(Settlement),
 }
 
-/// Calls and what they used, in memory. Of what they used the oldest goes when
-/// there is too much; reservations never do, as budgets would stay held.
+/// Requests and entries in memory. The oldest usage is dropped when there is too
+/// much; settlements never are, as their reservations would stay.
 #[derive(Debug)]
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
     max: usize,
     /// Signals new entries.
     news: Notify,
-    /// Somebody asks, who waits for it.
+    /// Signals new requests.
     requested: Notify,
     /// Signals an empty queue.
     empty: Notify,
@@ -54,7 +54,7 @@ struct Waiting {
 }
 
 impl Queue {
-    /// A queue that holds at most so many records of usage.
+    /// Creates a queue for at most `max` records of usage.
     pub(crate) fn new(max: usize) -> Self {
         Self {
             waiting: Mutex::default(),
@@ -76,17 +76,17 @@ impl Queue {
         self.news.notify_one();
     }
 
-    /// Adds an ask without waking anybody. Returns whether it was taken: after
+    /// Adds a request without waking a task. Returns whether it was accepted: after
     /// [`close`](Self::close) it is dropped.
-    pub(crate) fn push_request(&self, asking: PendingRequest) -> bool {
+    pub(crate) fn push_request(&self, request: PendingRequest) -> bool {
         let mut waiting = self.lock();
         if !waiting.closed {
-            waiting.requests.push_back(asking);
+            waiting.requests.push_back(request);
         }
         !waiting.closed
     }
 
-    /// Puts asks back that were taken, before all others.
+    /// Returns requests to the front of the queue.
     pub(crate) fn requeue_requests(
         &self,
         requests: impl DoubleEndedIterator<Item = PendingRequest>,
@@ -102,20 +102,20 @@ impl Queue {
         !self.lock().requests.is_empty()
     }
 
-    /// Reports whoever waits that somebody asks.
+    /// Wakes the tasks that wait for requests.
     pub(crate) fn wake(&self) {
         self.news.notify_one();
         self.requested.notify_one();
     }
 
-    /// The oldest asks, at most so many.
+    /// Takes the oldest requests, at most `max`.
     pub(crate) fn take_requests(&self, max: usize) -> Vec<PendingRequest> {
         let mut waiting = self.lock();
         let some = waiting.requests.len().min(max);
         waiting.requests.drain(..some).collect()
     }
 
-    /// The oldest entries, at most so many.
+    /// Takes the oldest entries, at most `max`.
     pub(crate) fn take(&self, max: usize) -> Vec<Entry> {
         let mut waiting = self.lock();
         let some = waiting.entries.len().min(max);
@@ -152,7 +152,7 @@ impl Queue {
         }
     }
 
-    /// Waits until somebody asks.
+    /// Waits for a request.
     pub(crate) async fn wait_for_request(&self) {
         while !self.has_requests() {
             self.requested.notified().await;
@@ -170,13 +170,13 @@ impl Queue {
         }
     }
 
-    /// Closes the queue; no caller is answered any more.
+    /// Closes the queue; no request is answered any more.
     pub(crate) fn close(&self) {
         let mut waiting = self.lock();
         waiting.closed = true;
         let requests = std::mem::take(&mut waiting.requests);
         drop(waiting);
-        // Who waits for an answer hears that there is none.
+        // Waiting callers notice the closed channel.
         drop(requests);
     }
 
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_bound_the_oldest_go_and_are_counted() {
+    fn beyond_the_limit_the_oldest_records_are_dropped_and_counted() {
         let queue = Queue::new(2);
 
         for model in ["a", "b", "c"] {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_goes_behind_what_waits_and_keeps_the_bound() {
+    fn requeued_entries_go_to_the_end_and_respect_the_limit() {
         let queue = Queue::new(3);
         for model in ["a", "b", "c"] {
             queue.push(record(model));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_written_still_waits() {
+    fn entries_being_written_still_count_as_waiting() {
         let queue = Queue::new(9);
         queue.push(record("a"));
 

@@ -1,9 +1,9 @@
-//! Books what waits, everything at once: what comes meanwhile is the next
-//! batch.
+//! Books all queued entries and requests at once; those that arrive meanwhile are the
+//! next batch.
 //!
-//! Who asks while nothing is being booked sees to it there and then, in a task
-//! of their own runtime. What comes meanwhile, and what must not be lost with
-//! such a runtime, is for one task of the main runtime.
+//! A caller who finds no booking under way starts one, in a task of its own runtime.
+//! What arrives meanwhile, and what must not be lost with such a runtime, is booked by
+//! a task of the main runtime.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,7 +41,7 @@ pub(crate) struct Sequencer {
     /// Number of entries booked at once.
     batch: usize,
     pause: Duration,
-    /// Until when entries wait after a failure.
+    /// Time until which entries wait after a failure.
     rests_until: Option<Instant>,
     /// Time since which entries wait.
     gathers_since: Option<Instant>,
@@ -49,10 +49,10 @@ pub(crate) struct Sequencer {
     hurries: bool,
 }
 
-/// An ask with the id of its reservation.
+/// Request with the id of its reservation.
 struct NumberedRequest {
     id: Uuid,
-    ask: AdmissionRequest,
+    request: AdmissionRequest,
     reply: oneshot::Sender<AdmissionResult>,
 }
 
@@ -69,8 +69,7 @@ impl Default for Sequencer {
     }
 }
 
-/// Books what waits until the end. Nothing is cut off that runs: what is given
-/// up is only waited for.
+/// Books until the end. Only waits are cancelled, never a running statement.
 pub(crate) async fn run(credit_store: SqlCreditStore) {
     let stop = credit_store.stop.clone();
     while stop.run_until_cancelled(credit_store.queue.wait_for_work()).await.is_some() {
@@ -82,12 +81,12 @@ pub(crate) async fn run(credit_store: SqlCreditStore) {
     credit_store.queue.close();
 }
 
-/// Admits what is asked, unless somebody is booking.
+/// Admits queued requests, unless a booking is under way.
 pub(crate) fn spawn_booking(credit_store: &SqlCreditStore) {
     let Ok(sequencer) = Arc::clone(&credit_store.sequencer).try_lock_owned() else { return };
     let mut leading =
         BookingTask { sequencer: Some(sequencer), credit_store: credit_store.clone() };
-    // Goes on though its caller may leave.
+    // Continues if its caller leaves.
     credit_store.tasks.spawn(async move {
         let BookingTask { sequencer: Some(sequencer), credit_store } = &mut leading else { return };
         if !sequencer.is_write_due(credit_store) {
@@ -112,7 +111,7 @@ impl Drop for BookingTask {
     }
 }
 
-/// Waits as long as entries may, unless somebody asks, or the end is near.
+/// Waits until entries are due, a request arrives, or the store is drained.
 async fn gather(credit_store: &SqlCreditStore) {
     let Some(until) = credit_store.sequencer.lock().await.gathers_until(credit_store) else {
         return;
@@ -148,22 +147,22 @@ impl Sequencer {
         }
     }
 
-    /// Books what is asked, and nothing else.
+    /// Books requests only.
     async fn admit(&mut self, credit_store: &SqlCreditStore) {
-        let requests = requests(credit_store).await;
+        let requests = open_requests(credit_store).await;
         if requests.is_empty() {
             return;
         }
         if let Some(requests) = self.settle_and_admit(credit_store, requests, Vec::new()).await {
             let again = requests
                 .into_iter()
-                .map(|NumberedRequest { ask, reply, .. }| PendingRequest { ask, reply });
+                .map(|NumberedRequest { request, reply, .. }| PendingRequest { request, reply });
             credit_store.queue.requeue_requests(again);
         }
     }
 
     async fn round(&mut self, credit_store: &SqlCreditStore) {
-        let requests = requests(credit_store).await;
+        let requests = open_requests(credit_store).await;
         let entries =
             if self.is_write_due(credit_store) { self.take(credit_store) } else { Vec::new() };
         if entries.is_empty() && requests.is_empty() {
@@ -171,7 +170,7 @@ impl Sequencer {
         }
         if let Some(requests) = self.settle_and_admit(credit_store, requests, entries).await {
             let entries = self.take(credit_store);
-            // Whatever is short now is.
+            // A shortage is final now.
             drop(self.settle_and_admit(credit_store, requests, entries).await);
         }
     }
@@ -192,8 +191,8 @@ impl Sequencer {
         credit_store.queue.take(self.batch)
     }
 
-    /// Books both. Gives the asks back where there is not enough for one of
-    /// them, but entries wait that were not among these.
+    /// Books both. Returns the requests if there is not enough for one of them,
+    /// but entries wait that were not among these.
     async fn settle_and_admit(
         &mut self,
         credit_store: &SqlCreditStore,
@@ -218,12 +217,12 @@ impl Sequencer {
             Err(err) if entries.is_empty() => refuse(credit_store, requests, &err),
             Err(err) => {
                 self.fail(credit_store, &err, entries);
-                // Should it be for an entry, those who ask need not suffer.
+                // An entry may be the cause: requests must not suffer.
                 if !requests.is_empty() {
                     match self.book(credit_store, (Vec::new(), Vec::new()), &requests, false).await
                     {
                         Ok(verdicts) => {
-                            answer(credit_store, requests, verdicts.unwrap_or_default())
+                            answer(credit_store, requests, verdicts.unwrap_or_default());
                         }
                         Err(err) => refuse(credit_store, requests, &err),
                     }
@@ -246,7 +245,7 @@ impl Sequencer {
             weeks: *credit_store.weeks.get(),
             settlements,
             usage,
-            requests: requests.iter().map(|it| (it.id, it.ask)).collect(),
+            requests: requests.iter().map(|it| (it.id, it.request)).collect(),
             others_ended,
         };
         let Some(booked) = Arc::new(batch).book(&credit_store.db, &mut self.last_seen).await?
@@ -264,7 +263,7 @@ impl Sequencer {
         queue.requeue_entries(entries);
         let (waiting, cause) = (queue.waiting(), cause(err));
         tracing::warn!(error = %err, cause, waiting, "failed to store usage");
-        // Should it be for one record, smaller batches find it.
+        // A record may be the cause: smaller batches find it.
         self.batch = (self.batch / 2).max(1);
         self.rests_until = Some(Instant::now() + self.pause);
         self.pause = (self.pause * 2).min(MAX_RETRY_DELAY);
@@ -272,7 +271,7 @@ impl Sequencer {
 }
 
 /// Requests that this instance may answer.
-async fn requests(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
+async fn open_requests(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
     let requests = credit_store.queue.take_requests(MAX_BATCH_ENTRIES);
     if requests.is_empty() {
         return Vec::new();
@@ -289,7 +288,11 @@ async fn requests(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
     }
     let waiting = requests.into_iter().filter(|it| !it.reply.is_closed());
     waiting
-        .map(|PendingRequest { ask, reply }| NumberedRequest { id: Uuid::now_v7(), ask, reply })
+        .map(|PendingRequest { request, reply }| NumberedRequest {
+            id: Uuid::now_v7(),
+            request,
+            reply,
+        })
         .collect()
 }
 
@@ -348,23 +351,23 @@ fn answer(
                 Err(Unavailable::new("credits", "the account or its group is gone"))
             }
         };
-        // Where nobody waits any more, what was reserved is dropped here, which
+        // If the caller is gone, the reservation is dropped here, which
         // settles it.
         drop(reply.send(answer));
     }
 }
 
-/// Answers that it cannot be found out. Where the end of the transaction is not
-/// known, what it may have reserved is released later.
+/// Answers requests with an error. If the outcome of the transaction is unknown,
+/// reservations that it may have made are released later.
 fn refuse(credit_store: &SqlCreditStore, requests: Vec<NumberedRequest>, err: &DbError) {
     let cause = cause(err);
     tracing::error!(error = %err, cause, requests = requests.len(), "failed to admit calls");
     let unknown = matches!(err, DbError::Query(_));
-    for NumberedRequest { id, ask, reply } in requests {
+    for NumberedRequest { id, request, reply } in requests {
         drop(reply.send(Err(Unavailable::new("credits", "database is unavailable"))));
         if unknown {
             let nothing = |window| ReservationLine { window, amount: Micros(0) };
-            let lines = ask.holder.windows().map(nothing).collect();
+            let lines = request.holder.windows().map(nothing).collect();
             credit_store.tally.open.fetch_add(1, Ordering::Relaxed);
             credit_store.queue.push(Entry::Settled(Settlement {
                 reservation: id,

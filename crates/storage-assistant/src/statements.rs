@@ -1,5 +1,4 @@
-//! The statements of the till that are not a batch's, each once for both
-//! backends.
+//! Statements besides those of a batch, each for both backends.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -14,8 +13,8 @@ use uuid::Uuid;
 use crate::booking::{postgres, sqlite};
 use crate::window_row::WindowRow;
 
-/// Subquery: what a member left of one week's allowance, whether or not their window has since
-/// turned. Members who joined later left nothing.
+/// Subquery of the unused part of one week's allowances of a group's members, whether or not
+/// their windows have since turned. Members who joined later left nothing.
 const UNUSED: &str = "
     SELECT CAST(COALESCE(SUM(CASE
         WHEN w.week >= $1 AND w.week < $2 THEN
@@ -41,7 +40,7 @@ struct Unused {
     unused: i64,
 }
 
-/// A window that does not agree with its reservations.
+/// Window whose reserved amount differs from its reservations.
 #[derive(QueryableByName)]
 pub(crate) struct MismatchRow {
     #[diesel(sql_type = Text)]
@@ -64,11 +63,11 @@ pub(crate) struct LastWeek {
     pub(crate) end: DbInstant,
 }
 
-/// The query of what is unused, for connections of every kind.
+/// Builds the query of unused credits, for connections of every kind.
 macro_rules! unused {
     ($week:expr) => {{
         let LastWeek { group, allowance, start, end } = $week;
-        // Windows may have begun a week by another zone.
+        // A window's week may have begun in another time zone.
         let from = |it: DbInstant| DbInstant(it.0 - Weeks::HALF);
         let until = |it: DbInstant| DbInstant(it.0 + Weeks::HALF);
         diesel::sql_query(UNUSED)
@@ -94,9 +93,9 @@ pub(crate) fn unused(conn: &mut SqliteConnection, week: LastWeek) -> QueryResult
 }
 
 connection_trait! {
-    /// The statements of the till, but for those of a batch.
+    /// Statements besides those of a batch.
     pub(crate) trait Statements: LockWindows {
-        /// Windows as they are, unlocked.
+        /// Returns windows, unlocked.
         async fn windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
             let rows = credit_windows::table.filter(credit_windows::key.eq_any(keys));
             Ok(rows.select(WindowRow::as_select()).load(self).await?)
@@ -108,10 +107,10 @@ connection_trait! {
             users: &[DbUid],
             groups: &[DbUid],
         ) -> Result<Vec<DbUid>, DbError> {
-            let people = accounts::table.filter(accounts::id.eq_any(users));
-            let mut known: Vec<DbUid> = people.select(accounts::id).load(self).await?;
-            let there = user_groups::table.filter(user_groups::id.eq_any(groups));
-            known.extend(there.select(user_groups::id).load::<DbUid>(self).await?);
+            let users = accounts::table.filter(accounts::id.eq_any(users));
+            let mut known: Vec<DbUid> = users.select(accounts::id).load(self).await?;
+            let groups = user_groups::table.filter(user_groups::id.eq_any(groups));
+            known.extend(groups.select(user_groups::id).load::<DbUid>(self).await?);
             Ok(known)
         }
 
@@ -122,7 +121,7 @@ connection_trait! {
             Ok(found.unused)
         }
 
-        /// Windows that do not agree with their reservations.
+        /// Returns the windows whose reserved amount differs from their reservations.
         async fn mismatches(&mut self) -> Result<Vec<MismatchRow>, DbError> {
             Ok(diesel::sql_query(MISMATCHES).load(self).await?)
         }
@@ -131,14 +130,14 @@ connection_trait! {
 
 /// Statements that differ between the two backends.
 pub(crate) trait LockWindows {
-    /// Windows, kept from all others until the transaction ends. All who lock
-    /// several do so in the order of their keys.
+    /// Returns windows, locked until the transaction ends. Several windows are
+    /// always locked in the order of their keys.
     fn lock_windows(
         &mut self,
         keys: &[String],
     ) -> impl Future<Output = Result<Vec<WindowRow>, DbError>> + Send;
 
-    /// Writes what windows have become.
+    /// Writes the new values of windows.
     fn put_windows(
         &mut self,
         rows: Vec<WindowRow>,

@@ -24,23 +24,23 @@ pub(crate) fn add(to: &AtomicU64, some: u64) {
 /// Values of the admission counters since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Calls for which something is reserved now.
+    /// Calls with an open reservation.
     pub open: u64,
     /// Calls that were admitted out of a budget.
     pub admitted: u64,
-    /// Calls that were refused for one.
+    /// Calls that a budget refused.
     pub refused: u64,
     /// Calls that ended after their reservation had been released.
     pub late: u64,
-    /// Millionths of a credit that calls cost beyond what was reserved.
+    /// Millionths of a credit that calls cost beyond their reservations.
     pub hidden: u64,
-    /// Millionths of a credit that calls cost and no budget was charged.
+    /// Millionths of a credit that calls cost without charge to a budget.
     pub uncharged: u64,
     /// Reservations of dead instances that were released, one a window.
     pub reaped: u64,
     /// Transactions that booked something.
     pub batches: u64,
-    /// Entries that they booked: requests, ends of calls, and usage.
+    /// Booked entries: requests, ends of calls, and usage.
     pub batched: u64,
     /// Transactions that took one statement, since no other instance had changed the budgets.
     pub guessed: u64,

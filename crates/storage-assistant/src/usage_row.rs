@@ -1,14 +1,14 @@
-//! A call's usage as the database keeps it.
+//! Row of a call's usage.
 
 use diesel::prelude::*;
 use pia_assistant::UsageRecord;
 use pia_storage::schema::ai_usage;
 use pia_storage::{DbInstant, DbUid};
 
-/// The longest name of a model, or id of an entry, that is stored.
+/// Maximum length of a stored model name or entry id, in characters.
 const MAX_NAME_CHARS: usize = 256;
 
-/// A statement that has a value for every column is prepared but once.
+/// Row of a call's usage. Every column has a value, so that the statement is prepared once.
 #[derive(Debug, Clone, Insertable)]
 #[diesel(table_name = ai_usage, treat_none_as_default_value = false)]
 pub(crate) struct UsageRow {
@@ -63,7 +63,7 @@ impl From<&UsageRecord> for UsageRow {
 }
 
 /// Sanitizes a name from outside. PostgreSQL accepts no NUL in a text, and one
-/// refused row would block its whole batch.
+/// invalid row would block its batch.
 fn name(text: &str) -> String {
     text.chars().filter(|it| *it != '\0').take(MAX_NAME_CHARS).collect()
 }

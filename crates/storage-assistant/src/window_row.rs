@@ -1,11 +1,11 @@
-//! Windows and reservations as the database keeps them.
+//! Rows of windows and reservations.
 
 use diesel::prelude::*;
 use pia_assistant::{Buckets, Micros, ReservationLine, Window, WindowKey, WindowKind};
 use pia_storage::schema::{credit_reservations, credit_windows};
 use pia_storage::{DbError, DbInstant, DbUid};
 
-/// A window.
+/// Row of a window.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = credit_windows)]
 #[diesel(treat_none_as_null = true, treat_none_as_default_value = false)]
@@ -39,7 +39,7 @@ pia_storage::insert_all! {
 }
 
 impl WindowRow {
-    /// A window in which nothing was counted, of a group or of somebody.
+    /// Creates an empty window of a group or a user.
     pub(crate) fn new(key: WindowKey, user: Option<DbUid>, group: Option<DbUid>) -> Self {
         let window = Window::new(key);
         let mut row = Self {
@@ -59,7 +59,7 @@ impl WindowRow {
         row
     }
 
-    /// Takes over what a window has become.
+    /// Copies the values of a window.
     pub(crate) fn set(&mut self, window: &Window) {
         let Window { key: _, week, total, used, reserved, last_used, buckets } = window;
         self.week = week.map(DbInstant);
@@ -89,7 +89,7 @@ impl WindowRow {
 
 impl ReservationRow {
     /// Converts the row, with its window taken from `among`; `None` if it is
-    /// not there.
+    /// not among them.
     pub(crate) fn to_reservation_line(&self, among: &[ReservationLine]) -> Option<ReservationLine> {
         let part = among.iter().find(|it| it.window.to_string() == self.window_key)?;
         Some(ReservationLine { window: part.window, amount: Micros(self.amount) })
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_read_as_it_was_written() {
+    fn a_stored_window_is_read_back_unchanged() {
         let key =
             WindowKey { kind: WindowKind::Limit(BudgetPeriod::GroupDaily), owner: Uuid::now_v7() };
         let window = Window {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_not_taken_for_nothing() {
+    fn malformed_buckets_are_rejected() {
         let key =
             WindowKey { kind: WindowKind::Limit(BudgetPeriod::Hourly), owner: Uuid::now_v7() };
         for broken in ["1", "1:x", "x:1,2:3"] {

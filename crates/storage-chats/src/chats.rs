@@ -14,8 +14,8 @@ use pia_sync::{
 
 use crate::rows::ListRow;
 
-/// Stored chats in SQL, each sealed under its owner's key: with their salt,
-/// all of them are gone.
+/// Store of chats in SQL, each sealed under its owner's key: without the owner's
+/// salt, none of them can be read.
 #[derive(Debug, Clone)]
 pub struct SqlChats {
     pub(crate) db: Database,
@@ -23,7 +23,7 @@ pub struct SqlChats {
 }
 
 impl SqlChats {
-    /// The chats stored in `db`.
+    /// Creates the store of the chats in `db`.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { db, sealer }
     }

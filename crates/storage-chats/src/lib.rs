@@ -1,4 +1,4 @@
-//! Stored chats, in SQL.
+//! Store of chats in SQL.
 
 mod chats;
 

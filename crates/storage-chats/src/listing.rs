@@ -1,4 +1,4 @@
-//! Lists of chats: three statements a part, and one if nothing has changed.
+//! Lists of chats: three statements a page, and one if nothing has changed.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const MAX_PAGE_BYTES: i64 = 4 << 20;
 
 type HeadRow = (Vec<u8>, i64, DbInstant, Option<Vec<u8>>);
 
-/// The state of a person's data, and what their chats are opened with.
+/// State of an account's data, and the salt that its chats are opened with.
 struct Head {
     version: ChatsVersion,
     salt: Option<Salt>,
@@ -52,21 +52,21 @@ impl SqlChats {
         }
         let (chats, deleted, next) = (Vec::new(), Vec::new(), None);
         let mut page = ChatPage { version, chats, deleted, next };
-        // Without a salt nothing was ever sealed for them.
+        // Without a salt nothing was ever sealed for the account.
         let Some(salt) = head.salt else { return Ok(ListedChats::Page(page)) };
         let seal = self.sealer.with_salt(user, &salt)?;
         let places = places(&self.db, user, part).await?;
-        let whole = cut(&places, part.limit);
-        if whole.len() < places.len() {
-            page.next = whole.last().map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
+        let fitting_rows = cut(&places, part.limit);
+        if fitting_rows.len() < places.len() {
+            page.next = fitting_rows.last().map(|it| Cursor { at: it.updated_at.0, id: it.id.0 });
         }
-        let live = whole.iter().filter(|it| it.deleted_at.is_none());
+        let live = fitting_rows.iter().filter(|it| it.deleted_at.is_none());
         let mut rows = bodies(&self.db, user, live.map(|it| it.id).collect()).await?;
-        for place in whole {
+        for place in fitting_rows {
             if place.deleted_at.is_some() {
                 page.deleted.push(ChatId(place.id.0));
             } else if let Some(row) = rows.remove(&place.id) {
-                // What was deleted just now stands further behind.
+                // A chat deleted just now has moved behind this page.
                 page.chats.extend(opened(row, &seal));
             }
         }
@@ -74,8 +74,8 @@ impl SqlChats {
     }
 }
 
-/// The chat, unless it was sealed under a master key that was given up: it
-/// must not keep all others from being reported.
+/// Opens a chat; `None` if it was sealed under an abandoned master key: it must
+/// not make the whole list fail.
 fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
     let id = row.id.0;
     let opened = row.open(seal);
@@ -86,7 +86,7 @@ fn opened(row: ListRow, seal: &PersonSeal) -> Option<StoredChat> {
     opened.ok()
 }
 
-/// Places that fit on a page, and at least one.
+/// Returns the positions that fit on a page, at least one.
 fn cut(places: &[PositionRow], limit: u16) -> &[PositionRow] {
     let mut bytes = 0;
     let fitting = places.iter().take(limit.into()).take_while(|it| {
@@ -117,21 +117,21 @@ async fn head(db: &Database, user: UserId) -> Result<Head, DbError> {
     Ok(Head { version: ChatsVersion { epoch: Some(epoch), version, last_stamp }, salt })
 }
 
-/// For how long before `since` deletions are reported: devices ask by the latest
-/// change that they know, which may be their own, later than a deletion that
-/// they have not heard of.
+/// Period before `since` for which deletions are repeated: devices ask by the latest
+/// change that they know, which may be their own, later than a deletion that they
+/// have not received.
 const DELETIONS_REPEATED: Duration = Duration::from_hours(30 * 24);
 
-/// Reads one place more than the page takes, which says whether there is a next one.
+/// Reads one position more than the page takes, which shows whether there is a next one.
 async fn places(
     db: &Database,
     user: UserId,
     part: ChatListRequest,
 ) -> Result<Vec<PositionRow>, DbError> {
-    let theirs = chats::user_id.eq(DbUid(user.0));
+    let owned = chats::user_id.eq(DbUid(user.0));
     let limit = i64::from(part.limit) + 1;
     Ok(on_conn!(db.reader(), |conn| {
-        let mut rows = chats::table.filter(theirs).into_boxed();
+        let mut rows = chats::table.filter(owned).into_boxed();
         if let Some(after) = part.after {
             let (at, id) = (DbInstant(after.at), DbUid(after.id));
             let behind = chats::updated_at.gt(at).or(chats::id.gt(id));

@@ -10,7 +10,7 @@ use pia_sync::{ChatId, NewChat, StoredChat};
 /// Purpose under which chats are sealed.
 const PURPOSE: &str = "chat";
 
-/// All of a chat but whose it is and when it was made.
+/// Columns of a chat besides its key and its creation time.
 #[derive(AsChangeset, Insertable)]
 #[diesel(table_name = chats, treat_none_as_null = true)]
 pub(crate) struct ChatWriteRow {
@@ -23,7 +23,7 @@ pub(crate) struct ChatWriteRow {
     pub(crate) body: Option<Vec<u8>>,
 }
 
-/// A chat with its document.
+/// Chat with its document.
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = chats)]
 pub(crate) struct ListRow {
@@ -55,7 +55,7 @@ impl ChatWriteRow {
     pub(crate) fn deleted(at: Timestamp, encrypted: bool, stamp: Timestamp) -> Self {
         Self {
             stamp: DbInstant(stamp),
-            // Where it stands among the others: behind what was listed before.
+            // Position in the listing: behind what was listed before.
             updated_at: DbInstant(at),
             accessed_at: None,
             deleted_at: Some(DbInstant(at)),

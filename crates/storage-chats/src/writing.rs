@@ -1,4 +1,4 @@
-//! Storing and deleting chats, one at a time for each person.
+//! Storing and deleting chats, serialised for each account.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,7 +10,7 @@ use pia_sync::{ChatDecision, ChatId, ChatLimits, ChatWritten, NewChat, StoredCha
 use crate::SqlChats;
 use crate::rows::{ChatWriteRow, ListRow, key};
 
-/// Result of a write; a sealed document is yet to be opened.
+/// Outcome of a write; a sealed document is yet to be opened.
 enum WriteOutcome {
     Created(Timestamp),
     Replaced(Timestamp),
@@ -22,7 +22,7 @@ enum WriteOutcome {
     Gone,
 }
 
-/// A chat that is stored, but for what it says.
+/// Stored chat without its document.
 #[derive(Debug, Clone, Copy, Queryable, Selectable)]
 #[diesel(table_name = chats)]
 struct ChatStateRow {
@@ -41,7 +41,7 @@ impl SqlChats {
         limits: ChatLimits,
         now: Timestamp,
     ) -> Result<ChatWritten, Unavailable> {
-        // Sealed before anything is locked: it may be long.
+        // Sealed before any lock is taken: it may be long.
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(ChatWritten::Gone) };
         let mut row = ChatWriteRow::from_chat(chat, &seal)?;
         let written = self.store_chat(user, (chat, &mut row), limits, now).await?;
@@ -80,10 +80,10 @@ impl SqlChats {
                     return Ok(WriteOutcome::Newer(Box::new(newer)));
                 }
                 Some(ChatDecision::Deleted) => {
-                    // So that the writer's next list reports the deletion.
+                    // So that the writer's next list contains the deletion.
                     let stamp = ledger.stamps(now).next().unwrap_or(now);
-                    let reported = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
-                    reported.execute(conn).await?;
+                    let stamped = diesel::update(this).set(chats::stamp.eq(DbInstant(stamp)));
+                    stamped.execute(conn).await?;
                     conn.put_stamp(user, stamp, 0).await?;
                     return Ok(WriteOutcome::Deleted);
                 }
@@ -105,14 +105,21 @@ impl SqlChats {
             let Some(stored) = stored else {
                 let (user_id, id) = key(user, chat.id);
                 let made_at = chats::created_at.eq(DbInstant(chat.created_at));
-                let whose = (chats::user_id.eq(user_id), chats::id.eq(id), made_at);
-                diesel::insert_into(chats::table).values((whose, &*row)).execute(conn).await?;
+                let key_columns = (chats::user_id.eq(user_id), chats::id.eq(id), made_at);
+                diesel::insert_into(chats::table)
+                    .values((key_columns, &*row))
+                    .execute(conn)
+                    .await?;
                 return Ok(WriteOutcome::Created(chat.created_at));
             };
             diesel::update(this).set(&*row).execute(conn).await?;
             let made_at = stored.created_at.0;
-            let anew = verdict == Some(ChatDecision::Revives);
-            Ok(if anew { WriteOutcome::Created(made_at) } else { WriteOutcome::Replaced(made_at) })
+            let revived = verdict == Some(ChatDecision::Revives);
+            Ok(if revived {
+                WriteOutcome::Created(made_at)
+            } else {
+                WriteOutcome::Replaced(made_at)
+            })
         })
     }
 

@@ -13,8 +13,7 @@ const PENDING: i16 = 0;
 const ACTIVE: i16 = 1;
 const REVOKED: i16 = 2;
 
-/// A device as it is stored. Of onboarding and key only what its status has is
-/// there.
+/// Row of a device. Onboarding and key columns are set as its status requires.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = devices, treat_none_as_null = true)]
 pub(crate) struct DeviceRow {

@@ -19,8 +19,8 @@ use crate::recovery_row::{ProofKeySealer, RecoveryRow};
 
 /// Devices and keys in SQL.
 ///
-/// Each change takes its person's ledger first, so that what follows is serial
-/// for the person, and their devices look for what is new.
+/// Each change locks its account's ledger first, so that what follows is serialised
+/// for the account, and its devices look for changes.
 #[derive(Debug, Clone)]
 pub struct SqlKeys {
     db: Database,
@@ -33,9 +33,8 @@ impl SqlKeys {
         Self { db, sealer }
     }
 
-    /// Returns the guard that seals and opens the user's proof key; `None` if
-    /// there is no such account. Called outside of the transaction: a salt is
-    /// written if there was none.
+    /// Returns the sealer of the user's proof key; `None` if there is no such
+    /// account. Called outside of the transaction: a missing salt is created.
     async fn proof_key_sealer(&self, user: UserId) -> Result<Option<ProofKeySealer>, DbError> {
         Ok(self.sealer.seal_for(user).await?.map(|seal| ProofKeySealer::new(user, seal)))
     }
@@ -47,9 +46,9 @@ impl KeyStore for SqlKeys {
         &self,
         user: UserId,
         at: Timestamp,
-        judge: DecideChange<'_>,
+        decide: DecideChange<'_>,
     ) -> Result<bool, Unavailable> {
-        let Some(guard) = self.proof_key_sealer(user).await? else { return Ok(false) };
+        let Some(proof_key_sealer) = self.proof_key_sealer(user).await? else { return Ok(false) };
         let (owner, at) = (DbUid(user.0), DbInstant(at));
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(false) };
@@ -57,13 +56,13 @@ impl KeyStore for SqlKeys {
             let rows: Vec<DeviceRow> = rows.select(DeviceRow::as_select()).load(conn).await?;
             let this = recovery_keys::table.find(owner);
             let sealed = this.select(recovery_keys::proof_key).first::<Option<Vec<u8>>>(conn);
-            let on_file = sealed.await.optional()?.map(|it| guard.open(it.as_deref()));
-            let change = judge(&holdings(&ledger, rows, on_file)?);
+            let recovery = sealed.await.optional()?.map(|it| proof_key_sealer.open(it.as_deref()));
+            let change = decide(&holdings(&ledger, rows, recovery)?);
             if change.is_empty() {
                 return Err(RollbackTransaction.into());
             }
-            // With a stamp: by versions alone a server that was restored would
-            // take what is new for what it lost.
+            // With a stamp: a server that was restored could otherwise confuse
+            // versions with those it lost.
             let stamp = ledger.stamps(at.0).next().unwrap_or(ledger.last_stamp);
             conn.count_change(user, stamp, 0).await?;
             for device in change.devices {
@@ -81,7 +80,7 @@ impl KeyStore for SqlKeys {
                 insert.execute(conn).await?;
             }
             if let Some(key) = change.proof_key {
-                let sealed = recovery_keys::proof_key.eq(guard.seal(&key)?);
+                let sealed = recovery_keys::proof_key.eq(proof_key_sealer.seal(&key)?);
                 diesel::update(this).set(sealed).execute(conn).await?;
             }
             if let Some(version) = change.umk_version {
@@ -94,18 +93,18 @@ impl KeyStore for SqlKeys {
             Ok(true)
         });
         match done {
-            // Whoever does nothing leaves no ledger either.
+            // A change that does nothing leaves no ledger either.
             Err(DbError::Query(RollbackTransaction)) => Ok(true),
             done => Ok(done?),
         }
     }
 
     async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable> {
-        let theirs = devices::table
+        let owned = devices::table
             .filter(devices::user_id.eq(DbUid(user.0)))
             .order((devices::created_at, devices::id));
         let rows: Vec<DeviceRow> = on_conn!(self.db.reader(), |conn| {
-            theirs.select(DeviceRow::as_select()).load(conn).await?
+            owned.select(DeviceRow::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(TryInto::try_into).collect::<Result<_, DbError>>()?)
     }
@@ -124,15 +123,16 @@ impl KeyStore for SqlKeys {
         let ledger = ledgers::table
             .find(DbUid(user.0))
             .select((ledgers::encrypted_at.is_not_null(), ledgers::umk_version));
-        let guarded =
+        let proof_key_stored =
             recovery_keys::table.find(DbUid(user.0)).select(recovery_keys::proof_key.is_not_null());
-        let (ledger, guarded): (Option<(bool, i32)>, Option<bool>) =
+        let (ledger, proof_key_stored): (Option<(bool, i32)>, Option<bool>) =
             on_conn!(self.db.reader(), |conn| {
                 let ledger = ledger.first(conn).await.optional()?;
-                (ledger, guarded.first(conn).await.optional()?)
+                (ledger, proof_key_stored.first(conn).await.optional()?)
             })?;
         let (encrypted, umk_version) = ledger.unwrap_or_default();
-        let (recovery, proof_key) = (guarded.is_some(), guarded.unwrap_or_default());
+        let (recovery, proof_key) =
+            (proof_key_stored.is_some(), proof_key_stored.unwrap_or_default());
         Ok(KeyState { encrypted, umk_version, recovery, proof_key })
     }
 

@@ -7,7 +7,7 @@ use pia_sealing::{PersonSeal, SealContext};
 use pia_storage::schema::recovery_keys;
 use pia_storage::{DbError, DbInstant, DbUid};
 
-/// A copy for recovery. What guards it is not replaced with it.
+/// Row of a recovery copy. The proof key is not replaced with it.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = recovery_keys, primary_key(user_id))]
 pub(crate) struct RecoveryRow {
@@ -50,7 +50,7 @@ impl From<RecoveryRow> for RecoveryCopy {
     }
 }
 
-/// Seals and opens one person's proof key.
+/// Sealer of one user's proof key.
 pub(crate) struct ProofKeySealer {
     user: UserId,
     seal: PersonSeal,

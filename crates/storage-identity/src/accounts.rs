@@ -24,7 +24,7 @@ pub struct SqlAccounts {
 }
 
 impl SqlAccounts {
-    /// The accounts stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -41,7 +41,7 @@ impl AccountStore for SqlAccounts {
         Ok(register(&self.db, new, seats, effects).await?)
     }
 
-    /// Does not find a deactivated account: nobody signs in to one.
+    /// Does not find a deactivated account: signing in to one is impossible.
     async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable> {
         let account = with_address(email).filter(accounts::deactivated_at.is_null());
         let row: Option<AccountRow> = on_conn!(self.db.reader(), |conn| {
@@ -57,7 +57,7 @@ impl AccountStore for SqlAccounts {
         since: Timestamp,
     ) -> Result<Option<Candidate>, Unavailable> {
         let account = with_address(email).filter(accounts::deactivated_at.is_null());
-        let was_there = sign_ins::table
+        let known_device = sign_ins::table
             .filter(sign_ins::user_id.eq(accounts::id))
             .filter(sign_ins::network.eq(from.map(|it| it.to_string())))
             .filter(sign_ins::outcome.eq(SignInOutcome::SignedIn.name()))
@@ -66,7 +66,7 @@ impl AccountStore for SqlAccounts {
             .filter(totp_factors::user_id.eq(accounts::id))
             .filter(totp_factors::enabled_at.is_not_null());
         let found: Option<(AccountRow, bool, bool)> = on_conn!(self.db.reader(), |conn| {
-            let row = (AccountRow::as_select(), exists(was_there), exists(factor_on));
+            let row = (AccountRow::as_select(), exists(known_device), exists(factor_on));
             account.select(row).first(conn).await.optional()?
         })?;
         found
@@ -170,8 +170,8 @@ impl AccountStore for SqlAccounts {
 
         // Compared and set in one statement, so that a password changed
         // meanwhile is not undone.
-        let stored = accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
-        let update = diesel::update(stored).set(accounts::password_hash.eq(new));
+        let unchanged = accounts::table.find(DbUid(user.0)).filter(accounts::password_hash.eq(old));
+        let update = diesel::update(unchanged).set(accounts::password_hash.eq(new));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Addresses as they are looked for, and those that versions before stored
-//! otherwise.
+//! Lookup of addresses, and normalisation of those that earlier versions stored in
+//! another form.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ diesel::define_sql_function! {
 /// Matches a domain with a label in its ASCII form.
 const WITH_ASCII_LABEL: &str = "%@%xn--%";
 
-/// The accounts with an address, the one first that is stored as spelled.
+/// Returns the accounts with an address, first the one stored as spelled.
 #[diesel::dsl::auto_type(no_type_alias)]
 pub(crate) fn with_address(email: &str) -> _ {
     let forms: [String; 2] = stored_forms(email);
@@ -36,8 +36,8 @@ pub(crate) fn with_address(email: &str) -> _ {
     accounts::table.filter(same).order(accounts::email_folded.eq(as_spelled).desc())
 }
 
-/// The form under which a version before may have stored an address; none if
-/// that is the form of today.
+/// Returns the form in which an earlier version may have stored an address; `None`
+/// if that is the current form.
 pub(crate) fn older_form(email: &str) -> Option<String> {
     let [folded, older] = stored_forms(email);
     (folded != older).then_some(older)
@@ -48,40 +48,40 @@ pub(crate) fn older_form(email: &str) -> Option<String> {
 pub struct AddressesFolded {
     /// Number of accounts and invitations that were normalised.
     pub folded: u64,
-    /// Accounts that keep the old form: another one has the address in the form
-    /// of today. Each is found by its own spelling.
+    /// Accounts that keep the old form, because another one has the address in
+    /// the current form. Each is found by its own spelling.
     pub shared: Vec<UserId>,
 }
 
-/// Accounts and invitations whose domains are to be looked at again.
+/// Accounts and invitations whose domains are to be normalised.
 pub struct SqlAddresses {
     db: Database,
 }
 
 impl SqlAddresses {
-    /// Addresses stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
 
-    /// Gives each stored address the form of today, of which SQL knows nothing.
+    /// Converts each stored address to the current form, which SQL cannot
+    /// compute.
     ///
-    /// Changes nothing where that is done, and may be done by several instances
-    /// at once: each row changes by a guarded statement, in the turn of
-    /// registrations.
+    /// Idempotent, and safe on several instances at once: each row changes by a
+    /// guarded statement, serialised with registrations.
     pub async fn fold(&self) -> Result<AddressesFolded, Unavailable> {
         let mut done = AddressesFolded::default();
         let rows = self.accounts().await?;
-        let held: HashSet<&str> = rows.iter().map(|it| it.email_folded.as_str()).collect();
+        let used: HashSet<&str> = rows.iter().map(|it| it.email_folded.as_str()).collect();
         for row in &rows {
             let email = readable_email(&row.email);
             let [folded, older] = stored_forms(&email);
-            let other = |it: &str| it != row.email_folded && held.contains(it);
+            let other = |it: &str| it != row.email_folded && used.contains(it);
             let shared = other(&folded) || other(&older);
             let outcome = match (shared, row.is_found_by_its_email()) {
                 (false, _) => self.set(row, &email, &folded).await?,
                 (true, true) => Outcome::Unchanged,
-                // Or it would be looked for and the other one found.
+                // Otherwise a lookup of its address would find the other one.
                 (true, false) => self.set(row, &row.email_folded, &row.email_folded).await?,
             };
             done.folded += u64::from(matches!(outcome, Outcome::Changed));
@@ -93,7 +93,7 @@ impl SqlAddresses {
         Ok(done)
     }
 
-    /// The oldest first: of two with one address the older has it.
+    /// Loads the accounts, oldest first: of two with one address the older has it.
     async fn accounts(&self) -> Result<Vec<Row>, DbError> {
         let foreign = octet_length(accounts::email_folded).ne(length(accounts::email_folded));
         let rows = accounts::table
@@ -150,7 +150,7 @@ impl SqlAddresses {
 
 enum Outcome {
     Changed,
-    /// Another account has got the form meanwhile.
+    /// Another account has taken the form meanwhile.
     Taken,
     Unchanged,
 }
@@ -164,7 +164,7 @@ struct Row {
 }
 
 impl Row {
-    /// Returns whether it comes first where its own spelling is looked for.
+    /// Returns whether a lookup of its own spelling finds it first.
     fn is_found_by_its_email(&self) -> bool {
         let [_, older] = stored_forms(&self.email);
         older == self.email_folded

@@ -7,17 +7,17 @@ use pia_kernel::UserId;
 use pia_storage::schema::{accounts, locks};
 use pia_storage::{DbError, DbUid, connection_trait};
 
-/// The row of `locks` that is held by whoever changes what these limits count.
+/// Row of `locks` that serialises changes of what these limits count.
 const ACCOUNTS: &str = "accounts";
 
 connection_trait! {
-    /// A connection that can count. Call each inside a transaction, and before it
-    /// locks any account: whoever holds the turn waits for accounts, so whoever
-    /// holds an account must not wait for the turn.
+    /// Connection that can count. Call each method inside a transaction, and before
+    /// it locks any account: the holder of the turn waits for accounts, so
+    /// a holder of an account must not wait for the turn.
     pub(crate) trait Admins {
         /// Waits for the turn to change how many accounts are active, and which
         /// are administrators; it is held until the commit. A limit over many rows
-        /// is only stored by those who count one at a time.
+        /// holds only if counting is serialised.
         async fn take_turn(&mut self) -> Result<(), DbError> {
             let turn = diesel::update(locks::table.find(ACCOUNTS));
             match turn.set(locks::turn.eq(locks::turn + 1)).execute(self).await? {
@@ -26,7 +26,7 @@ connection_trait! {
             }
         }
 
-        /// Returns whether there is an active administrator beside this user. Takes
+        /// Returns whether there is an active administrator besides this user. Takes
         /// the turn, so that two who leave at once do not each count on the other.
         async fn another_admin(&mut self, user: UserId) -> Result<bool, DbError> {
             self.take_turn().await?;
@@ -34,7 +34,7 @@ connection_trait! {
             Ok(others.get_result::<i64>(self).await? > 0)
         }
 
-        /// Returns whether one more may become an active administrator. Only in
+        /// Returns whether one more may become an active administrator. Requires the
         /// turn.
         async fn room_for_admin(&mut self, max: Option<u32>) -> Result<bool, DbError> {
             let Some(max) = max else { return Ok(true) };
@@ -42,7 +42,7 @@ connection_trait! {
             Ok(admins < i64::from(max))
         }
 
-        /// Returns whether one more account may be active. Only in turn.
+        /// Returns whether one more account may be active. Requires the turn.
         async fn room_for_account(&mut self, max: Option<u32>) -> Result<bool, DbError> {
             let Some(max) = max else { return Ok(true) };
             let active = accounts::table.filter(accounts::deactivated_at.is_null()).count();
@@ -51,7 +51,7 @@ connection_trait! {
     }
 }
 
-/// The accounts of active administrators.
+/// Returns the accounts of active administrators.
 #[diesel::dsl::auto_type(no_type_alias)]
 pub(crate) fn active_admins() -> _ {
     let name: &'static str = Role::Admin.name();

@@ -20,7 +20,7 @@ pub struct SqlApiKeys {
 }
 
 impl SqlApiKeys {
-    /// The API keys stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -38,22 +38,22 @@ impl ApiKeyStore for SqlApiKeys {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = Row::from(&new);
         Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
-            // Under the account's lock, so that of many at once each counts
-            // the others.
+            // Under the account's lock, so that concurrent calls count each
+            // other's keys.
             if !conn.lock_session(new.by, new.entry.created_at).await? {
                 return Ok(StoreAppPassword::Gone);
             }
-            let theirs = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
-            if theirs.count().get_result::<i64>(conn).await? >= max {
+            let owned = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
+            if owned.count().get_result::<i64>(conn).await? >= max {
                 return Ok(StoreAppPassword::Full);
             }
-            let good = match verified {
+            let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
                     conn.consume_proof(new.by.user, verified).await?
                 }
             };
-            if !good {
+            if !is_valid {
                 return Ok(StoreAppPassword::Stale);
             }
             diesel::insert_into(api_keys::table).values(&row).execute(conn).await?;
@@ -63,11 +63,11 @@ impl ApiKeyStore for SqlApiKeys {
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
-        let theirs = api_keys::table
+        let owned = api_keys::table
             .filter(api_keys::user_id.eq(DbUid(user.0)))
             .order((api_keys::created_at, api_keys::id));
         let rows: Vec<Row> = on_conn!(self.db.reader(), |conn| {
-            theirs.select(Row::as_select()).load(conn).await?
+            owned.select(Row::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -94,8 +94,8 @@ impl ApiKeyStore for SqlApiKeys {
         at: Timestamp,
         not_since: Timestamp,
     ) -> Result<(), Unavailable> {
-        let longer_ago = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
-        let this = api_keys::table.find(DbUid(key.0)).filter(longer_ago.assume_not_null());
+        let due = api_keys::used_at.is_null().or(api_keys::used_at.le(DbInstant(not_since)));
+        let this = api_keys::table.find(DbUid(key.0)).filter(due.assume_not_null());
         let used = diesel::update(this).set(api_keys::used_at.eq(DbInstant(at)));
         on_conn!(self.db.writer(), |conn| used.execute(conn).await?)?;
         Ok(())
@@ -107,12 +107,12 @@ impl ApiKeyStore for SqlApiKeys {
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {
-        let theirs = api_keys::user_id.eq(DbUid(session_ref.user.0));
-        let this = api_keys::table.find(DbUid(session_ref.key.0)).filter(theirs);
+        let owned = api_keys::user_id.eq(DbUid(session_ref.user.0));
+        let this = api_keys::table.find(DbUid(session_ref.key.0)).filter(owned);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
-            // Of many who take it away at once, one reports it.
+            // Of concurrent deletions, one is audited.
             if diesel::delete(this).execute(conn).await? == 0 {
                 return Ok(false);
             }
@@ -169,8 +169,8 @@ impl From<Row> for ApiKeyEntry {
     }
 }
 
-/// The scopes that are stored; nothing if one of them is not known here, since a
-/// later version may have meant less by it.
+/// Parses the stored scopes; `None` if one of them is unknown, since a later version
+/// may have restricted the key by it.
 pub(crate) fn scopes_of(stored: &str) -> Option<Vec<KeyScope>> {
     stored.split(' ').map(KeyScope::from_name).collect()
 }

@@ -20,7 +20,7 @@ pub struct SqlAppPasswords {
 }
 
 impl SqlAppPasswords {
-    /// The app passwords stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -38,22 +38,22 @@ impl AppPasswordStore for SqlAppPasswords {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = NewRow::from(&new);
         Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
-            // Under the account's lock, so that of many at once each counts
-            // the others.
+            // Under the account's lock, so that concurrent calls count each
+            // other's passwords.
             if !conn.lock_session(new.by, new.at).await? {
                 return Ok(StoreAppPassword::Gone);
             }
-            let theirs = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
-            if theirs.count().get_result::<i64>(conn).await? >= max {
+            let owned = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
+            if owned.count().get_result::<i64>(conn).await? >= max {
                 return Ok(StoreAppPassword::Full);
             }
-            let good = match verified {
+            let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {
                     conn.consume_proof(new.by.user, verified).await?
                 }
             };
-            if !good {
+            if !is_valid {
                 return Ok(StoreAppPassword::Stale);
             }
             diesel::insert_into(app_passwords::table).values(&row).execute(conn).await?;
@@ -63,11 +63,11 @@ impl AppPasswordStore for SqlAppPasswords {
     }
 
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
-        let theirs = app_passwords::table
+        let owned = app_passwords::table
             .filter(app_passwords::user_id.eq(DbUid(user.0)))
             .order((app_passwords::created_at, app_passwords::id));
         let rows: Vec<ListRow> = on_conn!(self.db.reader(), |conn| {
-            theirs.select(ListRow::as_select()).load(conn).await?
+            owned.select(ListRow::as_select()).load(conn).await?
         })?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
@@ -88,22 +88,22 @@ impl AppPasswordStore for SqlAppPasswords {
 
     async fn remove(
         &self,
-        whose: (UserId, AppPasswordId),
+        owned_id: (UserId, AppPasswordId),
         at: Timestamp,
         effects: RemovalEffects,
         if_ended: EndEffects,
     ) -> Result<bool, Unavailable> {
-        let (user, id) = whose;
-        let theirs = app_passwords::user_id.eq(DbUid(user.0));
+        let (user, id) = owned_id;
+        let owned = app_passwords::user_id.eq(DbUid(user.0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            // The account's lock first, as where sessions begin: one that
-            // begins just now is seen here, or does not begin any more.
+            // The account's lock first, as at the start of sessions: a session
+            // that starts concurrently is either deleted here or refused.
             conn.lock_account(user).await?;
-            let this = app_passwords::table.find(DbUid(id.0)).filter(theirs);
+            let this = app_passwords::table.find(DbUid(id.0)).filter(owned);
             let name = this.select(app_passwords::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
-            let begun = sessions::table.filter(sessions::app_password_id.eq(DbUid(id.0)));
-            for _ in 0..diesel::delete(begun).execute(conn).await? {
+            let started = sessions::table.filter(sessions::app_password_id.eq(DbUid(id.0)));
+            for _ in 0..diesel::delete(started).execute(conn).await? {
                 conn.write_effects(&self.db, &if_ended(user, at)).await?;
             }
             diesel::delete(app_passwords::table.find(DbUid(id.0))).execute(conn).await?;

@@ -21,7 +21,7 @@ pub struct SqlChallenges {
 }
 
 impl SqlChallenges {
-    /// The challenges stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -77,8 +77,8 @@ impl ChallengeStore for SqlChallenges {
     async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
         let Redemption { hash, user, verified, at, effects } = &redemption;
         Ok(in_tx!(self.db, async |conn| -> Result<Redeemed, DbError> {
-            // Challenges are answered and taken away under the account's lock
-            // alone, so what is looked for here stays as it is.
+            // Challenges are redeemed and deleted only under the account's
+            // lock, so this one does not change meanwhile.
             if !conn.lock_account(*user).await? {
                 return Ok(Redeemed::Gone);
             }

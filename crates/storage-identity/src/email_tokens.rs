@@ -1,4 +1,4 @@
-//! Tokens that go out in letters, in SQL.
+//! Tokens that are sent by email, in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -13,31 +13,31 @@ use crate::factor_writes::FactorWrites;
 use crate::password_writes::PasswordWrites;
 use crate::registering::TokenRow;
 
-/// Number of a user's earlier tokens for one purpose that stay beside a new
-/// one.
+/// Maximum number of a user's earlier tokens for one purpose that stay valid beside
+/// a new one.
 const MAX_OLDER_TOKENS: i64 = 2;
 
-/// Number of rows a letter and its audit entry make.
+/// Number of rows of an email and its audit entry.
 const ROWS_PER_EMAIL: usize = 4;
 
-/// A letter that is never sent: it is gone before anybody can see it.
+/// Name of an email that is never sent: it is deleted before it becomes visible.
 const DECOY: &str = "decoy";
 
-/// Number of tokens one statement forgets, so that none holds its locks for
-/// long.
+/// Maximum number of tokens that one statement deletes, so that none holds its locks
+/// for long.
 const SWEPT_AT_ONCE: i64 = 500;
 
-/// Mailed tokens in SQL.
+/// Email tokens in SQL.
 ///
 /// Each change first locks its account's row, so that changes of one account
-/// are serial.
+/// are serialised.
 #[derive(Debug, Clone)]
 pub struct SqlEmailTokens {
     db: Database,
 }
 
 impl SqlEmailTokens {
-    /// The tokens stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -68,9 +68,9 @@ impl EmailTokenStore for SqlEmailTokens {
                 return Ok(());
             }
             if let Some(token) = token {
-                let like = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
+                let same_kind = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
                 let surplus: Vec<Vec<u8>> = tokens::table
-                    .filter(like)
+                    .filter(same_kind)
                     .order((expires_at.desc(), tokens::hash))
                     .offset(MAX_OLDER_TOKENS)
                     .select(tokens::hash)
@@ -86,15 +86,15 @@ impl EmailTokenStore for SqlEmailTokens {
     }
 
     async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable> {
-        // Inserts the same number of rows and takes them back: both paths end with
-        // a commit that has as much to write, where a mere query would end at
-        // once.
+        // Inserts the same number of rows and deletes them: both paths end with
+        // a commit of similar size, where a mere query would return
+        // sooner.
 
-        let nobody = UserId::generate();
+        let missing = UserId::generate();
         let decoys = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
         let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            conn.lock_account(nobody).await?;
+            conn.lock_account(missing).await?;
             conn.write_effects(&self.db, &effects).await?;
             let decoys = mails::table.filter(mails::user_id.is_null().and(mails::letter.eq(DECOY)));
             diesel::delete(decoys).execute(conn).await?;
@@ -108,11 +108,11 @@ impl EmailTokenStore for SqlEmailTokens {
         wanted: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        let good = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
+        let valid = purpose.eq(wanted.name()).and(expires_at.gt(DbInstant(now)));
         let active = accounts::table.filter(accounts::deactivated_at.is_null());
         let user = tokens::table
             .find(token.0.to_vec())
-            .filter(good.and(user_id.eq_any(active.select(accounts::id))))
+            .filter(valid.and(user_id.eq_any(active.select(accounts::id))))
             .select(user_id);
         let user: Option<DbUid> =
             on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
@@ -126,18 +126,18 @@ impl EmailTokenStore for SqlEmailTokens {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let whose = DbUid(user.0);
-        let like = user_id.eq(whose).and(purpose.eq(EmailTokenPurpose::Verification.name()));
+        let owner = DbUid(user.0);
+        let same_kind = user_id.eq(owner).and(purpose.eq(EmailTokenPurpose::Verification.name()));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
-            let good = like.and(expires_at.gt(DbInstant(at)));
-            let good = tokens::table.find(token.0.to_vec()).filter(good);
-            if diesel::delete(good).execute(conn).await? == 0 {
+            let valid = same_kind.and(expires_at.gt(DbInstant(at)));
+            let valid = tokens::table.find(token.0.to_vec()).filter(valid);
+            if diesel::delete(valid).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            diesel::delete(tokens::table.filter(like)).execute(conn).await?;
+            diesel::delete(tokens::table.filter(same_kind)).execute(conn).await?;
             conn.verify_address(user, at).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
@@ -145,13 +145,13 @@ impl EmailTokenStore for SqlEmailTokens {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let mut forgotten = 0;
+        let mut total = 0;
         loop {
-            let some = self.forget(now).await?;
-            if some == 0 {
-                return Ok(forgotten);
+            let deleted = self.forget(now).await?;
+            if deleted == 0 {
+                return Ok(total);
             }
-            forgotten += some as u64;
+            total += deleted as u64;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Statements that several changes of second factors share.
+//! Statements shared by changes of second factors.
 
 use diesel::dsl::exists;
 use diesel::prelude::*;
@@ -11,10 +11,10 @@ use pia_storage::schema::{accounts, recovery_codes, sessions, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait};
 
 connection_trait! {
-    /// A connection that can write them. Call each inside a transaction.
+    /// Connection that can execute them. Call each inside a transaction.
     pub(crate) trait FactorWrites {
-        /// Locks an account until the commit, so that what follows is serial for
-        /// it. Answers whether it is there and active.
+        /// Locks an account until the commit, which serialises its changes. Returns
+        /// whether it exists and is active.
         async fn lock_account(&mut self, user: UserId) -> QueryResult<bool> {
             let active = accounts::deactivated_at.is_null();
             let account = accounts::table.find(DbUid(user.0)).filter(active);
@@ -36,9 +36,9 @@ connection_trait! {
             Ok(lock.execute(self).await? == 1)
         }
 
-        /// Locks the account of whoever asks until the commit. Answers whether it
-        /// is there and active, and the session that asks is not over: who lost it
-        /// since it was looked at changes nothing any more.
+        /// Locks the caller's account until the commit. Returns whether it exists
+        /// and is active, and the caller's session is still live: a session that
+        /// ended since it was checked changes nothing any more.
         async fn lock_session(&mut self, session_ref: SessionRef, at: Timestamp) -> QueryResult<bool> {
             if !self.lock_account(session_ref.user).await? {
                 return Ok(false);
@@ -49,13 +49,13 @@ connection_trait! {
             diesel::select(exists(session)).get_result(self).await
         }
 
-        /// Spends evidence, if the account's factor is on. Answers whether it was
-        /// good.
+        /// Consumes a proof, if the account's factor is on. Returns whether it was
+        /// valid.
         async fn consume_proof(&mut self, user: UserId, verified: VerifiedProof) -> QueryResult<bool> {
             use totp_factors::{enabled_at, last_step};
             let user = DbUid(user.0);
             let on = totp_factors::table.find(user).filter(enabled_at.is_not_null());
-            let good = match verified {
+            let spent = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => {
                     diesel::update(on).set(last_step.eq(last_step)).execute(self).await?
                 }
@@ -68,10 +68,10 @@ connection_trait! {
                     diesel::delete(code).execute(self).await?
                 }
             };
-            Ok(good == 1)
+            Ok(spent == 1)
         }
 
-        /// Puts these recovery codes in the place of the ones before.
+        /// Replaces all recovery codes by these.
         async fn replace_recovery_codes(
             &mut self,
             user: UserId,
@@ -90,7 +90,7 @@ connection_trait! {
             Ok(())
         }
 
-        /// Ends the other sessions, and writes what goes with all that.
+        /// Ends the other sessions, and writes the change's side effects.
         async fn end_other_sessions(
             &mut self,
             db: &Database,
@@ -102,8 +102,8 @@ connection_trait! {
             self.end_others(db, session_ref, *at, *if_ended).await
         }
 
-        /// Ends all sessions of a user but this one, those that are just about to
-        /// begin too.
+        /// Ends all other sessions of a user, those that are about to start
+        /// included.
         async fn end_others(
             &mut self,
             db: &Database,
@@ -111,12 +111,12 @@ connection_trait! {
             at: Timestamp,
             if_ended: EndEffects,
         ) -> Result<(), DbError> {
-            let SessionRef { user, session: stored } = session_ref;
+            let SessionRef { user, session: own_session } = session_ref;
             let epoch = accounts::credentials_epoch;
             let account = diesel::update(accounts::table.find(DbUid(user.0)));
             account.set(epoch.eq(epoch + 1)).execute(self).await?;
             let of_user = sessions::user_id.eq(DbUid(user.0));
-            let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(stored.0))));
+            let others = sessions::table.filter(of_user.and(sessions::id.ne(DbUid(own_session.0))));
             for _ in 0..diesel::delete(others).execute(self).await? {
                 self.write_effects(db, &if_ended(user, at)).await?;
             }

@@ -15,20 +15,20 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 
 use crate::factor_writes::FactorWrites;
 
-/// Before any code that there can be.
+/// Step before that of any code.
 const NO_STEP: i64 = -1;
 
 /// Second factors in SQL.
 ///
 /// Each change first locks its account's row, so that changes of one account
-/// are serial, and no session begins unseen while the others are ended.
+/// are serialised, and no session starts unnoticed while the others are ended.
 #[derive(Debug, Clone)]
 pub struct SqlFactors {
     db: Database,
 }
 
 impl SqlFactors {
-    /// The factors stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -42,8 +42,8 @@ impl FactorStore for SqlFactors {
         let row: Option<(Vec<u8>, DbInstant, Option<DbInstant>)> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         Ok(row.map(|(sealed, begun_at, enabled_at)| {
-            let begun = FactorState::Begun { at: begun_at.0 };
-            Factor { sealed, state: enabled_at.map_or(begun, |_| FactorState::On) }
+            let pending = FactorState::Begun { at: begun_at.0 };
+            Factor { sealed, state: enabled_at.map_or(pending, |_| FactorState::On) }
         }))
     }
 
@@ -76,8 +76,8 @@ impl FactorStore for SqlFactors {
                 .do_update()
                 .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
             let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
-            let begun = insert.execute(conn).await? == 1;
-            Ok(if begun { Enrolled::Begun } else { Enrolled::AlreadyOn })
+            let enrolled = insert.execute(conn).await? == 1;
+            Ok(if enrolled { Enrolled::Begun } else { Enrolled::AlreadyOn })
         })?)
     }
 
@@ -93,10 +93,10 @@ impl FactorStore for SqlFactors {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
-            let begun = secret.eq(sealed).and(enabled_at.is_null());
-            let begun = totp_factors::table.find(DbUid(change.user.0)).filter(begun);
+            let pending = secret.eq(sealed).and(enabled_at.is_null());
+            let pending = totp_factors::table.find(DbUid(change.user.0)).filter(pending);
             let on = (enabled_at.eq(DbInstant(change.at)), last_step.eq(step.0));
-            if diesel::update(begun).set(on).execute(conn).await? == 0 {
+            if diesel::update(pending).set(on).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.replace_recovery_codes(change.user, codes).await?;
@@ -165,8 +165,8 @@ impl FactorStore for SqlFactors {
 
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
         use totp_factors::secret;
-        let stored = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
-        let update = diesel::update(stored).set(secret.eq(new));
+        let unchanged = totp_factors::table.find(DbUid(user.0)).filter(secret.eq(old));
+        let update = diesel::update(unchanged).set(secret.eq(new));
         on_conn!(self.db.writer(), |conn| update.execute(conn).await?)?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The first administrator, in SQL.
+//! First administrator, in SQL.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -11,14 +11,14 @@ use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
 use crate::accounts::AccountRow;
 use crate::admins::{Admins, active_admins};
 
-/// The first administrator in SQL.
+/// First administrator in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlFirstAdmin {
     db: Database,
 }
 
 impl SqlFirstAdmin {
-    /// The administrators stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -1,4 +1,4 @@
-//! Invitations in SQL. They are used up where accounts are made.
+//! Invitations in SQL. They are used up by registrations.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -20,7 +20,7 @@ pub struct SqlInvitations {
 }
 
 impl SqlInvitations {
-    /// The invitations stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -32,8 +32,8 @@ impl InvitationStore for SqlInvitations {
         let row = NewRow::from(new);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if let Some(group) = row.group_id {
-                let there = diesel::select(exists(user_groups::table.find(group)));
-                if !there.get_result::<bool>(conn).await? {
+                let known_group = diesel::select(exists(user_groups::table.find(group)));
+                if !known_group.get_result::<bool>(conn).await? {
                     return Ok(false);
                 }
             }

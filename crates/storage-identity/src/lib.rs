@@ -1,4 +1,4 @@
-//! Identity's storage ports, over SQLite or PostgreSQL.
+//! Storage ports of identity, over SQLite or PostgreSQL.
 
 mod accounts;
 mod addresses;

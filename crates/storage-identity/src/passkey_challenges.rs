@@ -1,4 +1,4 @@
-//! Challenges that wait for an authenticator's answer, in SQL.
+//! Pending challenges of authenticators, in SQL.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -20,12 +20,12 @@ pub struct SqlPasskeyChallenges {
 }
 
 impl SqlPasskeyChallenges {
-    /// The challenges stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
 
-    /// Consumes the challenge: one try for whoever knows its token, whatever comes of it.
+    /// Consumes the challenge: its token allows one attempt, successful or not.
     async fn take(
         &self,
         user: Option<UserId>,
@@ -38,7 +38,7 @@ impl SqlPasskeyChallenges {
         let taken = diesel::delete(open).returning((challenges::user_id, challenges::state));
         let row: Option<(Option<DbUid>, String)> =
             on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
-        let own = row.filter(|(whose, _)| whose.map(|it| UserId(it.0)) == user);
+        let own = row.filter(|(owner, _)| owner.map(|it| UserId(it.0)) == user);
         Ok(own.map(|(_, state)| Secret::new(state)))
     }
 }
@@ -48,7 +48,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
     async fn open_registration(
         &self,
         user: UserId,
-        leave: PasskeyAuthorization,
+        authorization: PasskeyAuthorization,
         challenge: NewPasskeyChallenge,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
@@ -56,8 +56,8 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
-            let good = match leave {
-                // Compared just now, and not used up by that.
+            let is_valid = match authorization {
+                // Just verified, and not consumed by that.
                 PasskeyAuthorization::Evidence(VerifiedProof::Password) => true,
                 PasskeyAuthorization::Evidence(verified) => {
                     conn.consume_proof(user, verified).await?
@@ -69,7 +69,7 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
                     diesel::select(exists(session)).get_result::<bool>(conn).await?
                 }
             };
-            if !good {
+            if !is_valid {
                 return Ok(false);
             }
             let row = row(&challenge, Some(user));

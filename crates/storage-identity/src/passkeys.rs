@@ -17,14 +17,14 @@ use crate::factor_writes::FactorWrites;
 /// Passkeys in SQL.
 ///
 /// Each change first locks its account's row, so that changes of one account
-/// are serial, and no session begins unseen while the others are ended.
+/// are serialised, and no session starts unnoticed while the others are ended.
 #[derive(Debug, Clone)]
 pub struct SqlPasskeys {
     db: Database,
 }
 
 impl SqlPasskeys {
-    /// The passkeys stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -139,15 +139,15 @@ impl PasskeyStore for SqlPasskeys {
         let new = i64::from(used.counter);
         let own = passkeys::table.find(DbUid(used.id.0));
         let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));
-        // One that does not count at all stays at zero.
+        // A counter that is not supported stays at zero.
         let beyond = counter.lt(new).or(counter.eq(0).and(counter.eq(new)));
         Ok(in_tx!(self.db, async |conn| -> Result<TokenUse, DbError> {
             if !conn.lock_account(used.user).await? {
                 return Ok(TokenUse::Gone);
             }
-            let note = diesel::update(own.filter(blocked_at.is_null()).filter(beyond))
+            let record = diesel::update(own.filter(blocked_at.is_null()).filter(beyond))
                 .set((counter.eq(new), used_at.eq(DbInstant(used.at))));
-            if note.execute(conn).await? == 1 {
+            if record.execute(conn).await? == 1 {
                 conn.write_effects(&self.db, &used.effects).await?;
                 return Ok(TokenUse::Noted);
             }

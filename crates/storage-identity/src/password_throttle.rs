@@ -1,4 +1,4 @@
-//! Guesses at passwords in SQL, shared by every instance.
+//! Counters of password guesses in SQL, shared by every instance.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
 use pia_storage::{Database, on_conn};
 
-/// Guesses at passwords in SQL.
+/// Counters of password guesses in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlPasswordThrottleStore {
     db: Database,
 }
 
 impl SqlPasswordThrottleStore {
-    /// The guesses counted in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -39,8 +39,8 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         let since = now.saturating_sub(micros(rules.memory));
         let free = i32::try_from(rules.free).unwrap_or(i32::MAX);
         let first_of_all = if free > 1 { 0 } else { first };
-        // Counted by one guarded statement, so that of guesses at once no two
-        // see the same count. Without a wait the time is not asked: the clocks
+        // Counted by one guarded statement, so that no two concurrent guesses
+        // see the same count. Without a wait the time is not compared: the clocks
         // of two instances may differ.
         let forgotten = counted_at_micros.le(since);
         let open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
@@ -66,7 +66,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         if self.db.count(methods::FilterDsl::filter(count, open)).await? > 0 {
             return Ok(RateLimitOutcome::Allowed);
         }
-        // Gone again if whoever it is has guessed right meanwhile.
+        // Missing if the password was guessed correctly meanwhile.
         let opens = guesses::table.find(who).select(counted_at_micros + wait_micros);
         let opens_at =
             on_conn!(self.db.reader(), |conn| opens.first::<i64>(conn).await.optional()?)?;
@@ -84,7 +84,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
     async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable> {
         let counted =
             methods::FilterDsl::filter(guesses::table.find(who.to_owned()), failures.gt(0));
-        // The wait before was over when this guess was let through. The first
+        // The wait before was over when this guess was allowed. The first
         // wait came from none; each other one from half of it.
         let before = case_when(wait_micros.le(micros(rules.first_wait)), number(0))
             .otherwise(wait_micros / 2);

@@ -1,4 +1,4 @@
-//! Statements that several changes of passwords and addresses share.
+//! Statements shared by changes of passwords and addresses.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -11,21 +11,21 @@ use pia_storage::schema::{
 use pia_storage::{DbInstant, DbUid, connection_trait};
 
 connection_trait! {
-    /// A connection that can write them. Call each inside a transaction, under
+    /// Connection that can execute them. Call each inside a transaction, under
     /// the account's lock.
     pub(crate) trait PasswordWrites {
-        /// Notes that the address is its owner's, unless that was known before.
-        /// Answers whether it is known by this.
+        /// Marks the address as verified, unless it was before. Returns whether this
+        /// call verified it.
         async fn verify_address(&mut self, user: UserId, at: Timestamp) -> QueryResult<bool> {
-            let unknown = accounts::email_verified_at.is_null();
-            let account = accounts::table.find(DbUid(user.0)).filter(unknown);
+            let unverified = accounts::email_verified_at.is_null();
+            let account = accounts::table.find(DbUid(user.0)).filter(unverified);
             let verified = accounts::email_verified_at.eq(DbInstant(at));
             Ok(diesel::update(account).set(verified).execute(self).await? == 1)
         }
 
-        /// Forgets what was begun with the password before: sign-ins that wait for
-        /// a second factor, authenticators that were shown a secret or a challenge,
-        /// and resets.
+        /// Deletes everything pending that was authorised with the previous
+        /// password: challenges of second factors and passkeys, factors not yet
+        /// enabled, and resets.
         async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
             let user = DbUid(user.0);
             let reset = mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name());
@@ -34,17 +34,17 @@ connection_trait! {
             diesel::delete(resets).execute(self).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(user));
             diesel::delete(waiting).execute(self).await?;
-            let requested = passkey_challenges::table;
-            let requested = requested.filter(passkey_challenges::user_id.eq(user));
-            diesel::delete(requested).execute(self).await?;
-            let begun = totp_factors::table.find(user);
-            let begun = begun.filter(totp_factors::enabled_at.is_null());
-            diesel::delete(begun).execute(self).await?;
+            let challenges = passkey_challenges::table;
+            let challenges = challenges.filter(passkey_challenges::user_id.eq(user));
+            diesel::delete(challenges).execute(self).await?;
+            let pending_factor = totp_factors::table.find(user);
+            let pending_factor = pending_factor.filter(totp_factors::enabled_at.is_null());
+            diesel::delete(pending_factor).execute(self).await?;
             Ok(())
         }
 
-        /// Deletes all app passwords and API keys. Answers how many app passwords
-        /// there were, and which keys.
+        /// Deletes all app passwords and API keys. Returns the number of app
+        /// passwords, and the ids of the keys.
         async fn revoke_app_access(
             &mut self,
             user: UserId,
@@ -69,7 +69,7 @@ connection_trait! {
             })
         }
 
-        /// Forgets every passkey.
+        /// Deletes every passkey.
         async fn forget_passkeys(&mut self, user: UserId) -> QueryResult<()> {
             let user = DbUid(user.0);
             let keys = passkeys::table.filter(passkeys::user_id.eq(user));

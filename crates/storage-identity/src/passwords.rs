@@ -1,4 +1,4 @@
-//! Replacing passwords in SQL.
+//! Replacement of passwords in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -18,14 +18,14 @@ use crate::password_writes::PasswordWrites;
 /// Passwords in SQL.
 ///
 /// Each change first locks its account's row, so that changes of one account
-/// are serial, and no session begins unseen while the others are ended.
+/// are serialised, and no session starts unnoticed while the others are ended.
 #[derive(Debug, Clone)]
 pub struct SqlPasswords {
     db: Database,
 }
 
 impl SqlPasswords {
-    /// The passwords of the accounts in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -35,26 +35,26 @@ impl SqlPasswords {
 impl PasswordStore for SqlPasswords {
     async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
         let PasswordReset { user, token, password_hash, at, effects, if_ended } = &reset;
-        let whose = DbUid(user.0);
+        let owner = DbUid(user.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !conn.lock_account(*user).await? {
                 return Ok(false);
             }
-            let good = mailed_tokens::user_id
-                .eq(whose)
+            let valid = mailed_tokens::user_id
+                .eq(owner)
                 .and(mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name()))
                 .and(mailed_tokens::expires_at.gt(DbInstant(*at)));
-            let good = mailed_tokens::table.find(token.0.to_vec()).filter(good);
-            if diesel::delete(good).execute(conn).await? == 0 {
+            let valid = mailed_tokens::table.find(token.0.to_vec()).filter(valid);
+            if diesel::delete(valid).execute(conn).await? == 0 {
                 return Ok(false);
             }
             // The first password of an account that a SCIM client created makes
             // it a local one.
-            let created = accounts::table.find(whose).filter(accounts::provider.eq(SCIM_PROVIDER));
+            let created = accounts::table.find(owner).filter(accounts::provider.eq(SCIM_PROVIDER));
             let local = accounts::provider.eq(LOCAL);
             let is_first = diesel::update(created).set(local).execute(conn).await? == 1;
             let may_have = accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
-            let account = accounts::table.find(whose).filter(may_have);
+            let account = accounts::table.find(owner).filter(may_have);
             let epoch = accounts::credentials_epoch;
             let new = (accounts::password_hash.eq(password_hash.expose()), epoch.eq(epoch + 1));
             if diesel::update(account).set(new).execute(conn).await? == 0 {
@@ -62,15 +62,15 @@ impl PasswordStore for SqlPasswords {
             }
 
             if conn.verify_address(*user, *at).await? {
-                // Nobody had shown before that the address is theirs, so keys
-                // to the account may be somebody else's. A second factor
-                // opens nothing without the new password, and guards it from
-                // whoever holds the mailbox alone.
+                // The address was unverified, so passkeys of the account may
+                // belong to an attacker. A second factor opens nothing without the
+                // new password, and protects it from an attacker with access to
+                // the mailbox alone.
                 conn.forget_passkeys(*user).await?;
             }
             conn.forget_unfinished(*user).await?;
             conn.write_effects(&self.db, effects).await?;
-            let all = sessions::table.filter(sessions::user_id.eq(whose));
+            let all = sessions::table.filter(sessions::user_id.eq(owner));
             for _ in 0..diesel::delete(all).execute(conn).await? {
                 conn.write_effects(&self.db, &if_ended(*user, *at)).await?;
             }
@@ -86,8 +86,8 @@ impl PasswordStore for SqlPasswords {
             if !conn.lock_account(by.user).await? {
                 return Ok(None);
             }
-            let still = accounts::password_hash.eq(old.expose());
-            let account = accounts::table.find(DbUid(by.user.0)).filter(still);
+            let unchanged = accounts::password_hash.eq(old.expose());
+            let account = accounts::table.find(DbUid(by.user.0)).filter(unchanged);
             let new = accounts::password_hash.eq(new.expose());
             if diesel::update(account).set(new).execute(conn).await? == 0 {
                 return Ok(None);

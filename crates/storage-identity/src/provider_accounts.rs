@@ -1,4 +1,4 @@
-//! Whom identity providers know accounts' owners as, in SQL.
+//! Identities of accounts at identity providers, in SQL.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -15,14 +15,14 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 use crate::accounts::AccountRow;
 use crate::addresses::with_address;
 
-/// Accounts of providers in SQL.
+/// Provider accounts in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlProviderAccounts {
     db: Database,
 }
 
 impl SqlProviderAccounts {
-    /// Provider accounts stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

@@ -1,4 +1,4 @@
-//! Sign-ins that are at a provider, in SQL.
+//! Pending sign-ins at providers, in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -12,15 +12,15 @@ use pia_storage::{Database, DbError, DbInstant, on_conn};
 /// Purpose under which rows are sealed.
 const PURPOSE: &str = "provider-flow";
 
-/// Sign-ins at providers in SQL. One whose key was lost is as good as none: it
-/// would have ended in minutes.
+/// Pending sign-ins at providers in SQL. One that cannot be decrypted is treated as
+/// missing: it would have ended in minutes.
 #[derive(Debug, Clone)]
 pub struct SqlProviderFlows {
     db: Database,
 }
 
 impl SqlProviderFlows {
-    /// Provider sign-ins stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -49,9 +49,9 @@ impl ProviderFlows for SqlProviderFlows {
         browser: TokenHash,
         now: Timestamp,
     ) -> Result<Option<ProviderFlow>, Unavailable> {
-        let theirs = flows::browser.eq(browser.0.to_vec()).and(expires_at.gt(DbInstant(now)));
-        let theirs = flows::table.find(hash.0.to_vec()).filter(theirs);
-        let taken = diesel::delete(theirs).returning(flows::sealed);
+        let open_flow = flows::browser.eq(browser.0.to_vec()).and(expires_at.gt(DbInstant(now)));
+        let open_flow = flows::table.find(hash.0.to_vec()).filter(open_flow);
+        let taken = diesel::delete(open_flow).returning(flows::sealed);
         let sealed: Option<Vec<u8>> =
             on_conn!(self.db.writer(), |conn| taken.get_result(conn).await.optional()?)?;
         let Some(sealed) = sealed else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Budgets of sign-in attempts in SQL, shared by every instance.
+//! Rate limits of sign-in attempts in SQL, shared by every instance.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::attempts;
 use pia_storage::{Database, on_conn};
 
-/// Budgets in SQL: of each bucket only the time is stored at which it is full
+/// Rate limits in SQL: of each bucket only the time is stored at which it is full
 /// again (GCRA's theoretical arrival time).
 #[derive(Debug, Clone)]
 pub struct SqlRateLimitStore {
@@ -21,7 +21,7 @@ pub struct SqlRateLimitStore {
 }
 
 impl SqlRateLimitStore {
-    /// The budgets stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -38,7 +38,7 @@ impl RateLimitStore for SqlRateLimitStore {
         let now = now.micros();
         let interval = micros(quota.interval());
         let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
-        // Counted by one guarded statement, so that of attempts at once no two
+        // Counted by one guarded statement, so that no two concurrent attempts
         // take the same token.
         let first = now.saturating_add(interval);
         let count = diesel::insert_into(attempts::table)
@@ -56,7 +56,7 @@ impl RateLimitStore for SqlRateLimitStore {
         if self.db.count(count).await? > 0 {
             return Ok(RateLimitOutcome::Allowed);
         }
-        // Gone again if it was swept meanwhile, and then it is full.
+        // Missing if it was swept meanwhile, and then it is full.
         let bucket = attempts::table.find(who).select(attempts::tat_micros);
         let full_at =
             on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?)?;

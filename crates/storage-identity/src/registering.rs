@@ -1,4 +1,4 @@
-//! Making an account, with all that is stored beside it.
+//! Registration of an account, with its token, identity and invitation.
 
 use diesel::dsl::exists;
 use diesel::prelude::*;
@@ -26,24 +26,25 @@ pub(crate) async fn register(
     let row = AccountRow::from(new);
     in_tx!(db, async |conn| -> Result<Registered, DbError> {
         conn.take_turn().await?;
-        let mut input = None;
+        let mut redeemed = None;
         if let Some((hash, max_admins)) = &presented {
             let unused = invitations::hash.eq(hash);
             let good = unused.and(invitations::expires_at.gt(row.created_at));
-            let anyone = invitations::email_folded.is_null();
-            let them = invitations::email_folded.eq(&row.email_folded);
-            // Held until the commit, so that it is there to be used up then.
-            let held = diesel::update(invitations::table.filter(good.and(anyone.or(them))))
-                .set(invitations::role.eq(invitations::role))
-                .returning((invitations::id, invitations::role, invitations::group_id))
-                .get_result::<(DbUid, String, Option<DbUid>)>(conn)
-                .await
-                .optional()?;
-            let Some(held) = held else { return Ok(Registered::NotInvited) };
-            if held.1 == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
+            let for_anyone = invitations::email_folded.is_null();
+            let for_email = invitations::email_folded.eq(&row.email_folded);
+            // Locked until the commit, so that it still exists when it is deleted.
+            let locked =
+                diesel::update(invitations::table.filter(good.and(for_anyone.or(for_email))))
+                    .set(invitations::role.eq(invitations::role))
+                    .returning((invitations::id, invitations::role, invitations::group_id))
+                    .get_result::<(DbUid, String, Option<DbUid>)>(conn)
+                    .await
+                    .optional()?;
+            let Some(locked) = locked else { return Ok(Registered::NotInvited) };
+            if locked.1 == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
                 return Ok(Registered::NotInvited);
             }
-            input = Some(held);
+            redeemed = Some(locked);
         }
         if !conn.room_for_account(seats).await? {
             return Ok(Registered::SeatsTaken);
@@ -60,10 +61,10 @@ pub(crate) async fn register(
         if insert.execute(conn).await? == 0 {
             return Ok(Registered::EmailTaken);
         }
-        if let Some((invitation, role, group)) = input {
+        if let Some((invitation, role, group)) = redeemed {
             let group = group.unwrap_or(row.group_id);
-            let input = (accounts::role.eq(role), accounts::group_id.eq(group));
-            diesel::update(accounts::table.find(row.id)).set(input).execute(conn).await?;
+            let granted = (accounts::role.eq(role), accounts::group_id.eq(group));
+            diesel::update(accounts::table.find(row.id)).set(granted).execute(conn).await?;
             diesel::delete(invitations::table.find(invitation)).execute(conn).await?;
         }
         if let Some(token) = &token {
@@ -78,7 +79,7 @@ pub(crate) async fn register(
     })
 }
 
-/// A token as it is stored.
+/// Row of a stored token.
 #[derive(Insertable)]
 #[diesel(table_name = mailed_tokens)]
 pub(crate) struct TokenRow {

@@ -39,7 +39,7 @@ const COLUMNS: (
 );
 
 impl SqlRoles {
-    /// The roles stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -116,18 +116,19 @@ impl RoleStore for SqlRoles {
             if before.is_active_admin() && !conn.another_admin(user).await? {
                 return Ok(Deactivation::LastAdmin);
             }
-            // The account first: whatever is begun with it locks it before,
-            // and is there to be ended, or does so after, and is refused.
+            // The account first: a concurrent start of a session either locks it
+            // before, and is ended here, or does so after, and is refused.
             let update = diesel::update(accounts::table.find(id));
             if update.set(accounts::deactivated_at.eq(at)).execute(conn).await? == 0 {
                 return Ok(Deactivation::Unknown);
             }
-            let begun = sessions::table.filter(sessions::user_id.eq(id));
-            diesel::delete(begun).execute(conn).await?;
+            let active = sessions::table.filter(sessions::user_id.eq(id));
+            diesel::delete(active).execute(conn).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
             diesel::delete(waiting).execute(conn).await?;
-            let requested = passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
-            diesel::delete(requested).execute(conn).await?;
+            let passkey_requests =
+                passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
+            diesel::delete(passkey_requests).execute(conn).await?;
             let codes = sign_in_codes::table.filter(sign_in_codes::user_id.eq(id));
             diesel::delete(codes).execute(conn).await?;
             let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));

@@ -1,4 +1,4 @@
-//! Rows of `sessions`, as they begin, go on and are reported.
+//! Rows of `sessions`, for their start, rotation and listing.
 
 use diesel::prelude::*;
 use pia_identity::{NewSession, PresentedToken, SessionEntry, SignInDevice, TokenHash};
@@ -6,7 +6,7 @@ use pia_kernel::SessionId;
 use pia_storage::schema::{refresh_tokens, sessions};
 use pia_storage::{DbInstant, DbUid};
 
-/// A session that begins.
+/// Row of a new session.
 #[derive(Insertable)]
 #[diesel(table_name = sessions, treat_none_as_default_value = false)]
 pub(crate) struct NewRow {
@@ -40,7 +40,7 @@ pub(crate) struct ContinuedRow {
     used_from: Option<String>,
 }
 
-/// A session as its user is notified of it.
+/// Row of a session in its user's list.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = sessions)]
 pub(crate) struct ListRow {
@@ -57,7 +57,7 @@ pub(crate) struct ListRow {
     console: bool,
 }
 
-/// A refresh token that was not spent yet.
+/// Row of an unspent refresh token.
 #[derive(Insertable)]
 #[diesel(table_name = refresh_tokens)]
 pub(crate) struct TokenRow {

@@ -1,4 +1,4 @@
-//! The beginning of a session, and what is written with it.
+//! Start of a session, with its side effects.
 
 mod postgres;
 mod sqlite;
@@ -8,20 +8,20 @@ use pia_identity::{NewSession, SessionStartEffects, SessionStarted};
 use pia_kernel::SideEffects;
 use pia_storage::{AsyncPostgres, Conn, Database, DbError, RetryBackoff};
 
-/// A session that begins, and what is written with it.
+/// Session to be started, with its side effects.
 pub(crate) struct SessionStart {
-    /// The session, its token and the sign-in.
+    /// Session, its token and the sign-in.
     pub(crate) new: NewSession,
-    /// Number of live ones its user may have.
+    /// Maximum number of the user's live sessions.
     pub(crate) max: usize,
     /// Side effects of the start.
     pub(crate) effects: SideEffects,
-    /// Side effects of its consequences.
+    /// Side effects of ended sessions and new devices.
     pub(crate) others: SessionStartEffects,
 }
 
 impl SessionStart {
-    /// Stores all of it, if the sign-in is still good.
+    /// Stores the session, if the sign-in is still valid.
     pub(crate) async fn store(&self, db: &Database) -> Result<SessionStarted, DbError> {
         match db.writer().await? {
             Conn::Sqlite(mut conn) => {
@@ -45,7 +45,7 @@ impl SessionStart {
                     let Conn::Postgres(again) = db.writer().await? else { return Err(err) };
                     conn = again;
                 }
-                begun => return begun,
+                outcome => return outcome,
             }
         }
     }

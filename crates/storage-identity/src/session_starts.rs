@@ -15,7 +15,7 @@ pub struct SqlSessionStarts {
 }
 
 impl SqlSessionStarts {
-    /// The sessions stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -24,10 +24,10 @@ impl SqlSessionStarts {
 #[async_trait]
 impl SessionStarts for SqlSessionStarts {
     async fn began_at(&self, session_ref: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
-        let theirs = sessions::user_id.eq(DbUid(session_ref.user.0));
+        let owned = sessions::user_id.eq(DbUid(session_ref.user.0));
         let began_at = sessions::table
             .find(DbUid(session_ref.session.0))
-            .filter(theirs)
+            .filter(owned)
             .select(sessions::began_at);
         let found: Option<DbInstant> =
             on_conn!(self.db.reader(), |conn| began_at.first(conn).await.optional()?)?;

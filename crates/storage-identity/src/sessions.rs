@@ -17,23 +17,23 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 use crate::session_rows::{ContinuedRow, ListRow, TokenRow};
 use crate::session_start::SessionStart;
 
-/// Number of sessions one statement forgets, so that none holds its locks for
-/// long.
+/// Maximum number of sessions that one statement deletes, so that none holds its
+/// locks for long.
 const SWEPT_AT_ONCE: i64 = 500;
 
 /// Sessions in SQL.
 ///
-/// Of a session's tokens the spent ones stay for as long as a session lives
-/// without being used, so that a replay is distinguished from an unknown token;
-/// older ones go with a rotation, or a session used every quarter of an hour
-/// would leave 35,000 of them a year.
+/// Spent tokens are stored for the lifetime of an unused session, so that
+/// a replay is distinguished from an unknown token; older ones are deleted at
+/// rotation, or a session used every quarter of an hour would leave
+/// 35,000 of them a year.
 #[derive(Debug, Clone)]
 pub struct SqlSessions {
     db: Database,
 }
 
 impl SqlSessions {
-    /// The sessions stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -42,8 +42,8 @@ impl SqlSessions {
         let expired = sessions::expires_at.le(DbInstant(now));
         let some = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
         on_conn!(self.db.writer(), |conn| {
-            // Chosen first and deleted by key, since one that is continued
-            // between the two must stay.
+            // Selected first and deleted by key, since one that is continued
+            // in between must stay.
             let chosen: Vec<DbUid> = some.load(conn).await?;
             let gone = sessions::table.filter(sessions::id.eq_any(chosen).and(expired));
             diesel::delete(gone).execute(conn).await?
@@ -60,8 +60,8 @@ impl SessionStore for SqlSessions {
         effects: SideEffects,
         others: SessionStartEffects,
     ) -> Result<SessionStarted, Unavailable> {
-        let beginning = SessionStart { new: session, max, effects, others };
-        Ok(beginning.store(&self.db).await?)
+        let start = SessionStart { new: session, max, effects, others };
+        Ok(start.store(&self.db).await?)
     }
 
     async fn extend_console(
@@ -94,12 +94,12 @@ impl SessionStore for SqlSessions {
         let continued = ContinuedRow::from(&token);
         Ok(in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
             // The session's row is locked by the first statement, so that what
-            // follows is serial for the session: on PostgreSQL a replay that
+            // follows is serialised for the session: on PostgreSQL a replay that
             // deletes it deadlocks with a rotation inserting a successor.
-            let whose = tokens::table.find(&presented).select(tokens::session_id);
+            let owner_session = tokens::table.find(&presented).select(tokens::session_id);
             let active = accounts::table.filter(accounts::deactivated_at.is_null());
             let session = diesel::update(sessions::table)
-                .filter(sessions::id.eq_any(whose).and(sessions::expires_at.gt(now)))
+                .filter(sessions::id.eq_any(owner_session).and(sessions::expires_at.gt(now)))
                 .filter(sessions::user_id.eq_any(active.select(accounts::id)))
                 .set(&continued)
                 .returning((sessions::id, sessions::user_id))
@@ -153,8 +153,8 @@ impl SessionStore for SqlSessions {
     ) -> Result<Option<(UserId, SessionId)>, Unavailable> {
         let hash = token.0.to_vec();
         Ok(in_tx!(self.db, async |conn| -> Result<Option<(UserId, SessionId)>, DbError> {
-            let whose = tokens::table.find(&hash).select(tokens::session_id);
-            let ended = diesel::delete(sessions::table.filter(sessions::id.eq_any(whose)))
+            let owner_session = tokens::table.find(&hash).select(tokens::session_id);
+            let ended = diesel::delete(sessions::table.filter(sessions::id.eq_any(owner_session)))
                 .returning((sessions::user_id, sessions::id))
                 .get_result::<(DbUid, DbUid)>(conn)
                 .await
@@ -198,8 +198,8 @@ impl SessionStore for SqlSessions {
         let (user, own) = (DbUid(by.user.0), DbUid(by.session.0));
         let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
         Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
-            // The account's row is locked, as where sessions begin: what began
-            // before is seen, and of two that end each other one is too late.
+            // The account's row is locked, as at session starts: earlier ones
+            // are visible, and of two that end each other one is too late.
             let account = diesel::update(accounts::table.find(user));
             account.set(accounts::provider.eq(accounts::provider)).execute(conn).await?;
 
@@ -225,13 +225,13 @@ impl SessionStore for SqlSessions {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let mut forgotten = 0;
+        let mut total = 0;
         loop {
-            let some = self.forget(now).await?;
-            if some == 0 {
-                return Ok(forgotten);
+            let deleted = self.forget(now).await?;
+            if deleted == 0 {
+                return Ok(total);
             }
-            forgotten += some as u64;
+            total += deleted as u64;
         }
     }
 }

@@ -17,9 +17,9 @@ use crate::factor_writes::FactorWrites;
 
 /// One-time codes in SQL.
 ///
-/// A code that was redeemed stays with the session that it gave, until it ends
-/// or is presented again. One that was refused is deleted, and so is one that
-/// was presented again: nothing more can come of either.
+/// A redeemed code is stored with the session that it started, until it expires
+/// or is presented again. A refused one is deleted, and so is one that
+/// was presented again: neither can be used any more.
 #[derive(Debug, Clone)]
 pub struct SqlSignInCodes {
     db: Database,
@@ -30,7 +30,7 @@ pub struct SqlSignInCodes {
 type CodeRow = (DbUid, Vec<u8>, DbInstant, Option<DbInstant>, Option<DbUid>);
 
 impl SqlSignInCodes {
-    /// The codes stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -64,7 +64,7 @@ impl SignInCodes for SqlSignInCodes {
         let (hash, now) = (hash.0.to_vec(), DbInstant(at));
         Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemption, DbError> {
             // The code's row is locked by the first statement, so that what
-            // follows is serial for the code, settling it included.
+            // follows is serialised for the code, settling included.
             let code = diesel::update(codes::table.find(&hash)).set(expires_at.eq(expires_at));
             let code = code.returning((
                 codes::user_id,

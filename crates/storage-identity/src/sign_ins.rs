@@ -1,4 +1,4 @@
-//! Attempts to sign in, in SQL.
+//! Sign-in attempts in SQL.
 
 use async_trait::async_trait;
 use diesel::dsl::{exists, not};
@@ -11,18 +11,18 @@ use pia_kernel::{Cursor, PageRequest, SessionId, SignInId, Timestamp, Unavailabl
 use pia_storage::schema::{accounts, sign_ins};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-/// Number of attempts one statement forgets, so that none holds its locks for
-/// long.
+/// Maximum number of attempts that one statement deletes, so that none holds its locks
+/// for long.
 const SWEPT_AT_ONCE: i64 = 500;
 
-/// Attempts to sign in, in SQL.
+/// Sign-in attempts in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlSignIns {
     db: Database,
 }
 
 impl SqlSignIns {
-    /// The attempts stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -43,15 +43,15 @@ impl SignInLog for SqlSignIns {
     async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable> {
         let row = SignInRow::from(attempt);
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            // Written whether there is such an account or not, and taken back
-            // if there is none: both ways end with a commit that has the same
-            // to write, where a mere look would end at once.
+            // Inserted whether the account exists or not, and deleted
+            // if it does not: both paths end with a commit of similar
+            // size, where a mere query would return sooner.
             diesel::insert_into(sign_ins::table).values(&row).execute(conn).await?;
             let account = accounts::table.find(row.user_id);
-            let nobodys = sign_ins::table.find(row.id).filter(not(exists(account)));
-            let taken_back = diesel::delete(nobodys).execute(conn).await? == 1;
+            let without_account = sign_ins::table.find(row.id).filter(not(exists(account)));
+            let taken_back = diesel::delete(without_account).execute(conn).await? == 1;
 
-            // Who left meanwhile is not named anew.
+            // An account deleted meanwhile is not recorded again.
             let user = if taken_back { UserId::generate() } else { UserId(row.user_id.0) };
             conn.write_effects(&self.db, &effects(user, row.at.0)).await
         })?)
@@ -72,13 +72,13 @@ impl SignInLog for SqlSignIns {
     }
 
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
-        let mut forgotten = 0;
+        let mut total = 0;
         loop {
-            let some = self.forget(time).await?;
-            if some == 0 {
-                return Ok(forgotten);
+            let deleted = self.forget(time).await?;
+            if deleted == 0 {
+                return Ok(total);
             }
-            forgotten += some as u64;
+            total += deleted as u64;
         }
     }
 }
@@ -101,8 +101,8 @@ pub(crate) struct SignInRow {
 }
 
 impl SignInRow {
-    fn new(user: UserId, at: Timestamp, device: SignInDevice, reported: (&str, &str)) -> Self {
-        let (outcome, method) = reported;
+    fn new(user: UserId, at: Timestamp, device: SignInDevice, names: (&str, &str)) -> Self {
+        let (outcome, method) = names;
         Self {
             id: DbUid(SignInId::generate().0),
             at: DbInstant(at),
@@ -120,21 +120,21 @@ impl SignInRow {
     }
 }
 
-/// The sign-in that a session begins with.
+/// Converts the sign-in that a session starts with.
 impl From<&NewSession> for SignInRow {
     fn from(new: &NewSession) -> Self {
-        let reported = (SignInOutcome::SignedIn.name(), new.method.name());
-        let row = Self::new(new.user, new.at, new.device.clone(), reported);
+        let names = (SignInOutcome::SignedIn.name(), new.method.name());
+        let row = Self::new(new.user, new.at, new.device.clone(), names);
         Self { session_id: Some(DbUid(new.session.0)), ..row }
     }
 }
 
 impl From<FailedSignIn> for SignInRow {
     fn from(attempt: FailedSignIn) -> Self {
-        // Nobody has an id that was never given to anybody.
+        // A fresh id belongs to no account.
         let user = attempt.user.unwrap_or_else(UserId::generate);
-        let reported = (attempt.outcome.name(), attempt.method.name());
-        Self::new(user, attempt.at, attempt.device, reported)
+        let names = (attempt.outcome.name(), attempt.method.name());
+        Self::new(user, attempt.at, attempt.device, names)
     }
 }
 

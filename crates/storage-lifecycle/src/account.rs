@@ -1,4 +1,4 @@
-//! Export of tables that hold one row per person.
+//! Export of tables that hold one row per account.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -91,7 +91,7 @@ struct AccountRow {
     email_verified_at: Option<DbInstant>,
 }
 
-/// The account, with its group by name.
+/// Exports the account, with its group by name.
 async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let account = accounts::table.find(DbUid(user.0));
     let row: Option<AccountRow> = on_conn!(db.reader(), |conn| {

@@ -40,9 +40,9 @@ impl SqlAuditChain {
     }
 
     /// Chains the next entries that were written, and signs the chain's end.
-    /// Returns how many they were: none if all are chained.
+    /// Returns their number: 0 if all are chained.
     ///
-    /// However many instances do so at once, each entry gets one position.
+    /// Safe on several instances at once: each entry gets one position.
     pub async fn extend(&self) -> Result<usize, Unavailable> {
         let unchained = audit_entries::table
             .filter(audit_entries::position.is_null())
@@ -100,12 +100,12 @@ impl SqlAuditChain {
     }
 
     /// Verifies every entry, its position and the checkpoints, with an
-    /// `exported` one from elsewhere. Nothing may have been deleted that is
-    /// younger than `stored_since`.
+    /// `exported` one from elsewhere. No entry may have been deleted that is
+    /// younger than `retained_since`.
     pub async fn verify(
         &self,
         exported: Option<&AuditCheckpoint>,
-        stored_since: Timestamp,
+        retained_since: Timestamp,
     ) -> Result<ChainReport, Unavailable> {
         let signer = self.signer()?;
         let parsed = exported.and_then(AuditCheckpoint::row);
@@ -116,7 +116,7 @@ impl SqlAuditChain {
         if let Some(it) = exported.filter(|_| parsed.is_none()) {
             verification.report(ChainFault::Forged { position: it.position });
         }
-        if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= stored_since) {
+        if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= retained_since) {
             verification.report(ChainFault::DeletedEarly { position: it.position, at: it.at.0 });
         }
         loop {
@@ -133,8 +133,8 @@ impl SqlAuditChain {
     }
 
     /// Deletes entries from before `time`, whole batches of them from the
-    /// beginning on. The last checkpoint of what is deleted stays: the
-    /// chain goes on from it. Returns how many entries were deleted.
+    /// beginning on. The last checkpoint of the deleted entries stays: the
+    /// chain continues from it. Returns the number of deleted entries.
     pub(crate) async fn cut(&self, time: Timestamp) -> Result<u64, DbError> {
         let old = audit_checkpoints::table
             .filter(audit_checkpoints::at.lt(DbInstant(time)))

@@ -1,4 +1,4 @@
-//! Reading the audit log in SQL.
+//! Audit log in SQL.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid,
 
 use crate::audit_chain::SqlAuditChain;
 
-/// The audit log in SQL.
+/// Audit log in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlAuditLog {
     db: Database,
@@ -38,7 +38,7 @@ macro_rules! selected {
 }
 
 impl SqlAuditLog {
-    /// The audit log stored in `db`.
+    /// Creates a reader of the audit log in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -61,7 +61,7 @@ impl SqlAuditLog {
         })?)
     }
 
-    /// Their ids sort as their times do, and an index holds them by user.
+    /// Loads a user's entries: their ids sort by time, and an index has them by user.
     async fn entries_of(
         &self,
         user: UserId,
@@ -70,7 +70,7 @@ impl SqlAuditLog {
     ) -> Result<Vec<EntryRow>, DbError> {
         use audit_identities::{entry_id, user_id};
         let after = page.after.unwrap_or_else(Cursor::top);
-        let theirs = audit_identities::table
+        let entry_ids = audit_identities::table
             .inner_join(audit_entries::table)
             .filter(selected!(filter))
             .filter(user_id.eq(DbUid(user.0)).and(entry_id.lt(DbUid(after.id))))
@@ -79,7 +79,7 @@ impl SqlAuditLog {
             .order(entry_id.desc())
             .limit(page.limit.into());
         Ok(on_conn!(self.db.reader(), |conn| {
-            let ids: Vec<DbUid> = theirs.load(conn).await?;
+            let ids: Vec<DbUid> = entry_ids.load(conn).await?;
             let entries = audit_entries::table.filter(audit_entries::id.eq_any(ids));
             let entries = entries.order(audit_entries::id.desc());
             entries.select(EntryRow::as_select()).load(conn).await?
@@ -91,10 +91,10 @@ impl SqlAuditLog {
         row: EntryRow,
         sides: &HashMap<DbUid, Vec<IdentityRow>>,
     ) -> Result<AuditRecord, DbError> {
-        let stored = sides.get(&row.id).map(Vec::as_slice).unwrap_or_default();
+        let identities = sides.get(&row.id).map(Vec::as_slice).unwrap_or_default();
         Ok(AuditRecord {
-            actor: self.side(&row, AuditPart::Actor, stored)?,
-            subject: self.side(&row, AuditPart::Subject, stored)?,
+            actor: self.side(&row, AuditPart::Actor, identities)?,
+            subject: self.side(&row, AuditPart::Subject, identities)?,
             id: row.id.0,
             at: row.at.0,
             action: row.action,
@@ -108,13 +108,13 @@ impl SqlAuditLog {
         &self,
         entry: &EntryRow,
         part: AuditPart,
-        stored: &[IdentityRow],
+        identities: &[IdentityRow],
     ) -> Result<AuditSide, DbError> {
         let commitment = match part {
             AuditPart::Actor => &entry.actor_commitment,
             AuditPart::Subject => &entry.subject_commitment,
         };
-        let identity = stored.iter().find(|it| it.part == part.name());
+        let identity = identities.iter().find(|it| it.part == part.name());
         Ok(match (commitment, identity) {
             (Some(commitment), Some(IdentityRow { sealed: Some(sealed), .. })) => {
                 let stored = (sealed.as_slice(), commitment.as_slice());
@@ -126,7 +126,7 @@ impl SqlAuditLog {
                 }
             }
             (Some(_), _) => AuditSide::Forgotten,
-            // Of before there were commitments, only the user is known.
+            // Entries from before commitments were introduced name only the user.
             (None, Some(IdentityRow { user_id: Some(user), .. })) => {
                 let user = Some(UserId(user.0));
                 AuditSide::Known(AuditPerson { user, ..AuditPerson::default() })

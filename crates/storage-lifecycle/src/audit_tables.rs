@@ -1,4 +1,4 @@
-//! The tables of the audit log.
+//! Tables of the audit log.
 
 use crate::export::{AUDIT_ENTRIES, AUDIT_IDENTITIES};
 use crate::inventory::{ErasurePolicy, InventoryTable, OURS, SAME, YOU};

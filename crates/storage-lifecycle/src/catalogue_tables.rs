@@ -1,8 +1,8 @@
-//! The tables of what the operator gives people, groups among it.
+//! Tables of the catalogue and of groups.
 
 use crate::inventory::{ErasurePolicy, InventoryTable, OURS, YOU};
 
-/// Tables of what the operator gives people.
+/// Tables of the catalogue and of groups.
 pub(crate) const CATALOGUE_TABLES: &[InventoryTable] = &[
     USER_GROUPS,
     GROUP_SETTINGS,
@@ -20,7 +20,7 @@ pub(crate) const CATALOGUE_TABLES: &[InventoryTable] = &[
     CLIENT_POLICY_VERSIONS,
 ];
 
-/// A table of what the operator gives people.
+/// Returns a table of the catalogue.
 const fn catalogue_table(
     name: &'static str,
     left_out: &'static [(&'static str, &'static str)],

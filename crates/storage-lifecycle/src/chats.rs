@@ -1,4 +1,4 @@
-//! Export of chats: all that the server can read.
+//! Export of chats, as far as the server can read them.
 
 use std::collections::HashMap;
 
@@ -48,7 +48,7 @@ struct ChatRow {
 
 type Bodies = HashMap<DbUid, Vec<u8>>;
 
-/// Chats with their documents, newest first; of deleted ones what is left.
+/// Exports chats with their documents, newest first, and tombstones of deleted ones.
 async fn chats_of(
     db: &Database,
     sealer: &Sealer,
@@ -71,8 +71,8 @@ async fn chats_of(
     }
     let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
     let mut bodies = bodies(db, user, rows.iter().map(|it| it.id).collect()).await?;
-    let reported = rows.iter().map(|row| export_chat(row, bodies.remove(&row.id), &seal));
-    Ok(ExportPage { rows: reported.collect::<Result<_, _>>()?, next })
+    let exported = rows.iter().map(|row| export_chat(row, bodies.remove(&row.id), &seal));
+    Ok(ExportPage { rows: exported.collect::<Result<_, _>>()?, next })
 }
 
 async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ChatRow>, DbError> {
@@ -93,7 +93,7 @@ async fn bodies(db: &Database, user: UserId, ids: Vec<DbUid>) -> Result<Bodies, 
     Ok(rows.into_iter().filter_map(|(id, body)| Some((id, body?))).collect())
 }
 
-/// A row as text, which the document is put into as it is: it may be long.
+/// Formats a row as JSON, with the document inserted unparsed: it may be long.
 fn export_chat(
     row: &ChatRow,
     body: Option<Vec<u8>>,
@@ -101,7 +101,7 @@ fn export_chat(
 ) -> Result<String, Unavailable> {
     let mut text = serde_json::to_string(row).map_err(|err| Unavailable::new("a chat", err))?;
     let place = SealedPlace { purpose: "chat", row: row.id.0.as_bytes() };
-    // What was sealed under a key that was given up, nobody can read any more.
+    // A document sealed under an abandoned key cannot be read any more.
     let document = body.and_then(|it| seal.open_long(place, it).ok());
     if let Some(document) = document.and_then(|it| String::from_utf8(it.reveal()).ok()) {
         text.pop();

@@ -1,4 +1,4 @@
-//! Forgetting people, in SQL.
+//! Erasure of accounts, in SQL.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,17 +17,17 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 
 use crate::forgetting::EraseRows;
 
-/// The row of `locks` that is held by whoever changes how many accounts or
-/// administrators there are.
+/// Row of `locks` that serialises changes of the number of accounts or
+/// administrators.
 const ACCOUNTS: &str = "accounts";
 
-/// Number of times that a deletion that gave way to others is tried again.
+/// Maximum number of retries of a deletion that lost a conflict.
 const MAX_TRIES: u32 = 10;
 
-/// Number of unclaimed accounts are looked up at once.
+/// Number of unclaimed accounts that are loaded at once.
 const AT_ONCE: i64 = 100;
 
-/// Condition for accounts that nobody ever came to use.
+/// Condition for accounts that were never used.
 macro_rules! unclaimed {
     ($which:expr) => {{
         let made = &$which.made;
@@ -46,9 +46,9 @@ macro_rules! unclaimed {
     }};
 }
 
-/// Forgetting people, in SQL.
+/// Eraser of accounts, in SQL.
 ///
-/// What refers to an account goes with it; what does not is named here.
+/// Rows that refer to an account are deleted with it; others are named here.
 #[derive(Debug, Clone)]
 pub struct SqlEraser {
     db: Database,
@@ -58,21 +58,21 @@ pub struct SqlEraser {
 }
 
 impl SqlEraser {
-    /// Forgets people in `db`.
+    /// Creates an eraser for `db`.
     pub fn new(db: Database) -> Self {
         Self { db, needs_truncation: Arc::new(AtomicBool::new(true)) }
     }
 
-    /// Removes the account. Nothing if it is an administrator's, which only
-    /// goes in turn.
+    /// Removes the account. Returns `None` if it is an administrator's, which
+    /// requires the turn.
     async fn remove(
         &self,
-        leaving: &AccountErasure,
+        erasure: &AccountErasure,
         in_turn: bool,
     ) -> Result<Option<ErasureOutcome>, DbError> {
-        let user = DbUid(leaving.user.0);
-        let letters = SideEffects { audit: Vec::new(), mail: leaving.effects.mail.clone() };
-        let entries = SideEffects { audit: leaving.effects.audit.clone(), mail: Vec::new() };
+        let user = DbUid(erasure.user.0);
+        let emails = SideEffects { audit: Vec::new(), mail: erasure.effects.mail.clone() };
+        let entries = SideEffects { audit: erasure.effects.audit.clone(), mail: Vec::new() };
         let nameless = RequestContext {
             request: RequestContext::current().request,
             ..RequestContext::default()
@@ -87,8 +87,8 @@ impl SqlEraser {
                     return Err(DbError::Unreadable("locks"));
                 }
             }
-            conn.hold_writers(leaving.user).await?;
-            // Locked, so that no session begins meanwhile.
+            conn.hold_writers(erasure.user).await?;
+            // Locked, so that no session starts meanwhile.
             let account = diesel::update(accounts::table.find(user))
                 .set(accounts::provider.eq(accounts::provider))
                 .returning((accounts::role, accounts::email_folded, accounts::deactivated_at))
@@ -98,9 +98,9 @@ impl SqlEraser {
             let Some((role, email, deactivated)) = account else {
                 return Ok(Some(ErasureOutcome::Gone));
             };
-            let live = sessions::expires_at.gt(DbInstant(leaving.at));
+            let live = sessions::expires_at.gt(DbInstant(erasure.at));
             let live = sessions::table
-                .find(DbUid(leaving.session.0))
+                .find(DbUid(erasure.session.0))
                 .filter(sessions::user_id.eq(user).and(live));
             let live = diesel::select(exists(live)).get_result::<bool>(conn).await?;
             if deactivated.is_some() || !live {
@@ -117,18 +117,18 @@ impl SqlEraser {
                 }
             }
 
-            conn.forget(leaving.user, &email).await?;
-            conn.write_effects(&self.db, &letters).await?;
+            conn.forget(erasure.user, &email).await?;
+            conn.write_effects(&self.db, &emails).await?;
             nameless.clone().scope(conn.write_effects(&self.db, &entries)).await?;
             Ok(Some(ErasureOutcome::Erased))
         })
     }
 
-    /// Accounts that may be unclaimed. Each is looked at again before it goes.
+    /// Loads candidates of unclaimed accounts. Each is checked again before its erasure.
     async fn unclaimed(&self, which: &UnverifiedAccounts) -> Result<Vec<UserId>, DbError> {
-        let some = accounts::table.filter(unclaimed!(which)).select(accounts::id);
-        let some = some.order(accounts::created_at).limit(AT_ONCE);
-        let found: Vec<DbUid> = on_conn!(self.db.reader(), |conn| some.load(conn).await?)?;
+        let candidates = accounts::table.filter(unclaimed!(which)).select(accounts::id);
+        let candidates = candidates.order(accounts::created_at).limit(AT_ONCE);
+        let found: Vec<DbUid> = on_conn!(self.db.reader(), |conn| candidates.load(conn).await?)?;
         Ok(found.into_iter().map(|it| UserId(it.0)).collect())
     }
 
@@ -141,7 +141,7 @@ impl SqlEraser {
         in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             conn.bound_lock_waits().await?;
             conn.hold_writers(user).await?;
-            // Locked, so that nobody verifies it or signs in to it meanwhile.
+            // Locked, so that it is neither verified nor signed in to meanwhile.
             let account = diesel::update(accounts::table.find(DbUid(user.0)))
                 .set(accounts::provider.eq(accounts::provider));
             if account.execute(conn).await? == 0 {
@@ -158,12 +158,12 @@ impl SqlEraser {
 
     async fn mark_and_truncate(&self) {
         self.needs_truncation.store(true, Ordering::Release);
-        // They are gone; what is left in a file can wait.
+        // The rows are deleted; a failure to truncate the file is retried later.
         drop(self.truncate().await);
     }
 
     async fn truncate(&self) -> Result<bool, Unavailable> {
-        // Taken back before it is done: what goes meanwhile is owed again.
+        // Reset before it is done: later deletions require another truncation.
         self.needs_truncation.store(false, Ordering::Release);
         let done = self.db.truncate_log().await;
         if !matches!(done, Ok(true)) {
@@ -175,38 +175,38 @@ impl SqlEraser {
 
 #[async_trait]
 impl Eraser for SqlEraser {
-    async fn erase(&self, departure: AccountErasure) -> Result<ErasureOutcome, Unavailable> {
+    async fn erase(&self, erasure: AccountErasure) -> Result<ErasureOutcome, Unavailable> {
         let mut tries = 0;
         let mut in_turn = false;
-        let erasure = loop {
-            match self.remove(&departure, in_turn).await {
-                Ok(Some(erasure)) => break erasure,
+        let outcome = loop {
+            match self.remove(&erasure, in_turn).await {
+                Ok(Some(outcome)) => break outcome,
                 Ok(None) => in_turn = true,
                 Err(err) if err.is_conflict() && tries < MAX_TRIES => tries += 1,
                 Err(err) => return Err(err.into()),
             }
         };
-        if erasure == ErasureOutcome::Erased {
+        if outcome == ErasureOutcome::Erased {
             self.mark_and_truncate().await;
         }
-        Ok(erasure)
+        Ok(outcome)
     }
 
     async fn erase_unverified(&self, unclaimed: UnverifiedAccounts) -> Result<u64, Unavailable> {
-        let mut gone = 0;
+        let mut erased = 0;
         loop {
-            let (some, before) = (self.unclaimed(&unclaimed).await?, gone);
-            for user in some {
-                gone += u64::from(self.remove_unclaimed(user, &unclaimed).await?);
+            let (candidates, before) = (self.unclaimed(&unclaimed).await?, erased);
+            for user in candidates {
+                erased += u64::from(self.remove_unclaimed(user, &unclaimed).await?);
             }
-            if gone == before {
+            if erased == before {
                 break;
             }
         }
-        if gone > 0 {
+        if erased > 0 {
             self.mark_and_truncate().await;
         }
-        Ok(gone)
+        Ok(erased)
     }
 
     async fn settle(&self) -> Result<bool, Unavailable> {

@@ -1,4 +1,4 @@
-//! All that is stored of a person, in SQL.
+//! Export of an account's data, in SQL.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -25,7 +25,7 @@ use crate::sections::{
 };
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
-/// The sections, in the order of the export.
+/// Sections, in the order of the export.
 const SECTIONS: [ExportSection; 19] = [
     ACCOUNT,
     SECOND_FACTOR,
@@ -54,11 +54,11 @@ pub(crate) const AUDIT_ENTRIES: ExportSection = ExportSection {
     read: |data, user, after| Box::pin(data.audit(user, after)),
 };
 
-/// The sides of the entries, which are reported with them.
+/// Sides of the entries, which are exported with them.
 pub(crate) const AUDIT_IDENTITIES: ExportSection =
     ExportSection { columns: &["part", "sealed"], ..AUDIT_ENTRIES };
 
-/// All that is stored of a person, in SQL.
+/// Export of an account's data, in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlPersonalData {
     pub(crate) db: Database,
@@ -67,12 +67,12 @@ pub struct SqlPersonalData {
 }
 
 impl SqlPersonalData {
-    /// Reads the data in `db`, some of it sealed.
+    /// Creates an export of the data in `db`, some of it sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { audit: SqlAuditLog::new(db.clone()), db, sealer }
     }
 
-    /// The entries that a user is in, in which nobody else is named.
+    /// Exports the entries of a user, without the identities of others.
     async fn audit(&self, user: UserId, after: Option<Cursor>) -> Result<ExportPage, Unavailable> {
         let page = PageRequest { after, limit: u16::try_from(PAGE).unwrap_or(u16::MAX) };
         let entries = self.audit.page(&AuditFilter::of_user(user), page).await?;
@@ -114,7 +114,7 @@ impl PersonalData for SqlPersonalData {
 fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
     let place = Cursor { at: record.at, id: record.id };
     let changes = record.changes.and_then(|it| serde_json::from_str::<Value>(&it).ok());
-    let reported = json!({
+    let exported = json!({
         "id": record.id,
         "at": record.at,
         "action": record.action,
@@ -124,10 +124,10 @@ fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
         "actor": side(user, record.actor),
         "subject": side(user, record.subject),
     });
-    (place, reported)
+    (place, exported)
 }
 
-/// Exports one side of an entry, unless that is somebody else.
+/// Exports one side of an entry; `null` if it is another user.
 fn side(user: UserId, side: AuditSide) -> Value {
     match side {
         AuditSide::Known(AuditPerson { user: known, address, agent })

@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::export::SqlPersonalData;
 use crate::sections::{ExportedRow, PAGE};
 
-/// Section of the export: what people are notified of one table, or of several.
+/// Section of the export: the exported columns of one table, or of several.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportSection {
     /// Name of the section in the export.
     pub name: &'static str,
-    /// Columns of the table that it exports.
+    /// Exported columns of the table.
     pub columns: &'static [&'static str],
-    /// Reads the page of a person's rows behind a cursor.
+    /// Reader of the page of an account's rows behind a cursor.
     pub(crate) read: ReadPage,
 }
 
@@ -29,14 +29,14 @@ pub(crate) fn single_page(rows: Vec<Value>) -> ExportPage {
     ExportPage { rows: rows.into_iter().map(to_line).collect(), next: None }
 }
 
-/// A page that is full is followed by another, which may be empty.
+/// Builds a page. A full one is followed by another, which may be empty.
 pub(crate) fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
     let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
     let next = rows.last().filter(|_| full).map(|it| it.0);
     ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
 }
 
-/// A row as text. What is not there is not reported as `null`.
+/// Formats a row as JSON, without `null` members.
 fn to_line(mut row: Value) -> String {
     strip(&mut row);
     row.to_string()

@@ -1,4 +1,4 @@
-//! Erasure of a person's rows, in all tables.
+//! Erasure of an account's rows, in all tables.
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -12,55 +12,55 @@ use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid, connection_trait};
 use crate::pseudonym::pseudonym;
 
 connection_trait! {
-    /// A connection that can forget people.
+    /// Connection that can erase accounts.
     ///
     /// Inside one transaction: first [`bound_lock_waits`](EraseRows::bound_lock_waits), then
     /// [`hold_writers`](EraseRows::hold_writers), then the account's lock, and then
     /// [`forget`](EraseRows::forget).
     pub(crate) trait EraseRows {
-        /// Gives up before anybody else does where this transaction and another
-        /// wait for one another: a deletion can be tried again unnoticed.
+        /// Bounds lock waits, so that this transaction gives up in a deadlock before
+        /// others do: a deletion can be retried unnoticed.
         async fn bound_lock_waits(&mut self) -> QueryResult<()> {
             self.bound_waits().await
         }
 
-        /// Waits for whoever stores something for the person, and keeps others
-        /// from it until the commit.
+        /// Waits for concurrent writers of the account's data, and blocks others
+        /// until the commit.
         async fn hold_writers(&mut self, user: UserId) -> QueryResult<()> {
             let ledger = diesel::update(ledgers::table.find(DbUid(user.0)));
             ledger.set(ledgers::version.eq(ledgers::version)).execute(self).await?;
             Ok(())
         }
 
-        /// Forgets a person and all that is theirs. What refers to their account
-        /// goes with it; what does not is named here.
+        /// Erases an account and all its data. Rows that refer to the account are
+        /// deleted with it; others are named here.
         async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
-            let (named, theirs) = (format!("%{user}%"), format!("{user}:%"));
-            let (nobody, user) = (pseudonym()?, DbUid(user.0));
+            let (pattern, reservation_prefix) = (format!("%{user}%"), format!("{user}:%"));
+            let (pseudonym_id, user) = (pseudonym()?, DbUid(user.0));
             // Before all that is shared with others: it may take long.
             let stored = chats::table.filter(chats::user_id.eq(user));
             diesel::delete(stored).execute(self).await?;
             let synced = sync_items::table.filter(sync_items::user_id.eq(user));
             diesel::delete(synced).execute(self).await?;
-            // Before usage, as whoever books a call locks them first.
+            // Before usage, as bookings of calls lock them first.
             let counted = credit_windows::table.filter(credit_windows::user_id.eq(user));
             let counted = diesel::delete(counted).returning(credit_windows::key);
             let counted: Vec<String> = counted.get_results(self).await?;
             let open = credit_reservations::window_key.eq_any(counted);
-            let open = open.or(credit_reservations::window_key.like(&theirs));
+            let open = open.or(credit_reservations::window_key.like(&reservation_prefix));
             let open = diesel::delete(credit_reservations::table.filter(open));
             open.execute(self).await?;
             self.hold_usage().await?;
             let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
-            used.set(ai_usage::user_id.eq(nobody)).execute(self).await?;
-            let reported = audit_identities::table.filter(audit_identities::user_id.eq(user));
-            diesel::delete(reported).execute(self).await?;
+            used.set(ai_usage::user_id.eq(pseudonym_id)).execute(self).await?;
+            let identities = audit_identities::table.filter(audit_identities::user_id.eq(user));
+            diesel::delete(identities).execute(self).await?;
             let invited = invitations::table;
             let invited = invited.filter(invitations::email_folded.eq(email_folded));
             diesel::delete(invited).execute(self).await?;
-            let counted = attempts::table.filter(attempts::who.like(&named));
+            let counted = attempts::table.filter(attempts::who.like(&pattern));
             diesel::delete(counted).execute(self).await?;
-            let guessed = guesses::table.filter(guesses::who.like(&named));
+            let guessed = guesses::table.filter(guesses::who.like(&pattern));
             diesel::delete(guessed).execute(self).await?;
             diesel::delete(accounts::table.find(user)).execute(self).await?;
             Ok(())
@@ -70,15 +70,15 @@ connection_trait! {
 
 /// Locks that the two databases take differently.
 trait Locks {
-    /// Ends the transaction with an error once a lock is waited for longer
-    /// than a short while. That while is shorter than PostgreSQL's
-    /// `deadlock_timeout`, after which it would end either of the two.
+    /// Ends the transaction with an error after a short wait for a lock. The
+    /// limit is shorter than PostgreSQL's `deadlock_timeout`, after which it
+    /// would end either of the two.
     async fn bound_waits(&mut self) -> QueryResult<()>;
 
-    /// Keeps usage from being written until the commit.
+    /// Blocks writes of usage until the commit.
     ///
-    /// Whoever writes usage looks for its account in the same transaction: what
-    /// is written before is then seen and renamed, and what comes after finds
+    /// Writers of usage check its account in the same transaction: usage
+    /// written before is visible here and renamed, and later writes find
     /// that the account is gone.
     async fn hold_usage(&mut self) -> QueryResult<()>;
 }
@@ -96,7 +96,7 @@ impl Locks for AsyncSqlite {
 
 impl Locks for AsyncPostgres {
     async fn bound_waits(&mut self) -> QueryResult<()> {
-        // What was stored may be much, and takes its time.
+        // Deleting much stored data takes time.
         let limits = "SET LOCAL lock_timeout = '500ms'; SET LOCAL statement_timeout = '60s'";
         self.batch_execute(limits).await
     }

@@ -1,5 +1,5 @@
-//! Every table: what of it is exported to its owner, and what becomes of it
-//! when they go.
+//! Inventory of all tables: their export, and their treatment when an account is
+//! erased.
 
 use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
 use crate::audit_tables::AUDIT_TABLES;
@@ -13,32 +13,32 @@ use crate::sections::{
 };
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
-/// Table.
+/// Table of the inventory.
 #[derive(Debug, Clone, Copy)]
 pub struct InventoryTable {
     /// Name.
     pub name: &'static str,
-    /// Treatment of a person's rows when the account is erased.
+    /// Treatment of an account's rows when it is erased.
     pub erasure: ErasurePolicy,
-    /// Section of the export with a person's rows.
+    /// Section of the export that contains the rows.
     pub export: Option<ExportSection>,
-    /// The columns that are not exported, each with the reason.
+    /// Columns that are not exported, each with the reason.
     pub left_out: &'static [(&'static str, &'static str)],
 }
 
-/// Treatment of a person's rows when the account is erased.
+/// Treatment of an account's rows when it is erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErasurePolicy {
-    /// Rows are deleted with the person.
+    /// Rows are deleted with the account.
     Delete,
-    /// Rows stay without the person, for this reason.
+    /// Rows stay without a reference to the account, for this reason.
     Anonymise(&'static str),
-    /// Table has no rows of persons, for this reason.
+    /// Table has no personal data, for this reason.
     NotPersonal(&'static str),
 }
 
 impl InventoryTable {
-    /// Returns the columns that people are notified of their rows.
+    /// Returns the exported columns.
     pub fn exported(&self) -> &'static [&'static str] {
         self.export.map_or(&[], |it| it.columns)
     }
@@ -60,7 +60,7 @@ pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
     TABLES.iter().chain(AUDIT_TABLES).chain(CATALOGUE_TABLES)
 }
 
-/// Tables that are not of the audit log or the catalogue.
+/// Tables besides those of the audit log and the catalogue.
 const TABLES: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",
@@ -166,7 +166,7 @@ const TABLES: &[InventoryTable] = &[
             ("proof_key", RECOGNISES),
         ],
     },
-    // Those to their address go; those that they made are the server's.
+    // Invitations to their address are deleted; those that they created are the server's.
     InventoryTable {
         name: "invitations",
         erasure: ErasurePolicy::Delete,
@@ -198,7 +198,7 @@ const TABLES: &[InventoryTable] = &[
         ],
     },
     AI_FEEDBACK_TABLE,
-    // Those of groups stay: they are no one person's.
+    // Windows of groups stay: they belong to no single user.
     InventoryTable {
         name: "credit_windows",
         erasure: ErasurePolicy::Delete,
@@ -367,20 +367,20 @@ const TABLES: &[InventoryTable] = &[
 
 /// Returns the stored data that the export leaves out.
 pub(crate) fn left_out() -> impl Iterator<Item = (String, &'static str)> {
-    let theirs = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
-    theirs.flat_map(|table| {
+    let personal = inventory().filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)));
+    personal.flat_map(|table| {
         let columns = table.left_out.iter();
         columns.map(|(column, why)| (format!("{}.{}", camel(table.name), camel(column)), *why))
     })
 }
 
-/// A name as it is spelled on the wire.
+/// Converts a name to the camel case of the wire.
 fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |mut name, word| {
-        let mut letters = word.chars();
-        name.extend(letters.next().map(|it| it.to_ascii_uppercase()));
-        name + letters.as_str()
+        let mut chars = word.chars();
+        name.extend(chars.next().map(|it| it.to_ascii_uppercase()));
+        name + chars.as_str()
     })
 }

@@ -1,4 +1,4 @@
-//! Tasks across all tables: exporting and erasing people's data, and reading
+//! Tasks across all tables: exporting and erasing accounts' data, and reading
 //! the audit log.
 
 mod inventory;

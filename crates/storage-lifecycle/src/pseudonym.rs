@@ -1,13 +1,13 @@
-//! Names for nobody.
+//! Pseudonyms of erased users.
 
 use pia_kernel::random_bytes;
 use pia_storage::{DbError, DbUid};
 use uuid::Builder;
 
-/// An id that was never anybody's, and is linked with nothing.
+/// Returns a random id that never belonged to an account.
 ///
-/// One for each person who goes, not one for all: how many used a model, and
-/// how much each did, stays what it was in the operator's sums.
+/// Each erased account gets its own: the number of users of a model, and
+/// the usage of each, stay the same in the operator's sums.
 pub(crate) fn pseudonym() -> Result<DbUid, DbError> {
     Ok(DbUid(Builder::from_random_bytes(random_bytes()?).into_uuid()))
 }

@@ -1,4 +1,4 @@
-//! Export of tables that hold many rows per person.
+//! Export of tables that hold many rows per account.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::export_section::{ExportSection, cursor_page, single_page};
 
-/// A row as exported, and its cursor.
+/// Exported row, and its position among the others.
 pub(crate) type ExportedRow = (Cursor, Value);
 
 /// Number of rows that are held in memory at once.
@@ -227,7 +227,7 @@ struct ProviderIdentityRow {
     created_at: DbInstant,
 }
 
-/// All at once: nobody has more than a few.
+/// Exports all identities on one page: an account has only a few.
 async fn provider_identities_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     use provider_identities::{created_at, user_id};
     let all = provider_identities::table.filter(user_id.eq(DbUid(user.0)));

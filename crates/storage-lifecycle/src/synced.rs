@@ -66,7 +66,7 @@ struct ItemRow {
     body: Option<Vec<u8>>,
 }
 
-/// Exports the summary of the person's data; nothing if they never pushed any.
+/// Exports the summary of an account's data; nothing if none was ever pushed.
 async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     let ledger = ledgers::table.find(DbUid(user.0));
     let row: Option<LedgerRow> = on_conn!(db.reader(), |conn| {
@@ -75,8 +75,8 @@ async fn ledger_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
     Ok(row.into_iter().map(to_json).collect())
 }
 
-/// Items with what they say, as far as the server can read it, newest first:
-/// no two of a person's have one stamp.
+/// Exports items with their bodies, as far as the server can read them, newest first:
+/// stamps are unique within an account.
 async fn items_of(
     db: &Database,
     sealer: &Sealer,
@@ -117,7 +117,7 @@ async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ItemRow>
 fn export_item(row: &ItemRow, seal: &PersonSeal) -> Value {
     let key = [&row.channel.to_be_bytes()[..], row.id.0.as_bytes()].concat();
     let place = SealedPlace { purpose: "sync-item", row: &key };
-    // What was sealed under a key that was given up, nobody can read any more.
+    // A body sealed under an abandoned key cannot be read any more.
     let body = row.body.as_deref().and_then(|it| seal.open(place, it).ok());
     let body: Option<Value> = body.and_then(|it| serde_json::from_slice(it.expose()).ok());
     let mut item = json!({

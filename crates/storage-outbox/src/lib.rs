@@ -1,4 +1,4 @@
-//! The outbox in SQL.
+//! Outbox of emails in SQL.
 
 mod outbox;
 

@@ -1,4 +1,4 @@
-//! Mails that wait to be sent, in SQL.
+//! Outbox of queued emails, in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -11,11 +11,11 @@ use pia_storage::schema::mails::{
 };
 use pia_storage::{Database, DbError, DbInstant, DbUid, StoredEmail, on_conn};
 
-/// Number of due mails are looked at together. More than there are postmen, so
-/// that one who is outrun at the first still gets another.
+/// Number of due emails that are read together. Larger than the number of senders, so
+/// that one who loses the race for the first still gets another.
 const AT_ONCE: i64 = 32;
 
-/// The outbox in SQL.
+/// Outbox in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlOutbox {
     db: Database,
@@ -24,7 +24,7 @@ pub struct SqlOutbox {
 /// Columns of a claimed email.
 type ClaimedRow = (DbUid, i32, DbInstant, Option<Vec<u8>>);
 
-/// Condition for emails that are due, and claimed by nobody.
+/// Condition for emails that are due and unclaimed.
 macro_rules! is_due {
     ($now:expr) => {
         failed_at
@@ -34,7 +34,7 @@ macro_rules! is_due {
     };
 }
 
-/// A mail, while the claim on it is the last that was made.
+/// Selects an email, as long as the claim on it is the latest.
 macro_rules! of_claim {
     ($claim:expr) => {
         mails::table
@@ -44,13 +44,13 @@ macro_rules! of_claim {
 }
 
 impl SqlOutbox {
-    /// The mails stored in `db`.
+    /// Creates the outbox of the emails in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
 
-    /// Looks for mails without a lock, and then takes one by a statement that
-    /// does so only while it is still to be had.
+    /// Reads due emails without a lock, and then claims one by a statement that
+    /// succeeds only while it is unclaimed.
     async fn claim_next(
         &self,
         now: Timestamp,
@@ -62,12 +62,12 @@ impl SqlOutbox {
                 return Ok(None);
             }
             for mail in due {
-                let taken = self.try_claim(mail, DbInstant(now), DbInstant(until)).await?;
-                if taken.is_some() {
-                    return Ok(taken);
+                let claimed = self.try_claim(mail, DbInstant(now), DbInstant(until)).await?;
+                if claimed.is_some() {
+                    return Ok(claimed);
                 }
             }
-            // Others took all of them, so that none is found again.
+            // Others claimed all of them, so that none is found again.
         }
     }
 
@@ -99,8 +99,8 @@ impl SqlOutbox {
         let content = content.unwrap_or_default();
         Ok(match StoredEmail::open(self.db.seal()?, claim.mail, &content) {
             Ok(stored) => {
-                let letter = letter(stored);
-                ClaimResult::Mail(Box::new(ClaimedEmail { claim, email: letter }))
+                let email = to_outgoing(stored);
+                ClaimResult::Mail(Box::new(ClaimedEmail { claim, email }))
             }
             Err(UnsealError::Unavailable(err)) => return Err(err.into()),
             Err(UnsealError::OtherKey(_)) => ClaimResult::Locked(claim),
@@ -123,8 +123,8 @@ impl Outbox for SqlOutbox {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<ClaimResult>, Unavailable> {
-        let taken = self.claim_next(now, until).await?;
-        Ok(taken.map(|it| self.open_claimed(it)).transpose()?)
+        let claimed = self.claim_next(now, until).await?;
+        Ok(claimed.map(|it| self.open_claimed(it)).transpose()?)
     }
 
     async fn sent(&self, claim: ClaimToken) -> Result<(), Unavailable> {
@@ -171,7 +171,7 @@ impl Outbox for SqlOutbox {
     }
 }
 
-fn letter(stored: StoredEmail) -> OutgoingEmail {
+fn to_outgoing(stored: StoredEmail) -> OutgoingEmail {
     let StoredEmail { to, letter, fields, language, at, address, agent } = stored;
     OutgoingEmail { to, name: letter, fields, language, at, address, agent }
 }

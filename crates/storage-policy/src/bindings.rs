@@ -1,4 +1,4 @@
-//! Bindings between what is published, in the audit log.
+//! Bindings of published entries, in the audit log.
 
 use pia_kernel::SideEffects;
 use pia_storage::DbUid;

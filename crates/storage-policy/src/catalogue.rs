@@ -1,7 +1,7 @@
 //! Version of the catalogue that members pull.
 
 /// Locks the catalogue's row until the commit, so that writes to the catalogue
-/// follow one another.
+/// are serialised.
 macro_rules! lock_catalogue {
     ($conn:expr) => {
         diesel::update(pia_storage::schema::catalogue::table)
@@ -13,7 +13,7 @@ macro_rules! lock_catalogue {
     };
 }
 
-/// Gives the catalogue its next version.
+/// Increments the version of the catalogue.
 macro_rules! bump_catalogue {
     ($conn:expr) => {
         diesel::update(pia_storage::schema::catalogue::table)

@@ -109,7 +109,7 @@ impl FeedbackStore for SqlFeedback {
                 .returning(FeedbackRow::as_returning())
                 .get_result(conn)
                 .await?;
-            // The note may name persons.
+            // The note may contain personal data.
             let (from, to) = (json!({ "status": state }), json!({ "status": stored.status }));
             let effects = effects.with_changes(Some(&from), Some(&to));
             conn.write_effects(&self.db, &effects).await?;

@@ -1,4 +1,4 @@
-//! A row of `user_groups`.
+//! Rows of `user_groups`.
 
 use diesel::prelude::*;
 use pia_kernel::GroupId;

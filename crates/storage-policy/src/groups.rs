@@ -32,8 +32,8 @@ pub struct SqlGroups {
     db: Database,
 }
 
-/// Locks a group's row until the commit, on either backend. Answers whether
-/// it is there.
+/// Locks a group's row until the commit, on either backend. Evaluates to whether
+/// the group exists.
 macro_rules! lock {
     ($conn:expr, $group:expr) => {{
         let row = diesel::update(user_groups::table.find($group));
@@ -42,7 +42,7 @@ macro_rules! lock {
 }
 
 impl SqlGroups {
-    /// The groups stored in `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
@@ -209,7 +209,7 @@ impl GroupStore for SqlGroups {
         effects: SideEffects,
     ) -> Result<GroupRemoved, Unavailable> {
         match self.delete(group, &effects).await {
-            // An account was created in it since it was counted.
+            // An account joined it after the count.
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _))) => {
                 Ok(self.delete(group, &effects).await?)
             }
@@ -309,11 +309,11 @@ impl GroupStore for SqlGroups {
     ) -> Result<MemberMoved, Unavailable> {
         let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
         Ok(in_tx!(self.db, async |conn| -> Result<MemberMoved, DbError> {
-            // Before the account, so that the group is there until the commit.
+            // Before the account, so that the group exists until the commit.
             if !lock!(conn, to) {
                 return Ok(MemberMoved::UnknownGroup);
             }
-            // Locked, so that concurrent moves follow one another.
+            // Locked, so that concurrent moves are serialised.
             let locked = diesel::update(account).set(accounts::group_id.eq(accounts::group_id));
             let before = locked.returning(accounts::group_id).get_result::<DbUid>(conn);
             let Some(before) = before.await.optional()? else {
@@ -331,7 +331,7 @@ impl GroupStore for SqlGroups {
     }
 }
 
-/// A group that never said anything has no row.
+/// Returns the settings of a row, or the defaults of a group without one.
 fn settings_from_row(row: Option<SettingsRow>) -> Result<GroupSettings, DbError> {
     row.map_or_else(|| Ok(GroupSettings::default()), GroupSettings::try_from)
 }

@@ -92,13 +92,17 @@ impl Moves {
         let mut moves = Self::default();
         for change in changes {
             match change {
-                MembershipChange::Add(users) => users.iter().for_each(|it| moves.join(*it)),
-                MembershipChange::Remove(users) => users.iter().for_each(|it| moves.leave(*it)),
+                MembershipChange::Add(users) => moves.join_all(users),
+                MembershipChange::Remove(users) => {
+                    for user in users {
+                        moves.leave(*user);
+                    }
+                }
                 MembershipChange::Replace(users) => {
                     let before: Vec<Uuid> = moves.joining.iter().copied().collect();
                     let before = before.into_iter().chain(members.iter().map(|it| it.0));
                     before.for_each(|it| moves.leave(UserId(it)));
-                    users.iter().for_each(|it| moves.join(*it));
+                    moves.join_all(users);
                 }
             }
         }
@@ -108,9 +112,11 @@ impl Moves {
         moves
     }
 
-    fn join(&mut self, user: UserId) {
-        self.leaving.remove(&user.0);
-        self.joining.insert(user.0);
+    fn join_all(&mut self, users: &[UserId]) {
+        for UserId(user) in users {
+            self.leaving.remove(user);
+            self.joining.insert(*user);
+        }
     }
 
     fn leave(&mut self, user: UserId) {

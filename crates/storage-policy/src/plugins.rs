@@ -37,8 +37,8 @@ macro_rules! live {
     };
 }
 
-/// Locks the catalogue, and returns from the transaction unless there is the
-/// plugin. Evaluates to the plugin.
+/// Locks the catalogue, and returns from the transaction if the plugin does not
+/// exist. Evaluates to the plugin.
 macro_rules! lock_plugin {
     ($conn:expr, $plugin:expr) => {{
         lock_catalogue!($conn);
@@ -61,7 +61,7 @@ macro_rules! lock_own {
     }};
 }
 
-/// Publishes a change with what it changed. Evaluates to the outcome.
+/// Publishes a change with its side effects. Evaluates to the outcome.
 macro_rules! publish {
     ($db:expr, $conn:expr, $before:expr, $effects:expr) => {{
         let after = live!($before.id).select(PluginRow::as_select()).first($conn);
@@ -122,9 +122,9 @@ impl PluginStore for SqlPlugins {
         plugin: PluginId,
     ) -> Result<Option<PublishedPlugin>, Unavailable> {
         let granted = exists(group_plugins::table.find((DbUid(group.0), DbUid(plugin.0))));
-        let theirs = live!(plugin).filter(plugins::is_preloaded.eq(true).or(granted));
+        let available = live!(plugin).filter(plugins::is_preloaded.eq(true).or(granted));
         let row: Option<PluginRow> = on_conn!(self.db.reader(), |conn| {
-            theirs.select(PluginRow::as_select()).first(conn).await.optional()?
+            available.select(PluginRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(row.map(Into::into))
     }

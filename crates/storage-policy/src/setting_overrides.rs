@@ -1,4 +1,4 @@
-//! Changed settings in SQL.
+//! Setting overrides in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -12,7 +12,7 @@ use serde_json::json;
 /// Name of the row whose turn is the version.
 const LOCK: &str = "setting-overrides";
 
-/// Changed settings in SQL.
+/// Setting overrides in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlSettingOverrides {
     db: Database,
@@ -27,11 +27,11 @@ struct OverrideRow {
     updated_by: Option<DbUid>,
 }
 
-/// Takes the next version, and returns false from the transaction if another
-/// change did since `seen`.
+/// Increments the version, and returns false from the transaction if another
+/// change did since `version`.
 macro_rules! take_turn {
-    ($conn:expr, $seen:expr) => {
-        let turn = locks::table.find(LOCK).filter(locks::turn.eq($seen));
+    ($conn:expr, $version:expr) => {
+        let turn = locks::table.find(LOCK).filter(locks::turn.eq($version));
         let turn = diesel::update(turn).set(locks::turn.eq(locks::turn + 1));
         if turn.execute($conn).await? == 0 {
             return Ok(false);
@@ -39,7 +39,7 @@ macro_rules! take_turn {
     };
 }
 
-/// Loads the value of a changed setting.
+/// Loads the value of an overridden setting.
 macro_rules! value_of {
     ($conn:expr, $key:expr) => {{
         let before = setting_overrides::table.find($key).select(setting_overrides::value);
@@ -70,12 +70,12 @@ impl OverrideStore for SqlSettingOverrides {
     async fn set(
         &self,
         setting: SettingOverride,
-        seen: i64,
+        version: i64,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         let row = OverrideRow::from(setting);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            take_turn!(conn, seen);
+            take_turn!(conn, version);
             let before = value_of!(conn, &row.key);
             let insert = diesel::insert_into(setting_overrides::table).values(&row);
             let upsert = insert.on_conflict(setting_overrides::key).do_update().set(&row);
@@ -90,11 +90,11 @@ impl OverrideStore for SqlSettingOverrides {
     async fn remove(
         &self,
         key: &str,
-        seen: i64,
+        version: i64,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            take_turn!(conn, seen);
+            take_turn!(conn, version);
             let before = value_of!(conn, key);
             diesel::delete(setting_overrides::table.find(key)).execute(conn).await?;
             let effects = effects.with_changes(before.as_ref(), None);

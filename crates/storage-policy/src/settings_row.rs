@@ -1,4 +1,4 @@
-//! A row of `group_settings`.
+//! Rows of `group_settings`.
 
 use std::collections::BTreeMap;
 

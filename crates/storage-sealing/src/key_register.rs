@@ -1,4 +1,4 @@
-//! The master key's name in SQL.
+//! Register of the master key in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -8,17 +8,17 @@ use pia_sealing::{InstalledKey, KeyId, KeyRegister};
 use pia_storage::schema::master_key;
 use pia_storage::{Database, on_conn};
 
-/// The one row that there is.
+/// Id of the only row.
 const ROW: i32 = 1;
 
-/// The master key's name in SQL.
+/// Register of the master key's name in SQL.
 #[derive(Clone)]
 pub struct SqlKeyRegister {
     db: Database,
 }
 
 impl SqlKeyRegister {
-    /// The name stored in `db`.
+    /// Creates the register in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

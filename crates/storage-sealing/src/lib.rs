@@ -1,4 +1,4 @@
-//! Sealing's storage ports, over SQLite or PostgreSQL.
+//! Storage ports of sealing, over SQLite or PostgreSQL.
 
 mod key_register;
 mod salts;

@@ -1,4 +1,4 @@
-//! People's salts in SQL.
+//! Salts of users in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -8,14 +8,14 @@ use pia_sealing::{Salt, SaltStore};
 use pia_storage::schema::{accounts, person_salts};
 use pia_storage::{Database, DbError, DbUid, in_tx, on_conn};
 
-/// People's salts in SQL. A salt goes with its account.
+/// Salts of users in SQL. A salt is deleted with its account.
 #[derive(Debug, Clone)]
 pub struct SqlSalts {
     db: Database,
 }
 
 impl SqlSalts {
-    /// The salts stored in `db`.
+    /// Creates the store of the salts in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }

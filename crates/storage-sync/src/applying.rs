@@ -1,4 +1,4 @@
-//! Writing what devices pushed, in SQL.
+//! Writing of pushed changes, in SQL.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,14 +18,14 @@ use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
 use crate::statements::{PushKeys, Restamped, Statements};
 
-/// Writes what devices push, in SQL.
+/// Store that writes pushed changes, in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlSyncStore {
     db: Database,
     sealer: Sealer,
 }
 
-/// A push on its way to the rows.
+/// Push within its transaction.
 struct PushTransaction<'a> {
     user: UserId,
     changes: &'a Changes,
@@ -35,7 +35,7 @@ struct PushTransaction<'a> {
 }
 
 impl SqlSyncStore {
-    /// Writes to `db`, sealed by `sealer`.
+    /// Creates a store in `db`, sealed by `sealer`.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { db, sealer }
     }
@@ -60,8 +60,8 @@ impl SqlSyncStore {
                 return Ok(Applied::OutOfStorage(storage));
             }
             if !plan.conflicts.is_empty() {
-                let reported: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
-                let bodies = conn.bodies(user, &reported).await?;
+                let conflict_keys: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
+                let bodies = conn.bodies(user, &conflict_keys).await?;
                 push.fill_server_versions(&mut plan.conflicts, &bodies, &stored);
             }
 
@@ -79,7 +79,7 @@ impl SqlSyncStore {
             if changed {
                 conn.count_change(user, at, bytes).await?;
             }
-            if event.reports_something() {
+            if event.is_significant() {
                 diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
             }
             let conflicts = changes.refused.iter().cloned().chain(plan.conflicts).collect();
@@ -130,7 +130,7 @@ impl PushTransaction<'_> {
         planner.plan(items.collect(), deletes.clone())
     }
 
-    /// Adds what was held back to what is reported.
+    /// Adds the stored bodies to the conflicts.
     fn fill_server_versions(
         &self,
         conflicts: &mut [Conflict],
@@ -166,8 +166,8 @@ impl PushTransaction<'_> {
                         (changed_at, at),
                     ));
                 }
-                ItemWrite::Restamp { key, rejected_digest: loser } => {
-                    stamped.restamped.push(Restamped { key, stamp, rejected_digest: loser });
+                ItemWrite::Restamp { key, rejected_digest } => {
+                    stamped.restamped.push(Restamped { key, stamp, rejected_digest });
                 }
             }
         }
@@ -210,7 +210,7 @@ fn push_keys(changes: &Changes) -> PushKeys {
     }
 }
 
-/// The stamp of the last write; the highest so far where there is none.
+/// Returns the stamp of the last write; the highest so far if there is none.
 fn last_stamp(ledger: &Ledger, plan: &PushPlan, now: Timestamp) -> Timestamp {
     ledger.stamps(now).take(plan.writes.len()).last().unwrap_or(ledger.last_stamp)
 }

@@ -1,4 +1,4 @@
-//! Reading what the people of a group are given.
+//! Reading of a group's catalogue.
 
 use std::time::Duration;
 
@@ -59,11 +59,11 @@ struct PersonaRow {
 pub(crate) async fn catalogue_of(db: &Database, group: Uuid) -> Result<Catalogue, DbError> {
     let personas = personas_of(db, group).await?;
     let forgotten = SystemClock.now() - REMOVAL_REPORT_PERIOD;
-    let removed = |it: &&PersonaRow| !it.is_there() && it.changed_at().0 > forgotten;
+    let removed = |it: &&PersonaRow| !it.is_live() && it.changed_at().0 > forgotten;
     Ok(Catalogue {
         plugins: plugins_of(db, group).await?,
         recently_removed: personas.iter().filter(removed).map(|it| it.id.0).collect(),
-        personas: personas.into_iter().filter(PersonaRow::is_there).map(Into::into).collect(),
+        personas: personas.into_iter().filter(PersonaRow::is_live).map(Into::into).collect(),
         policy: policy_of(db, group).await?,
     })
 }
@@ -72,12 +72,12 @@ async fn plugins_of(db: &Database, group: Uuid) -> Result<Vec<Plugin>, DbError> 
     let granted = group_plugins::table
         .filter(group_plugins::group_id.eq(DbUid(group)))
         .select(group_plugins::plugin_id);
-    let theirs = plugins::table
+    let available = plugins::table
         .filter(plugins::deleted_at.is_null())
         .filter(plugins::is_preloaded.eq(true).or(plugins::id.eq_any(granted)))
         .order(plugins::id);
     let rows: Vec<PluginRow> =
-        on_conn!(db.reader(), |conn| theirs.select(PluginRow::as_select()).load(conn).await?)?;
+        on_conn!(db.reader(), |conn| available.select(PluginRow::as_select()).load(conn).await?)?;
     Ok(rows.into_iter().map(Into::into).collect())
 }
 
@@ -85,10 +85,10 @@ async fn personas_of(db: &Database, group: Uuid) -> Result<Vec<PersonaRow>, DbEr
     let granted = group_personas::table
         .filter(group_personas::group_id.eq(DbUid(group)))
         .select(group_personas::persona_id);
-    let theirs = managed_personas::table
+    let available = managed_personas::table
         .filter(managed_personas::id.eq_any(granted))
         .order(managed_personas::id);
-    Ok(on_conn!(db.reader(), |conn| theirs.select(PersonaRow::as_select()).load(conn).await?)?)
+    Ok(on_conn!(db.reader(), |conn| available.select(PersonaRow::as_select()).load(conn).await?)?)
 }
 
 async fn policy_of(db: &Database, group: Uuid) -> Result<Policy, DbError> {
@@ -109,7 +109,7 @@ async fn policy_of(db: &Database, group: Uuid) -> Result<Policy, DbError> {
 }
 
 impl PersonaRow {
-    fn is_there(&self) -> bool {
+    fn is_live(&self) -> bool {
         self.is_active && self.deleted_at.is_none()
     }
 

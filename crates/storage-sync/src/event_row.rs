@@ -59,9 +59,9 @@ impl EventRow {
         }
     }
 
-    /// Returns whether it is worth being remembered: a push that changed
-    /// nothing and met with nothing is not.
-    pub(crate) fn reports_something(&self) -> bool {
+    /// Returns whether the event is worth storing: a push without changes,
+    /// conflicts and refusals is not.
+    pub(crate) fn is_significant(&self) -> bool {
         self.stored + self.deleted + self.conflicts + self.refused > 0
     }
 }

@@ -1,35 +1,35 @@
-//! The query of what there is of a person, and its answer.
+//! Query of the state of an account's data.
 
 use pia_kernel::Timestamp;
 use pia_storage::{DbInstant, DbUid, Instant};
 use pia_sync::Head;
 
-/// The status of a device that waits to be let in.
+/// Status of a device that waits for approval.
 pub(crate) const WAITING: i16 = 0;
 
 type LedgerPart = (Vec<u8>, i64, DbInstant);
 
-/// Group, beginning, ledger, catalogue, preferences, whether a device waits.
+/// Group, creation time, ledger, catalogue, preferences, whether a device waits.
 pub(crate) type HeadRow =
     (DbUid, DbInstant, Option<LedgerPart>, Option<i64>, Option<DbInstant>, bool);
 
 diesel::define_sql_function! {
-    /// The latest. Written as a text of SQL, it would keep the query from being
-    /// prepared but once.
+    /// Latest stamp. As SQL text, it would prevent the query from being prepared
+    /// once.
     #[aggregate]
     #[sql_name = "MAX"]
     fn latest(stamp: Instant) -> Nullable<Instant>;
 }
 
-/// The query, of which each database makes its own.
+/// Builds the query, for either database.
 macro_rules! head_query {
     ($user:expr) => {{
         use diesel::dsl::exists;
         use pia_storage::schema::{accounts, catalogue, devices, ledgers, sync_items};
         use pia_sync::Channel;
         let user = pia_storage::DbUid($user.0);
-        // Not the latest by the order of stamps: SQLite would look for it among
-        // all that the person has.
+        // Not the latest by the order of stamps: SQLite would search all items of
+        // the account.
         let preferences = sync_items::table
             .filter(sync_items::user_id.eq(user))
             .filter(sync_items::channel.eq(Channel::PluginPreferences.code()))
@@ -55,7 +55,7 @@ macro_rules! head_query {
 pub(crate) use head_query;
 
 pub(crate) fn head_of(row: HeadRow) -> Head {
-    let (group, created_at, ledger, catalogue, preferences, awaited) = row;
+    let (group, created_at, ledger, catalogue, preferences, has_pending) = row;
     let (epoch, version, last) =
         ledger.unwrap_or((Vec::new(), 0, DbInstant(Timestamp::UNIX_EPOCH)));
     Head {
@@ -65,6 +65,6 @@ pub(crate) fn head_of(row: HeadRow) -> Head {
         group: group.0,
         catalogue: catalogue.unwrap_or_default(),
         preferences: preferences.map(|it| it.0),
-        has_pending_devices: awaited,
+        has_pending_devices: has_pending,
     }
 }

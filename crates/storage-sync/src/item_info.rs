@@ -1,4 +1,4 @@
-//! Looking at what a person has, and taking it away, in SQL.
+//! Inspection and reset of an account's data, in SQL.
 
 use async_trait::async_trait;
 use diesel::dsl::count_star;
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::event_row::EventRow;
 use crate::item_row::key;
 
-/// Looks at what people have, in SQL.
+/// Store for inspection and reset of accounts' data, in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlSyncAdminStore {
     db: Database,
@@ -38,15 +38,15 @@ struct ChatRow {
 type ItemInfoRow = (i16, DbUid, DbInstant, DbInstant, Option<DbInstant>, bool, i32);
 
 impl SqlSyncAdminStore {
-    /// Looks into `db`.
+    /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
 
     async fn stored(&self, user: UserId) -> Result<(i64, Option<i64>), DbError> {
         let limit = group_settings::table.on(group_settings::group_id.eq(accounts::group_id));
-        let theirs = accounts::table.find(DbUid(user.0));
-        let stored = theirs.left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)));
+        let account = accounts::table.find(DbUid(user.0));
+        let stored = account.left_join(ledgers::table.on(ledgers::user_id.eq(accounts::id)));
         let columns =
             (ledgers::stored_bytes.nullable(), group_settings::user_storage_bytes.nullable());
         let row = stored.left_join(limit).select(columns);
@@ -62,9 +62,9 @@ impl SqlSyncAdminStore {
         after: Option<Uuid>,
         max: u32,
     ) -> Result<Vec<ChatRow>, DbError> {
-        let theirs = chats::user_id.eq(DbUid(user.0));
+        let owned = chats::user_id.eq(DbUid(user.0));
         Ok(on_conn!(self.db.reader(), |conn| {
-            let mut rows = chats::table.filter(theirs).into_boxed();
+            let mut rows = chats::table.filter(owned).into_boxed();
             if let Some(after) = after {
                 rows = rows.filter(chats::id.gt(DbUid(after)));
             }
@@ -96,11 +96,11 @@ impl SyncAdminStore for SqlSyncAdminStore {
         let all = mine.select((channel, count_star(), diesel::dsl::count(deleted_at)));
         let rows: Vec<(i16, i64, i64)> = on_conn!(self.db.reader(), |conn| all.load(conn).await?)?;
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
-        let reported = |(code, all, deleted)| {
+        let to_counts = |(code, all, deleted)| {
             let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
             Ok((kind, number(all - deleted), number(deleted)))
         };
-        rows.into_iter().map(reported).collect()
+        rows.into_iter().map(to_counts).collect()
     }
 
     async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable> {
@@ -161,11 +161,11 @@ impl SyncAdminStore for SqlSyncAdminStore {
             diesel::delete(items).execute(conn).await?;
             let stored = chats::table.filter(chats::user_id.eq(owner));
             diesel::delete(stored).execute(conn).await?;
-            let theirs = devices::table.filter(devices::user_id.eq(owner));
-            diesel::delete(theirs).execute(conn).await?;
+            let owned_devices = devices::table.filter(devices::user_id.eq(owner));
+            diesel::delete(owned_devices).execute(conn).await?;
             diesel::delete(recovery_keys::table.find(owner)).execute(conn).await?;
             let last = ledger.stamps(at).next().unwrap_or(ledger.last_stamp);
-            let begun_anew = (
+            let fresh_ledger = (
                 ledgers::epoch.eq(fresh_epoch()?),
                 ledgers::last_stamp.eq(DbInstant(last)),
                 ledgers::encrypted_at.eq(None::<DbInstant>),
@@ -173,7 +173,7 @@ impl SyncAdminStore for SqlSyncAdminStore {
                 ledgers::reset_at.eq(DbInstant(at)),
                 ledgers::stored_bytes.eq(0),
             );
-            diesel::update(ledgers::table.find(owner)).set(begun_anew).execute(conn).await?;
+            diesel::update(ledgers::table.find(owner)).set(fresh_ledger).execute(conn).await?;
             let event = EventRow::reset(user, at);
             diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;

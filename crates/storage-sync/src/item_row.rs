@@ -1,4 +1,4 @@
-//! An item's row, and writing many of them at once.
+//! Row of an item, and bulk upserts.
 
 use diesel::prelude::*;
 use diesel::upsert::excluded;
@@ -53,15 +53,15 @@ impl ItemRow {
     }
 }
 
-/// The key of a row.
+/// Returns the key of a row.
 pub(crate) fn key(channel: i16, id: DbUid) -> Result<ItemKey, DbError> {
     let channel = Channel::from_code(channel).ok_or(DbError::Unreadable("sync_items.channel"))?;
     Ok(ItemKey { channel, id: id.0 })
 }
 
-/// A connection that writes items in the place of what was there.
+/// Connection that inserts or replaces items.
 pub(crate) trait PutItems {
-    /// Writes all of them, with as few statements as the database can do it.
+    /// Writes all rows, with as few statements as the database allows.
     fn put_items(&mut self, rows: Vec<ItemRow>) -> impl Future<Output = QueryResult<()>> + Send;
 }
 
@@ -97,8 +97,8 @@ impl PutItems for AsyncPostgres {
     }
 }
 
-/// One by one, on the thread that owns the connection: the statement stays
-/// prepared, and there is no way to the database that could be saved.
+/// Writes one row at a time, on the thread that owns the connection: the
+/// statement stays prepared, and there is no round trip to save.
 impl PutItems for AsyncSqlite {
     async fn put_items(&mut self, rows: Vec<ItemRow>) -> QueryResult<()> {
         if rows.is_empty() {

@@ -1,4 +1,4 @@
-//! Items that devices synchronise, in SQL.
+//! Synchronised items, in SQL.
 
 mod item_row;
 mod sealed_bodies;

@@ -1,4 +1,4 @@
-//! Making a page of its rows.
+//! Building a page from its rows.
 
 use bytes::{Bytes, BytesMut};
 use pia_kernel::UserId;
@@ -13,12 +13,12 @@ use crate::sealed_bodies;
 /// Size of an allocation, in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// A page to which row after row is added. Each is opened as it comes, so that
-/// what is sealed and what is opened are never there together.
+/// Page under construction. Each row is opened as it arrives, so that sealed and
+/// opened bodies of a page are never in memory together.
 pub(crate) struct PageBuilder {
     sealer: Sealer,
     user: UserId,
-    room: PageLimit,
+    limit: PageLimit,
     seal: Option<PersonSeal>,
     texts: Texts,
     count: u64,
@@ -27,9 +27,9 @@ pub(crate) struct PageBuilder {
 }
 
 impl PageBuilder {
-    pub(crate) fn new(sealer: Sealer, user: UserId, room: PageLimit) -> Self {
+    pub(crate) fn new(sealer: Sealer, user: UserId, limit: PageLimit) -> Self {
         let (texts, page) = (Texts::default(), ItemPage::default());
-        Self { sealer, user, room, seal: None, texts, count: 0, bytes: 0, page }
+        Self { sealer, user, limit, seal: None, texts, count: 0, bytes: 0, page }
     }
 
     pub(crate) fn add(&mut self, row: PageRow) -> Result<(), DbError> {
@@ -46,12 +46,12 @@ impl PageBuilder {
                 let opened = sealed_bodies::open_in_place(seal, key, sealed);
                 self.bytes += opened.as_ref().map_or(length, Vec::len) as u64;
                 match opened {
-                    Some(opened) => Some(self.texts.keep(&opened)),
-                    // What is left out must not look as if it had been deleted.
+                    Some(opened) => Some(self.texts.append(&opened)),
+                    // An omitted item must not look as if it had been deleted.
                     None => return Ok(()),
                 }
             }
-            // Nothing of a person without a salt can be read.
+            // Without a salt nothing can be read.
             (Some(_), None) => return Err(DbError::Unreadable("person_salts")),
             (None, _) => None,
         };
@@ -62,13 +62,13 @@ impl PageBuilder {
     }
 
     pub(crate) fn done(self) -> ItemPage {
-        let Self { room, count, bytes, page, .. } = self;
-        let cut = count >= u64::from(room.rows) || bytes >= room.bytes;
+        let Self { limit, count, bytes, page, .. } = self;
+        let cut = count >= u64::from(limit.rows) || bytes >= limit.bytes;
         ItemPage { is_truncated: cut, ..page }
     }
 }
 
-/// Returns the key that opens an account's data, unless nothing of it was ever
+/// Returns the key that opens an account's data; `None` if nothing of it was ever
 /// sealed.
 pub(crate) fn seal(
     sealer: &Sealer,
@@ -79,13 +79,13 @@ pub(crate) fn seal(
     Ok(salt.map(|it| sealer.with_salt(user, &it)).transpose()?)
 }
 
-/// Many texts in few pieces of memory: whoever lets go of all in a piece gives
-/// it back.
+/// Many texts in few allocations: an allocation is freed once all its texts are
+/// dropped.
 #[derive(Default)]
 struct Texts(BytesMut);
 
 impl Texts {
-    fn keep(&mut self, text: &[u8]) -> Bytes {
+    fn append(&mut self, text: &[u8]) -> Bytes {
         if self.0.capacity() < text.len() {
             self.0 = BytesMut::with_capacity(text.len().max(PIECE));
         }
@@ -99,13 +99,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_lie_one_behind_the_other_and_long_ones_apart() {
+    fn texts_are_contiguous_and_long_ones_separate() {
         let mut texts = Texts::default();
 
-        let stored =
-            ["one", "two", &"x".repeat(PIECE), "three"].map(|it| texts.keep(it.as_bytes()));
+        let texts_stored =
+            ["one", "two", &"x".repeat(PIECE), "three"].map(|it| texts.append(it.as_bytes()));
 
-        let [one, two, long, three] = stored;
+        let [one, two, long, three] = texts_stored;
         assert_eq!(
             (&*one, &*two, long.len(), &*three),
             (&b"one"[..], &b"two"[..], PIECE, &b"three"[..])

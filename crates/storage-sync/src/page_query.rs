@@ -1,5 +1,5 @@
-//! The query of a page, which diesel has no words for and keeps prepared all
-//! the same.
+//! Query of a page, which diesel cannot express and still caches as a prepared
+//! statement.
 
 use diesel::backend::Backend;
 use diesel::connection::DefaultLoadingMode;
@@ -26,7 +26,7 @@ pub(crate) struct PageQuery {
     bytes: i64,
 }
 
-/// Row of it, with its person's salt.
+/// Row of the query, with its account's salt.
 #[derive(Queryable)]
 pub(crate) struct PageRow {
     pub(crate) channel: i16,
@@ -37,17 +37,17 @@ pub(crate) struct PageRow {
 }
 
 impl PageQuery {
-    pub(crate) fn new(user: UserId, since: Timestamp, room: PageLimit) -> Self {
+    pub(crate) fn new(user: UserId, since: Timestamp, limit: PageLimit) -> Self {
         Self {
             user: DbUid(user.0),
             since: DbInstant(since),
-            rows: i64::from(room.rows),
-            bytes: i64::try_from(room.bytes).unwrap_or(i64::MAX),
+            rows: i64::from(limit.rows),
+            bytes: i64::try_from(limit.bytes).unwrap_or(i64::MAX),
         }
     }
 
-    /// Makes the page on the thread that owns the connection. What crosses over
-    /// otherwise is a copy of each value, which is then copied once more.
+    /// Loads the page on the thread that owns the connection: otherwise each
+    /// value is copied for the transfer, and then copied once more.
     pub(crate) fn load_blocking(
         self,
         conn: &mut SqliteConnection,
@@ -59,7 +59,7 @@ impl PageQuery {
         Ok(page.done())
     }
 
-    /// Makes the page as rows come, on a connection that may have more to do.
+    /// Loads the page as rows arrive, on a connection that may be shared.
     pub(crate) async fn stream(
         self,
         mut conn: &AsyncPostgres,

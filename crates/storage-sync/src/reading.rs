@@ -1,4 +1,4 @@
-//! Reading what changed, in SQL.
+//! Reading of changes, in SQL.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,25 +22,30 @@ use crate::page_making::{PageBuilder, seal};
 use crate::page_query::PageQuery;
 use crate::sealed_bodies;
 
-/// Reads what changed, in SQL.
+/// Reader of changes, in SQL.
 #[derive(Clone)]
 pub struct SqlSyncReader {
     db: Database,
     sealer: Sealer,
-    /// Last catalogue of each group: a copy, which is valid as long as its
-    /// version is the latest.
+    /// Last catalogue of each group, which is valid as long as its version is
+    /// the latest.
     catalogue_cache: Arc<Mutex<HashMap<Uuid, (i64, Catalogue)>>>,
 }
 
 impl SqlSyncReader {
-    /// Reads from `db` what `sealer` sealed.
+    /// Creates a reader of `db`, whose bodies `sealer` sealed.
     pub fn new(db: Database, sealer: Sealer) -> Self {
         Self { db, sealer, catalogue_cache: Arc::default() }
     }
 
-    fn page_of(&self, user: UserId, since: Timestamp, room: PageLimit) -> (PageQuery, PageBuilder) {
-        let page = PageBuilder::new(self.sealer.clone(), user, room);
-        (PageQuery::new(user, since, room), page)
+    fn page_of(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        limit: PageLimit,
+    ) -> (PageQuery, PageBuilder) {
+        let page = PageBuilder::new(self.sealer.clone(), user, limit);
+        (PageQuery::new(user, since, limit), page)
     }
 }
 
@@ -56,9 +61,9 @@ impl SyncReader for SqlSyncReader {
         &self,
         user: UserId,
         since: Timestamp,
-        room: PageLimit,
+        limit: PageLimit,
     ) -> Result<ItemPage, Unavailable> {
-        let (query, page) = self.page_of(user, since, room);
+        let (query, page) = self.page_of(user, since, limit);
         let page = match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
                 let blocking = conn.spawn_blocking(move |conn| Ok(query.load_blocking(conn, page)));
@@ -73,12 +78,12 @@ impl SyncReader for SqlSyncReader {
         &self,
         user: UserId,
         since: Timestamp,
-        room: PageLimit,
+        limit: PageLimit,
     ) -> Result<Option<(Head, ItemPage)>, Unavailable> {
-        // On SQLite that is one errand, on PostgreSQL one round trip: statements
-        // are sent in the order in which they are polled first, and the server
-        // takes them in that order, each as of when it begins.
-        let (query, page) = self.page_of(user, since, room);
+        // On SQLite that is one task, on PostgreSQL one round trip: statements
+        // are sent in the order in which they are first polled, and the server
+        // executes them in that order, each with its own snapshot.
+        let (query, page) = self.page_of(user, since, limit);
         let (head, page) = match self.db.reader().await? {
             Conn::Sqlite(mut conn) => {
                 let both = move |conn: &mut SqliteConnection| {
@@ -114,18 +119,18 @@ impl SyncReader for SqlSyncReader {
     }
 
     async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable> {
-        let stored = self
+        let cached = self
             .catalogue_cache
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get(&group)
             .cloned();
-        if let Some((_, catalogue)) = stored.filter(|(stored, _)| *stored == version) {
+        if let Some((_, catalogue)) = cached.filter(|(cached, _)| *cached == version) {
             return Ok(catalogue);
         }
         let catalogue = catalogue_of(&self.db, group).await?;
-        let mut input = self.catalogue_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        input.insert(group, (version, catalogue.clone()));
+        let mut cache = self.catalogue_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.insert(group, (version, catalogue.clone()));
         Ok(catalogue)
     }
 

@@ -1,4 +1,4 @@
-//! Bodies as they are stored: sealed for the row they stand in.
+//! Bodies in storage: sealed for their row.
 
 use pia_kernel::Secret;
 use pia_sealing::{PersonSeal, SealContext, UnsealError};
@@ -12,14 +12,14 @@ pub(crate) fn seal(with: &PersonSeal, key: ItemKey, body: &str) -> Result<Vec<u8
     Ok(with.seal(seal_context(&row(key)), body.as_bytes())?)
 }
 
-/// Opens the body of an item, unless it was sealed under a master key that was
-/// given up: one such row must not keep all others from being reported.
+/// Opens the body of an item; `None` if it was sealed under an abandoned master
+/// key: one such row must not make all others unavailable.
 pub(crate) fn open(with: &PersonSeal, key: ItemKey, sealed: &[u8]) -> Option<String> {
     let opened = opened_body(key, with.open(seal_context(&row(key)), sealed))?;
     String::from_utf8(opened).ok()
 }
 
-/// Opens a sealed body in its own memory.
+/// Opens a sealed body in place.
 pub(crate) fn open_in_place(with: &PersonSeal, key: ItemKey, sealed: Vec<u8>) -> Option<Vec<u8>> {
     opened_body(key, with.open_long(seal_context(&row(key)), sealed))
 }

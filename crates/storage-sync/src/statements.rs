@@ -1,4 +1,4 @@
-//! The statements of a push, each once for both backends.
+//! Statements of a push, each for both backends.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(crate) struct PushKeys {
 }
 
 connection_trait! {
-    /// The statements of a push.
+    /// Statements of a push.
     pub(crate) trait Statements {
         /// Loads the stored state of all named items.
         async fn stored_rows(
@@ -47,24 +47,24 @@ connection_trait! {
         async fn read_only_ids(&mut self, named: &PushKeys) -> Result<ReadOnlyIds, DbError> {
             let mut read_only = ReadOnlyIds::default();
             if !named.personas.is_empty() {
-                let some = managed_personas::table
+                let existing = managed_personas::table
                     .filter(managed_personas::id.eq_any(&named.personas))
                     .select(managed_personas::id);
-                let some = some.load::<DbUid>(self).await?;
-                read_only.managed_personas = some.into_iter().map(|it| it.0).collect();
+                let existing = existing.load::<DbUid>(self).await?;
+                read_only.managed_personas = existing.into_iter().map(|it| it.0).collect();
             }
             if !named.plugins.is_empty() {
-                let some = plugins::table
+                let existing = plugins::table
                     .filter(plugins::id.eq_any(&named.plugins))
                     .filter(plugins::deleted_at.is_null())
                     .select(plugins::id);
-                let some = some.load::<DbUid>(self).await?;
-                read_only.plugins = some.into_iter().map(|it| it.0).collect();
+                let existing = existing.load::<DbUid>(self).await?;
+                read_only.plugins = existing.into_iter().map(|it| it.0).collect();
             }
             Ok(read_only)
         }
 
-        /// Returns the number of living items there are of each of these channels.
+        /// Returns the number of live items of each of these channels.
         async fn living(
             &mut self,
             user: UserId,
@@ -109,28 +109,28 @@ connection_trait! {
             Ok(bodies)
         }
 
-        /// Gives an item another place, and remembers what lost against it.
+        /// Gives an item a new stamp, and stores the digest of the rejected version.
         async fn restamp(
             &mut self,
             user: UserId,
             moved: Restamped,
         ) -> Result<(), DbError> {
-            let Restamped { key, stamp, rejected_digest: loser } = moved;
+            let Restamped { key, stamp, rejected_digest } = moved;
             let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
             diesel::update(sync_items::table.find(row))
-                .set((sync_items::stamp.eq(DbInstant(stamp)), sync_items::beaten.eq(loser)))
+                .set((sync_items::stamp.eq(DbInstant(stamp)), sync_items::beaten.eq(rejected_digest)))
                 .execute(self)
                 .await?;
             Ok(())
         }
 
-        /// Deletes so many of a channel's oldest items, without a trace. Returns how
-        /// many bytes they had.
+        /// Deletes the oldest `count` items of a channel, without tombstones. Returns
+        /// the bytes freed.
         async fn drop_oldest(
             &mut self,
             user: UserId,
             channel: Channel,
-            how_many: i64,
+            count: i64,
         ) -> Result<i64, DbError> {
             let items = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
@@ -138,20 +138,20 @@ connection_trait! {
             let oldest = items
                 .filter(sync_items::deleted_at.is_null())
                 .order((sync_items::changed_at.asc(), sync_items::id.asc()))
-                .limit(how_many)
+                .limit(count)
                 .select((sync_items::id, sync_items::size))
                 .load::<(DbUid, i32)>(self)
                 .await?;
             let bytes = oldest.iter().map(|it| i64::from(it.1)).sum();
             let oldest: Vec<DbUid> = oldest.into_iter().map(|it| it.0).collect();
-            let gone = items.filter(sync_items::id.eq_any(oldest));
-            diesel::delete(gone).execute(self).await?;
+            let obsolete = items.filter(sync_items::id.eq_any(oldest));
+            diesel::delete(obsolete).execute(self).await?;
             Ok(bytes)
         }
     }
 }
 
-/// An item that stays, in another place.
+/// Unchanged item with a new stamp.
 #[derive(Debug)]
 pub(crate) struct Restamped {
     pub(crate) key: ItemKey,

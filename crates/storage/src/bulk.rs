@@ -1,22 +1,22 @@
-//! Inserting many rows at once, which the two backends do differently.
+//! Bulk inserts, which the two backends do differently.
 
 use diesel::QueryResult;
 
 /// A connection that can insert many rows of one kind at once.
 pub trait InsertAll<R> {
-    /// Inserts the rows whose key is not there yet, and leaves the others as
-    /// they are. Answers how many it inserted. All or nothing, inside
-    /// [`in_tx!`](crate::in_tx) and without.
+    /// Inserts the rows whose key does not exist yet, leaves the others
+    /// unchanged and returns the number of inserted rows. All or nothing, inside
+    /// [`in_tx!`](crate::in_tx) and outside.
     ///
-    /// PostgreSQL takes at most 65,535 values in one statement, so there may
-    /// be that many divided by the columns of a row.
+    /// PostgreSQL takes at most 65,535 values in one statement, which bounds the
+    /// number of rows times that of their columns.
     fn insert_all(&mut self, rows: Vec<R>) -> impl Future<Output = QueryResult<usize>> + Send;
 }
 
-/// Makes [`InsertAll`] for rows of the caller's own.
+/// Implements [`InsertAll`] for the caller's row types.
 ///
-/// diesel-async has no batch insert for SQLite, so there the sync diesel does
-/// it row by row, on the thread that owns the connection.
+/// diesel-async has no batch insert for SQLite, so there the sync diesel inserts
+/// row by row, on the thread that owns the connection.
 #[macro_export]
 macro_rules! insert_all {
     ($($row:ty => $table:ident),* $(,)?) => {$(

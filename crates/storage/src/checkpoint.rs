@@ -1,4 +1,4 @@
-//! Emptying SQLite's log into the file, and cutting it.
+//! Checkpoints and truncation of SQLite's write-ahead log.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,30 +11,29 @@ use crate::error::DbError;
 use crate::pools::{AsyncSqlite, Pools};
 use crate::sqlite::SQLITE_BUSY;
 
-/// Short wait for the lock, since writers wait meanwhile.
+/// Short wait for the lock, since writers are blocked meanwhile.
 const BRIEFLY: &str = "PRAGMA busy_timeout = 250;";
 
-/// Number of times that somebody may have written before the log is worth
-/// emptying.
+/// Number of writes after which a checkpoint is worthwhile.
 const WORTHWHILE: usize = 64;
 
-/// From how many pages on the log is to begin anew: 16 MiB.
+/// Number of pages from which the log is to be restarted: 16 MiB.
 const LONG: i32 = 4096;
 
 #[derive(QueryableByName)]
 struct Checkpoint {
     #[diesel(sql_type = Integer)]
     busy: i32,
-    /// Number of pages there are in the log.
+    /// Number of pages in the log.
     #[diesel(sql_type = Integer)]
     log: i32,
 }
 
 impl Database {
-    /// Empties SQLite's log into the file beside those who read and write, if
-    /// enough was written meanwhile; call it a few times a second. Otherwise
-    /// whoever fills the log would do it within their commit, and all others
-    /// would wait until the disk has it. PostgreSQL looks after its own.
+    /// Moves SQLite's log into the file beside readers and writers, if enough
+    /// was written since; call it a few times a second. Otherwise the writer that
+    /// fills the log would do it within its commit, and all others would wait
+    /// for the disk. PostgreSQL runs its own checkpoints.
     pub async fn checkpoint(&self) -> Result<(), DbError> {
         let Pools::Sqlite { writer, log, .. } = &self.pools else { return Ok(()) };
         if AtomicUsize::load(&log.written, Ordering::Relaxed) < WORTHWHILE {
@@ -43,16 +42,16 @@ impl Database {
         let mut conn = log.checkpointer.get().await?;
         log.written.store(0, Ordering::Relaxed);
         if passive(&mut conn).await?.log >= LONG {
-            // The log begins anew once nothing is left in it: that takes a
-            // moment without writers, in which there is little to do by now.
+            // The log restarts once it is empty: that takes a moment without
+            // writers, in which there is little to do by now.
             passive(&mut *writer.get().await?).await?;
         }
         Ok(())
     }
 
-    /// Empties SQLite's log into the file and cuts it, so that what was deleted
-    /// is in neither. Answers whether it could: somebody who reads stands in
-    /// its way. PostgreSQL looks after its own.
+    /// Moves SQLite's log into the file and truncates it, so that deleted data is
+    /// in neither. Returns false if a reader prevented it. PostgreSQL runs its
+    /// own checkpoints.
     pub async fn truncate_log(&self) -> Result<bool, DbError> {
         let Pools::Sqlite { writer, log, .. } = &self.pools else { return Ok(true) };
         let _alone = log.checkpointer.get().await?;

@@ -1,8 +1,8 @@
-//! Rows as PostgreSQL takes many of them in a statement whose text is always
-//! the same, and which is prepared but once: an array a column.
+//! Rows as arrays, one for each column: PostgreSQL takes any number of them in a
+//! statement of constant text, which is prepared once.
 
-/// Makes a struct with an array for each of a row's columns, which are named
-/// with their types in SQL and here, and writes them as `unnest(…) AS name (…)`.
+/// Defines a struct with an array for each of a row's columns, listed with their
+/// SQL and Rust types, which writes them as `unnest(…) AS name (…)`.
 #[macro_export]
 macro_rules! columns {
     ($(#[$meta:meta])* $name:ident of $row:ty {

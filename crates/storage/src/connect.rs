@@ -1,4 +1,4 @@
-//! Opening the pools.
+//! Opening of the connection pools.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -28,7 +28,7 @@ const SQLITE_LOG: &str = "
     PRAGMA journal_size_limit = 16777216;";
 const SQLITE_READS: &str = "PRAGMA query_only = ON;";
 
-/// Maximum length of a transaction left alone.
+/// Maximum idle time within a transaction.
 const POSTGRES_IDLE: &str = "60s";
 
 const SQLITE_READERS: usize = 4;
@@ -49,12 +49,11 @@ pub enum Synchronous {
 pub struct DatabaseOptions {
     /// For SQLite.
     pub synchronous: Synchronous,
-    /// The most connections to PostgreSQL; fewer if the connection string
-    /// says so, never less than one.
+    /// Maximum number of connections to PostgreSQL; fewer if the connection
+    /// string says so, never less than one.
     pub max_connections: usize,
-    /// Duration for which a statement may take, and a connection be waited for.
-    /// On SQLite, how long a statement waits for others to be done with the
-    /// file.
+    /// Maximum time of a statement, and of the wait for a connection. On
+    /// SQLite, the maximum wait for a lock on the file.
     pub statement_timeout: Duration,
 }
 
@@ -89,7 +88,7 @@ pub(crate) fn sqlite(
     Ok(Pools::Sqlite { writer, readers, durability, log })
 }
 
-/// Opens no connection yet.
+/// Builds the pool of a server. Opens no connection yet.
 pub(crate) fn postgres(
     target: &PostgresTarget,
     options: DatabaseOptions,
@@ -99,8 +98,8 @@ pub(crate) fn postgres(
     Ok(Pools::Postgres(pool((max, limit), postgres_setup(Connector::new(target)?, limit))?))
 }
 
-/// A connection runs on the threads of the runtime that opened it, so that one
-/// opened by a worker would end with it.
+/// Connections are opened on the main runtime: one opened on a worker's
+/// runtime would end with it.
 fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
     let (path, main) = (path.to_owned(), Handle::current());
     Box::new(move |_| {
@@ -113,7 +112,7 @@ fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
 }
 
 /// actix-web workers each run a current-thread runtime. The task which drives
-/// a connection must not wait for the worker that requested it, so it is
+/// a connection must not depend on the worker that requested it, so it is
 /// spawned on the runtime that built the pool.
 fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncPgConnection> {
     let (main, limits) = (Handle::current(), postgres_limits(limit));
@@ -129,9 +128,9 @@ fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncP
     })
 }
 
-/// A statement that goes on for ever would keep its connection, and whoever
-/// waits for it. What the operator has set, in the connection string or the
-/// role, stays.
+/// Limits of a session: a statement that never ends would block its connection
+/// and all who wait for it. Limits that the operator has set, in the connection
+/// string or for the role, stay.
 fn postgres_limits(limit: Duration) -> String {
     let millis = limit.as_millis();
     format!(
@@ -155,12 +154,12 @@ where
 {
     let mut config = ManagerConfig::<C>::default();
     config.custom_setup = setup;
-    // The default asks `SELECT 1` at every checkout: a round trip each time.
+    // The default runs `SELECT 1` at every checkout: a round trip each time.
     config.recycling_method = RecyclingMethod::Fast;
-    // The set-up knows by itself what to connect to.
+    // The set-up callback knows its target.
     Pool::builder(AsyncDieselConnectionManager::new_with_config("", config))
         .max_size(size)
-        // The one used last is the one whose caches are warm.
+        // The last one used has warm caches.
         .queue_mode(deadpool::managed::QueueMode::Lifo)
         .wait_timeout(Some(wait))
         .runtime(deadpool::Runtime::Tokio1)

@@ -1,4 +1,4 @@
-//! Taking a connection string apart into its settings, whichever form it has.
+//! Parser of connection strings into their settings, in either form.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -7,7 +7,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::error::TargetError;
 
-/// Setting.
+/// Setting of a connection string.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// Number of the setting, counted from one.
@@ -24,17 +24,17 @@ impl Setting {
     }
 }
 
-/// A name or a fixed value without what the forms spell differently.
+/// Returns a name or keyword without the characters that the forms spell differently.
 pub(crate) fn folded(text: &str) -> String {
     text.chars().filter(|it| !" _-".contains(*it)).flat_map(char::to_lowercase).collect()
 }
 
-/// The settings of a string that is no URL.
+/// Parses the settings of a string that is not a URL.
 pub(crate) fn parse_settings(text: &str) -> Result<Vec<Setting>, TargetError> {
     if is_libpq_form(text) { libpq(text) } else { dotnet(text) }
 }
 
-/// The settings after a URL's question mark.
+/// Parses the settings after a URL's question mark.
 pub(crate) fn query(text: &str) -> Result<Vec<Setting>, TargetError> {
     let pairs = text.split('&').filter(|it| !it.is_empty()).enumerate();
     pairs
@@ -45,7 +45,7 @@ pub(crate) fn query(text: &str) -> Result<Vec<Setting>, TargetError> {
         .collect()
 }
 
-/// Decodes a part of a URL.
+/// Percent-decodes a part of a URL.
 pub(crate) fn decoded(text: &str) -> Result<String, TargetError> {
     match percent_decode_str(text).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
@@ -85,8 +85,8 @@ fn is_libpq_form(text: &str) -> bool {
     false
 }
 
-/// `key=value` pairs between white space; a value with white space in it
-/// stands between `'`, and `\` takes the next character as it is.
+/// Parses `key=value` pairs between white space; a value with white space in it
+/// is enclosed in `'`, and `\` escapes the next character.
 fn libpq(text: &str) -> Result<Vec<Setting>, TargetError> {
     let mut pairs = Vec::new();
     let mut chars = text.chars().peekable();
@@ -121,8 +121,8 @@ fn libpq_value(chars: &mut Peekable<Chars<'_>>) -> Result<String, TargetError> {
     if quoted { Err(TargetError::Form) } else { Ok(value) }
 }
 
-/// `Key=value` pairs between semicolons; a value with a semicolon in it stands
-/// between `'` or `"`, and the quote is written twice where it is meant.
+/// Parses `Key=value` pairs between semicolons; a value with a semicolon in it is
+/// enclosed in `'` or `"`, in which the quote is doubled.
 fn dotnet(text: &str) -> Result<Vec<Setting>, TargetError> {
     let mut pairs = Vec::new();
     let mut chars = text.chars().peekable();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_between_spaces_may_quote_and_escape() {
+    fn pairs_separated_by_spaces_may_quote_and_escape() {
         let text = r"host = db  password='a b;\'c\\' application_name=x\ y";
 
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_between_semicolons_may_hold_spaces_and_quotes() {
+    fn pairs_separated_by_semicolons_may_contain_spaces_and_quotes() {
         let text = r#"Host=db; User Id = me ;Password="a;""b' c";Application Name=My Server;"#;
 
         assert_eq!(
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_is_reported_by_what_ends_the_first_pair() {
+    fn the_form_is_detected_by_the_end_of_the_first_pair() {
         assert_eq!(pairs("host='a;b' port=1").len(), 2);
         assert_eq!(pairs("Host='a';Port=1").len(), 2);
         assert_eq!(pairs("host=db password=a;b=c").len(), 2);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_or_no_value_is_refused() {
+    fn an_unterminated_or_missing_value_is_rejected() {
         for text in ["host", "host='db port=1", "Host=\"db;Port=1", "Host=\"db\"x;Port=1", "a=b;c"]
         {
             assert_eq!(parse_settings(text), Err(TargetError::Form), "{text}");

@@ -29,7 +29,7 @@ struct Waiting {
 
 pub(crate) struct QueuedCount {
     pub(crate) statement: Box<dyn Statement>,
-    pub(crate) report: oneshot::Sender<Result<usize, DbError>>,
+    pub(crate) result_tx: oneshot::Sender<Result<usize, DbError>>,
 }
 
 /// An insert, update or delete, on either backend.

@@ -1,4 +1,4 @@
-//! Counts that need not survive a power cut, of many callers at once.
+//! Counter updates of many callers at once, which need not survive a power cut.
 
 use std::sync::Arc;
 
@@ -15,33 +15,32 @@ use crate::error::DbError;
 use crate::pools::{AsyncSqlite, Conn};
 
 impl Database {
-    /// Runs an insert, update or delete (without `RETURNING`) of what need not
-    /// survive a power cut: counts that stand in the way of guessing. Answers
-    /// how many rows it touched. May be called and dropped on any runtime.
+    /// Runs an insert, update or delete (without `RETURNING`) that need not
+    /// survive a power cut: counters that throttle guessing. Returns the number
+    /// of affected rows. May be called and dropped on any runtime.
     ///
-    /// Every sign-in and every look at an account writes one; each would wait
-    /// until the disk has it, and all of a crowd would stand in line for a
-    /// connection, and those who want something else behind them. So what
-    /// waits is written together, over one connection, without waiting for the
-    /// disk. Whatever is committed for good afterwards takes it along. On
-    /// PostgreSQL each statement is a transaction of its own: none holds a row
-    /// while another runs.
+    /// Every sign-in and every account lookup writes one; each would wait for
+    /// the disk, and a burst of them would queue for connections and delay all
+    /// other work. So queued statements are written together, over one
+    /// connection, without waiting for the disk; a later durable commit makes
+    /// them durable too. On PostgreSQL each statement is a transaction of its
+    /// own: none holds a row lock while another runs.
     pub async fn count<S>(&self, statement: S) -> Result<usize, DbError>
     where
         S: QueryFragment<Pg> + QueryFragment<Sqlite> + QueryId + Send + 'static,
     {
-        let (report, reported) = oneshot::channel();
-        if self.counts.put(QueuedCount { statement: Box::new(statement), report }) {
+        let (result_tx, result_rx) = oneshot::channel();
+        if self.counts.put(QueuedCount { statement: Box::new(statement), result_tx }) {
             let (db, turn) = (self.clone(), WriterGuard(self.counts.clone()));
             self.main.spawn(async move { db.count_waiting(&turn).await });
         }
-        reported.await.unwrap_or(Err(DbError::Abandoned))
+        result_rx.await.unwrap_or(Err(DbError::Abandoned))
     }
 
-    /// Writes what waits until nothing does.
+    /// Writes queued statements until the queue is empty.
     async fn count_waiting(&self, turn: &WriterGuard) {
         loop {
-            // What comes while a connection is waited for goes along.
+            // Updates that arrive while waiting for a connection join the batch.
             let conn = self.counter().await;
             let counts = turn.0.take();
             if counts.is_empty() {
@@ -50,7 +49,7 @@ impl Database {
             match conn {
                 Ok(Conn::Sqlite(mut conn)) => on_sqlite(&mut conn, counts).await,
                 Ok(Conn::Postgres(conn)) => on_postgres(&conn, counts).await,
-                Err(err) => fail(counts.into_iter().map(|it| it.report), err),
+                Err(err) => fail(counts.into_iter().map(|it| it.result_tx), err),
             }
         }
     }
@@ -58,8 +57,8 @@ impl Database {
 
 /// All in one transaction: a statement that fails undoes itself alone.
 async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
-    let (statements, reports): (Vec<_>, Vec<_>) =
-        counts.into_iter().map(|it| (it.statement, it.report)).unzip();
+    let (statements, result_txs): (Vec<_>, Vec<_>) =
+        counts.into_iter().map(|it| (it.statement, it.result_tx)).unzip();
     let written = conn
         .spawn_blocking(move |conn| {
             conn.immediate_transaction(|conn| {
@@ -69,27 +68,27 @@ async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
         .await;
     match written {
         Ok(counted) => {
-            for (report, counted) in reports.into_iter().zip(counted) {
-                // Deleted users need no notice.
-                drop(report.send(counted.map_err(DbError::from)));
+            for (result_tx, counted) in result_txs.into_iter().zip(counted) {
+                // The caller may have left.
+                drop(result_tx.send(counted.map_err(DbError::from)));
             }
         }
-        Err(err) => fail(reports.into_iter(), DbError::Query(err)),
+        Err(err) => fail(result_txs.into_iter(), DbError::Query(err)),
     }
 }
 
-/// All are sent before the first is answered.
+/// Sends all statements before it awaits the first result.
 async fn on_postgres(conn: &AsyncPgConnection, counts: Vec<QueuedCount>) {
-    join_all(counts.into_iter().map(async |QueuedCount { statement, report }| {
+    join_all(counts.into_iter().map(async |QueuedCount { statement, result_tx }| {
         let counted = statement.on_postgres(conn).await;
-        drop(report.send(counted.map_err(DbError::from)));
+        drop(result_tx.send(counted.map_err(DbError::from)));
     }))
     .await;
 }
 
-fn fail(reports: impl Iterator<Item = oneshot::Sender<Result<usize, DbError>>>, err: DbError) {
+fn fail(result_txs: impl Iterator<Item = oneshot::Sender<Result<usize, DbError>>>, err: DbError) {
     let err = Arc::new(err);
-    for report in reports {
-        drop(report.send(Err(DbError::Batch(Arc::clone(&err)))));
+    for result_tx in result_txs {
+        drop(result_tx.send(Err(DbError::Batch(Arc::clone(&err)))));
     }
 }

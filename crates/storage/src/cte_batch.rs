@@ -1,4 +1,4 @@
-//! Several writes to PostgreSQL as one statement.
+//! Several writes to PostgreSQL in one statement.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
@@ -7,17 +7,16 @@ use diesel_async::RunQueryDsl;
 
 use crate::pools::AsyncPostgres;
 
-/// Inserts, updates and deletes (without `RETURNING`) that go to PostgreSQL as
-/// one statement: one way there and back, and either all of them reach it or
-/// none does.
+/// Inserts, updates and deletes (without `RETURNING`) that PostgreSQL executes as
+/// one statement: one round trip, and either all of them reach it or none does.
 ///
-/// None of them sees what the others write, and no two may write the same row.
-/// References are looked at after all of them.
+/// None of them sees the others' writes, and no two may write the same row.
+/// Foreign keys are checked after all of them.
 #[derive(Default)]
 pub struct CteBatch<'a>(Vec<Box<dyn QueryFragment<Pg> + Send + Sync + 'a>>);
 
 impl<'a> CteBatch<'a> {
-    /// Empty batch.
+    /// Creates an empty batch.
     pub fn new() -> Self {
         Self::default()
     }
@@ -27,7 +26,7 @@ impl<'a> CteBatch<'a> {
         self.0.push(Box::new(write));
     }
 
-    /// Writes all of it; without anything to write, asks nothing.
+    /// Executes the batch; an empty one sends nothing.
     pub async fn write(self, mut conn: &AsyncPostgres) -> QueryResult<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -69,11 +68,11 @@ mod tests {
 
     #[test]
     fn all_writes_are_one_statement() {
-        let mut together = CteBatch::new();
-        together.add(diesel::delete(guesses::table.find("ada")));
-        together.add(diesel::insert_into(attempts::table).values(attempts::who.eq("ada")));
+        let mut batch = CteBatch::new();
+        batch.add(diesel::delete(guesses::table.find("ada")));
+        batch.add(diesel::insert_into(attempts::table).values(attempts::who.eq("ada")));
 
-        let sql = diesel::debug_query::<Pg, _>(&together).to_string();
+        let sql = diesel::debug_query::<Pg, _>(&batch).to_string();
 
         let expected = "WITH write_0 AS (DELETE FROM \"guesses\" WHERE (\"guesses\".\"who\" = $1)), \
                         write_1 AS (INSERT INTO \"attempts\" (\"who\") VALUES ($2)) SELECT 1";

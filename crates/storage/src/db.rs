@@ -1,4 +1,4 @@
-//! The pools, and who gets which connection.
+//! Connection pools, and the choice of a connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// The pools of a database whose tables are taken as they are. Opens no
+    /// Opens the pools of a database and takes its tables as they are. Opens no
     /// connection yet.
     ///
     /// Call it on the runtime that outlives all others: connections to
@@ -50,21 +50,21 @@ impl Database {
         Ok(Self { pools, counts, main, migrated, statement_timeout, seal: None, mail })
     }
 
-    /// Returns for how long a statement may take. Whoever waits for several of
-    /// them on another task waits no longer either: a database that hangs ends
-    /// none.
+    /// Returns the maximum time of a statement. A caller who waits for several
+    /// of them on another task waits no longer either: a database that hangs
+    /// ends none.
     pub fn statement_timeout(&self) -> Duration {
         self.statement_timeout
     }
 
     /// Enables side effects: sealed with `seal`, and with emails while `mail`
-    /// says that they are delivered.
+    /// is true.
     #[must_use]
     pub fn with_effects(self, seal: ServerSeal, mail: LiveSetting<bool>) -> Self {
         Self { seal: Some(seal), mail, ..self }
     }
 
-    /// Returns the key that seals what belongs to no one person.
+    /// Returns the key for data that belongs to no single user.
     pub fn seal(&self) -> Result<&ServerSeal, DbError> {
         self.seal.as_ref().ok_or(DbError::NoKey)
     }
@@ -73,7 +73,7 @@ impl Database {
         *self.mail.get()
     }
 
-    /// Kind of the database.
+    /// Returns the kind of the database.
     pub fn provider(&self) -> DatabaseKind {
         match self.pools {
             Pools::Sqlite { .. } => DatabaseKind::Sqlite,
@@ -81,7 +81,7 @@ impl Database {
         }
     }
 
-    /// A connection that only reads.
+    /// Returns a read-only connection.
     pub async fn reader(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { readers, .. } => Conn::Sqlite(readers.get().await?),
@@ -89,7 +89,7 @@ impl Database {
         })
     }
 
-    /// A connection that may write.
+    /// Returns a connection for writes.
     pub async fn writer(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { writer, durability, log, .. } => {
@@ -102,9 +102,9 @@ impl Database {
         })
     }
 
-    /// A connection for [`count`](Self::count), and for what is reserved for
+    /// Returns a connection for [`count`](Self::count), and for reservations of
     /// calls, which end with the power themselves: on SQLite its commits do not
-    /// wait for the disk until somebody takes a [`writer`](Self::writer).
+    /// wait for the disk until the next [`writer`](Self::writer) is taken.
     pub async fn counter(&self) -> Result<Conn, DbError> {
         Ok(match &self.pools {
             Pools::Sqlite { writer, durability, log, .. } => {
@@ -117,8 +117,8 @@ impl Database {
         })
     }
 
-    /// Asks whether the database answers, for at most so long. May be called
-    /// and dropped on any runtime.
+    /// Checks that the database responds within `limit`. May be called and
+    /// dropped on any runtime.
     pub async fn ping(&self, limit: Duration) -> Result<(), ReadinessError> {
         let db = self.clone();
         self.within(limit, async move { db.answers().await }).await

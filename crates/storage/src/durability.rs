@@ -12,11 +12,11 @@ use crate::pools::AsyncSqlite;
 /// holder of its connection applies it.
 #[derive(Clone, Default)]
 pub(crate) struct Durability {
-    /// Set before the disk is promised less, and taken back only after it is
-    /// promised everything again: nothing that ends half-way leaves a commit
-    /// without its promise.
+    /// Set before the disk's guarantee is relaxed, and cleared only after it is
+    /// restored: an interruption in between leaves no durable commit without
+    /// its guarantee.
     relaxed: Arc<AtomicBool>,
-    /// True if commits never wait: then there is nothing to relax.
+    /// True if commits never wait for the disk: then there is nothing to relax.
     never: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Writing what goes with a change, in the change's transaction.
+//! Writes a change's side effects in the change's transaction.
 
 mod identity;
 mod rows;
@@ -22,12 +22,12 @@ pub use rows::EffectRows;
 pub use stored_email::StoredEmail;
 
 crate::connection_trait! {
-    /// A connection that can write what goes with a change.
+    /// Connection that can write side effects.
     pub trait WriteEffects {
-        /// Writes all of it: on PostgreSQL as one statement, after one for each
-        /// user whom a letter goes to. Call it inside [`in_tx!`](crate::in_tx),
-        /// with the database that the connection is to: it knows what to seal
-        /// with, and whether there is anyone to send mail.
+        /// Writes all side effects: on PostgreSQL in one statement, after one for
+        /// each user who gets an email. Call it inside [`in_tx!`](crate::in_tx),
+        /// with the connection's database: it has the key to seal with, and knows
+        /// whether emails are sent.
         async fn write_effects(
             &mut self,
             db: &Database,
@@ -37,7 +37,7 @@ crate::connection_trait! {
             Ok(self.write_rows(rows).await?)
         }
 
-        /// Returns the rows of side effects, to be written with something else.
+        /// Returns the rows of side effects, to be written with other statements.
         async fn effect_rows(
             &mut self,
             db: &Database,
@@ -55,7 +55,7 @@ crate::connection_trait! {
     }
 }
 
-/// A connection that rows can be written on.
+/// Connection that can write rows of side effects.
 trait WriteRows {
     async fn write_rows(&mut self, rows: EffectRows) -> QueryResult<()>;
 }

@@ -1,4 +1,4 @@
-//! A person's ledger: the row that all their devices share.
+//! Ledger of an account: the row that all its devices share.
 
 use std::time::Duration;
 
@@ -10,35 +10,35 @@ use crate::error::DbError;
 use crate::schema::{accounts, group_settings, ledgers};
 use crate::sql_types::{DbInstant, DbUid};
 
-/// A person's ledger as it stands in a transaction that holds it.
+/// Ledger of an account in a transaction that holds its lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
-    /// Number of times that anything of theirs was changed.
+    /// Number of changes to the account's data.
     pub version: i64,
-    /// Their highest stamp so far.
+    /// Highest stamp so far.
     pub last_stamp: Timestamp,
-    /// True if only what is encrypted may be stored for them.
+    /// True if only encrypted data may be stored.
     pub encrypted: bool,
     /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,
-    /// True if everything of theirs was reset at some time.
+    /// True if all data was reset at some time.
     pub was_reset: bool,
-    /// The bytes of all that is stored for them.
+    /// Bytes of all stored data.
     pub stored_bytes: i64,
-    /// The bytes that members of their group may store, where it says so.
+    /// Bytes that members of the group may store, if the group limits them.
     pub group_limit: Option<i64>,
 }
 
 impl Ledger {
-    /// The next stamps of theirs, one microsecond apart: never one that was
-    /// given before, however clocks were set.
+    /// Returns the next stamps, one microsecond apart: each is higher than every
+    /// stamp before, even if the clock was set back.
     pub fn stamps(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> + use<> {
         let first = now.max(self.last_stamp + Duration::from_micros(1));
         (0..).map(move |it| first + Duration::from_micros(it))
     }
 
-    /// Refuses to store `growth` bytes more than now if that is above the
-    /// group's limit, or the usual one. What makes it less is never refused.
+    /// Rejects `growth` more bytes above the group's limit, or the usual one.
+    /// A change that frees bytes is never rejected.
     pub fn check_storage(&self, growth: i64, usual_limit: u64) -> Result<(), StorageUse> {
         let storage = storage_use(self.stored_bytes, self.group_limit, usual_limit);
         let after = self.stored_bytes.saturating_add(growth);
@@ -47,13 +47,13 @@ impl Ledger {
     }
 }
 
-/// The bytes that a person stores, and may store.
+/// Returns the bytes that an account stores, and may store.
 pub fn storage_use(stored: i64, group_limit: Option<i64>, usual_limit: u64) -> StorageUse {
     let limit = group_limit.and_then(|it| u64::try_from(it).ok()).unwrap_or(usual_limit);
     StorageUse { current: u64::try_from(stored).unwrap_or_default(), limit }
 }
 
-/// Sixteen random bytes that tell one life of a person's data from the next.
+/// Returns sixteen random bytes that identify a new epoch of an account's data.
 pub fn fresh_epoch() -> Result<Vec<u8>, DbError> {
     Ok(random_bytes::<16>()?.to_vec())
 }
@@ -83,31 +83,31 @@ macro_rules! row {
 }
 
 crate::connection_trait! {
-    /// A connection that can take people's ledgers.
+    /// Connection that can lock ledgers.
     pub trait TakeLedger {
-        /// Holds a person's ledger until the transaction ends; nothing if there is
+        /// Locks an account's ledger until the transaction ends; `None` if there is
         /// no such account. Call it first inside [`in_tx!`](crate::in_tx): what
-        /// follows is serial for the person. Who then changes something counts
-        /// that.
+        /// follows is serialised for the account. Changes must be counted by the
+        /// caller.
         async fn hold_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
-            // Set to what it is, which locks it.
-            let held = diesel::update(ledgers::table.find(DbUid(user.0)))
+            // An update to the current value takes the lock.
+            let locked = diesel::update(ledgers::table.find(DbUid(user.0)))
                 .set(ledgers::umk_version.eq(ledgers::umk_version))
                 .returning(row!(user))
                 .get_result::<Row>(self)
                 .await
                 .optional()?;
-            if let Some(row) = held {
+            if let Some(row) = locked {
                 return Ok(Some(row.into()));
             }
-            // Held, so that whoever deletes the account comes before the
+            // Locked, so that a deletion of the account comes before the
             // ledger or after it.
             let account = diesel::update(accounts::table.find(DbUid(user.0)))
                 .set(accounts::provider.eq(accounts::provider));
             if account.execute(self).await? == 0 {
                 return Ok(None);
             }
-            // Of two who begin it at once, the second finds the first's.
+            // Of two that create it at once, the second finds the first's.
             let row = diesel::insert_into(ledgers::table)
                 .values((
                     ledgers::user_id.eq(DbUid(user.0)),
@@ -126,7 +126,7 @@ crate::connection_trait! {
             Ok(Some(row.into()))
         }
 
-        /// Holds it and counts a change, whatever becomes of it.
+        /// Locks the ledger and counts a change in any case.
         async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
             let ledger = self.hold_ledger(user).await?;
             if let Some(ledger) = &ledger {
@@ -135,8 +135,8 @@ crate::connection_trait! {
             Ok(ledger)
         }
 
-        /// Counts a change and the bytes by which it made more, and puts down the
-        /// highest stamp that was given for it.
+        /// Counts a change and the bytes it added, and stores the highest stamp
+        /// that it used.
         async fn count_change(
             &mut self,
             user: UserId,
@@ -154,8 +154,8 @@ crate::connection_trait! {
             Ok(())
         }
 
-        /// Puts down the highest stamp that was given, and counts the bytes by
-        /// which what it is for made more.
+        /// Stores the highest stamp used, and adds the bytes of the change it was
+        /// used for.
         async fn put_stamp(
             &mut self,
             user: UserId,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_go_on_from_now_or_from_the_highest_whichever_is_later() {
+    fn stamps_continue_from_now_or_the_highest_stamp_whichever_is_later() {
         let micros = |last, now| -> Vec<i64> {
             let stamps = ledger(last).stamps(Timestamp::from_micros(now));
             stamps.take(3).map(Timestamp::micros).collect()

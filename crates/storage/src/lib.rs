@@ -54,6 +54,6 @@ pub use sql_types::{DbInstant, DbUid, Instant, Uid};
 pub use start::{Startup, migrate_only, start};
 pub use target::{DatabaseKind, DatabaseTarget};
 
-// The macros name it where they are used.
+// Used by the macros where they expand.
 #[doc(hidden)]
 pub use diesel_async;

@@ -1,4 +1,4 @@
-//! The macros that every query goes through.
+//! Macros that every query goes through.
 
 /// Runs one body against a connection of either backend, and returns its value
 /// or the error that prevented it, a [`DbError`](crate::DbError).
@@ -27,8 +27,7 @@ macro_rules! on_conn {
 /// SQLite takes its write lock up front (`BEGIN IMMEDIATE`); a transaction
 /// which reads first and then upgrades would fail with `SQLITE_BUSY`. On
 /// PostgreSQL the body runs again, up to three times in all, if it was rolled
-/// back for a deadlock or a conflict, so it must not use up what it takes from
-/// outside.
+/// back for a deadlock or a conflict, so it must not consume captured values.
 #[macro_export]
 macro_rules! in_tx {
     ($db:expr, async |$name:ident| -> $ret:ty $body:block) => {
@@ -57,8 +56,8 @@ macro_rules! in_tx {
     };
 }
 
-/// Says of queries of PostgreSQL that each is prepared by its text, which its
-/// type alone does not tell.
+/// Marks queries of PostgreSQL as prepared by their text, which their type alone
+/// does not determine.
 #[macro_export]
 macro_rules! prepared_by_text {
     ($($query:ty),+ $(,)?) => {$(
@@ -69,8 +68,8 @@ macro_rules! prepared_by_text {
     )+};
 }
 
-/// Declares a trait of methods of a connection, and implements it for those of
-/// both backends.
+/// Declares a trait of a connection's methods, and implements it for both
+/// backends.
 ///
 /// A function generic over connections would have to name the type of every
 /// query in its bounds, so each body is compiled twice, as in [`on_conn!`].

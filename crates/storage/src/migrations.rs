@@ -1,4 +1,4 @@
-//! Bringing the tables up to date, and telling whether they are.
+//! Application of migrations, and the check for pending ones.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -28,8 +28,8 @@ use crate::target::{DatabaseTarget, TargetKind};
 const SQLITE_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 const POSTGRES_MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 
-/// Off, because a migration that makes a table anew drops the old one, with
-/// which SQLite would delete every row that refers to it.
+/// Off, because a migration that recreates a table drops the old one, and SQLite
+/// would delete every row that refers to it.
 const SQLITE_MIGRATES: &str = "PRAGMA foreign_keys = OFF;";
 
 /// Advisory lock under which one process migrates while others wait. The number is `pia-mig` in
@@ -48,23 +48,23 @@ diesel::table! {
     }
 }
 
-/// Versions that a database and this program know of each other.
+/// Differences between the migrations of a database and of this program.
 pub(crate) struct State {
-    /// The names of those that this version has and the database has not.
+    /// Names of those that this version has and the database has not.
     pub(crate) pending: Vec<String>,
-    /// The versions of those that are known to the database alone.
+    /// Versions of those that only the database knows.
     pub(crate) unknown: Vec<String>,
 }
 
-/// Applies every migration that was not applied yet, and answers their names.
+/// Applies every pending migration, and returns their names.
 ///
-/// However many do so at once, each migration is applied once. A connection
+/// Each migration is applied once, even by concurrent callers. A connection
 /// string to PostgreSQL must name a role that may create tables.
 pub async fn migrate(target: &DatabaseTarget) -> Result<Vec<String>, StartupError> {
     migrate_for(target, None).await
 }
 
-/// Applies migrations as [`migrate`] does, and lets `role` use the tables.
+/// Applies migrations as [`migrate`] does, and grants `role` access to the tables.
 pub(crate) async fn migrate_for(
     target: &DatabaseTarget,
     role: Option<&str>,
@@ -84,7 +84,7 @@ pub(crate) async fn migrate_for(
     applied.unwrap_or_else(|err| Err(StartupError::migration(err)))
 }
 
-/// Migrates in one transaction, so that a database is never left halfway.
+/// Migrates in one transaction, so that a database is never left half-migrated.
 fn migrate_sqlite(path: &str) -> Result<Vec<String>, StartupError> {
     let pragmas = format!("{SQLITE_WRITES}{SQLITE_MIGRATES}");
     let mut conn = sqlite::open(path, &pragmas)
@@ -105,7 +105,7 @@ fn migrate_postgres(
     role: Option<&str>,
 ) -> Result<Vec<String>, StartupError> {
     let mut conn = AsyncConnectionWrapper::<_>::from(conn);
-    // The lock goes with the connection.
+    // The lock is released with the connection.
     conn.batch_execute(POSTGRES_LOCK).map_err(StartupError::migration)?;
     let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartupError::migration)?;
     if let Some(role) = role {
@@ -183,7 +183,7 @@ fn applied(conn: &mut SqliteConnection, exists: &str) -> QueryResult<Vec<String>
     }
 }
 
-/// The versions and names of what is built in.
+/// Returns versions and names of the embedded migrations.
 fn embedded<DB: Backend>(all: &EmbeddedMigrations) -> Result<Vec<(String, String)>, DbError> {
     let all =
         MigrationSource::<DB>::migrations(all).map_err(diesel::result::Error::QueryBuilderError)?;

@@ -1,4 +1,4 @@
-//! Transactions on PostgreSQL whose statements need not wait for one another.
+//! Transactions on PostgreSQL whose statements do not wait for one another.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;
@@ -8,37 +8,37 @@ use diesel_async::pooled_connection::deadpool::Object;
 
 use crate::pools::AsyncPostgres;
 
-/// A connection in a transaction that is begun and ended like any other
-/// statement, so that the first statements go out with the `BEGIN` and the
-/// last ones with the `COMMIT`.
+/// Connection in a transaction that begins and ends like any other statement, so
+/// that the first statements are sent with the `BEGIN` and the last ones with the
+/// `COMMIT`.
 ///
 /// Statements run in the order in which their futures are first polled, so that
-/// [`futures_util::join!`] keeps it: each, the two ends included, is
-/// prepared, and waits for those before to be. What follows a statement that
-/// the server refused is refused too, and the commit takes everything back.
-/// But the commit does not hear of a statement that never left, so send all
-/// that it writes as one.
+/// [`futures_util::join!`] preserves it: each, `BEGIN` and `COMMIT` included, is
+/// prepared, and waits until those before are. After a statement that the
+/// server rejected, all that follow are rejected too, and the commit rolls back.
+/// But the commit does not notice a statement that was never sent, so send
+/// all writes between as one.
 ///
-/// Dropped before [`release`](Self::release), it closes the connection: nobody
-/// else may find a transaction on it.
+/// Dropped before [`release`](Self::release), it closes the connection: it must
+/// not return to the pool with an open transaction.
 pub struct Pipelined {
     conn: Option<Object<AsyncPostgres>>,
 }
 
-/// A word that begins or ends a transaction, prepared as other statements are.
-struct Word(&'static str);
+/// Command that begins or ends a transaction, prepared as other statements are.
+struct TransactionCommand(&'static str);
 
-impl QueryFragment<Pg> for Word {
+impl QueryFragment<Pg> for TransactionCommand {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql(self.0);
         Ok(())
     }
 }
 
-crate::prepared_by_text!(Word);
+crate::prepared_by_text!(TransactionCommand);
 
 impl Pipelined {
-    /// A connection on which no transaction has begun yet.
+    /// Wraps a connection on which no transaction has begun yet.
     pub fn new(conn: Object<AsyncPostgres>) -> Self {
         Self { conn: Some(conn) }
     }
@@ -48,34 +48,34 @@ impl Pipelined {
         self.conn.as_deref().ok_or(diesel::result::Error::BrokenTransactionManager)
     }
 
-    /// Returns the connection for one statement after the other.
+    /// Returns the connection for sequential statements.
     pub fn alone(&mut self) -> QueryResult<&mut AsyncPostgres> {
         self.conn.as_deref_mut().ok_or(diesel::result::Error::BrokenTransactionManager)
     }
 
-    /// Begins. Poll it before the statements that it is for.
+    /// Begins the transaction. Poll it before its statements.
     pub async fn begin(&self) -> QueryResult<()> {
-        self.say("BEGIN").await
+        self.run("BEGIN").await
     }
 
-    /// Commits what came before, or takes it back where a statement failed.
+    /// Commits the statements before it, or rolls back if one of them failed.
     /// Poll it after them.
     pub async fn commit(&self) -> QueryResult<()> {
-        self.say("COMMIT").await
+        self.run("COMMIT").await
     }
 
-    /// Takes everything back.
+    /// Rolls the transaction back.
     pub async fn roll_back(&self) -> QueryResult<()> {
-        self.say("ROLLBACK").await
+        self.run("ROLLBACK").await
     }
 
-    /// Gives the connection back, once the transaction has ended.
+    /// Returns the connection to the pool, once the transaction has ended.
     pub fn release(mut self) {
         drop(self.conn.take());
     }
 
-    async fn say(&self, word: &'static str) -> QueryResult<()> {
-        Word(word).execute(&mut self.shared()?).await.map(drop)
+    async fn run(&self, word: &'static str) -> QueryResult<()> {
+        TransactionCommand(word).execute(&mut self.shared()?).await.map(drop)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Opening one connection to PostgreSQL.
+//! Opening of one connection to PostgreSQL.
 
 use std::error::Error;
 use std::io;
@@ -16,7 +16,7 @@ use crate::error::OpenDatabaseError;
 use crate::postgres_target::PostgresTarget;
 use crate::tls::TlsMode;
 
-/// Opens connections to one server.
+/// Opener of connections to one server.
 #[derive(Clone)]
 pub(crate) struct Connector {
     plain: Config,
@@ -32,7 +32,7 @@ struct Encrypted {
 }
 
 impl Connector {
-    /// Reads the root certificates that the target names.
+    /// Creates a connector, and reads the root certificates that the target names.
     pub(crate) fn new(target: &PostgresTarget) -> Result<Self, OpenDatabaseError> {
         let local = target.config.get_hosts().iter().all(|it| matches!(it, Host::Unix(_)));
         // A socket on this machine is never encrypted, whatever the mode.
@@ -47,7 +47,7 @@ impl Connector {
         Ok(Self { plain: target.config.clone(), encrypted, limit: target.connect_timeout })
     }
 
-    /// A new connection. Its driver is spawned on the runtime that this runs on.
+    /// Opens a connection. Its driver is spawned on the current runtime.
     pub(crate) async fn connect(&self) -> ConnectionResult<AsyncPgConnection> {
         tokio::time::timeout(self.limit, self.establish()).await.unwrap_or_else(|_| {
             let secs = self.limit.as_secs();
@@ -74,8 +74,8 @@ impl Connector {
     }
 }
 
-/// Returns whether a connection without TLS might fare better: the handshake
-/// failed, or the server wants none from us.
+/// Returns whether a connection without TLS might succeed: the handshake failed,
+/// or the server accepts none from us.
 fn concerns_tls(err: &tokio_postgres::Error) -> bool {
     let by_server = err.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION);
     by_server || causes(err).any(is_tls)
@@ -87,8 +87,8 @@ fn is_tls(err: &(dyn Error + 'static)) -> bool {
 }
 
 fn refused(err: &tokio_postgres::Error) -> ConnectionError {
-    let message: Vec<_> = causes(err).map(ToString::to_string).collect();
-    ConnectionError::BadConnection(message.join(": "))
+    let messages: Vec<_> = causes(err).map(ToString::to_string).collect();
+    ConnectionError::BadConnection(messages.join(": "))
 }
 
 fn causes<'a>(err: &'a tokio_postgres::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {

@@ -12,10 +12,10 @@ use crate::connection_string::{self, Setting, decoded, folded};
 use crate::error::TargetError;
 use crate::tls::{Roots, TlsMode, TlsSettings};
 
-/// Application name unless the connection string sets one.
+/// Default application name.
 const APPLICATION: &str = "pia-server";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A peer that is gone without a word is noticed after about this long.
+/// Time after which a dead peer is noticed, approximately.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Names that one setting has in the three forms, as [`folded`].
@@ -41,7 +41,7 @@ const NAMES: [(&str, &[&str]); 19] = [
     ("max_pool_size", &["maximumpoolsize", "maxpoolsize"]),
 ];
 
-/// Keywords of .NET's and libpq's connection strings without a meaning here.
+/// Keywords of .NET's and libpq's connection strings that are ignored.
 /// `Trust Server Certificate` is among them: the mode alone decides what is
 /// verified.
 const IGNORED: [&str; 22] = [
@@ -69,20 +69,20 @@ const IGNORED: [&str; 22] = [
     "trustservercertificate",
 ];
 
-/// A database on a server.
+/// Database on a server.
 #[derive(Clone, PartialEq)]
 pub(crate) struct PostgresTarget {
-    /// Everything but what concerns TLS.
+    /// Everything but TLS.
     pub(crate) config: Config,
     pub(crate) tls: TlsSettings,
-    /// Duration for which opening a connection may take as a whole.
+    /// Maximum time to open a connection, all attempts included.
     pub(crate) connect_timeout: Duration,
-    /// The most connections that the string allows.
+    /// Maximum number of connections that the string allows.
     pub(crate) max: Option<NonZeroUsize>,
 }
 
 impl PostgresTarget {
-    /// Understands a URL, libpq's pairs and .NET's.
+    /// Parses a URL, libpq's pairs or .NET's.
     pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
         let scheme = text.split_once("://").map(|(scheme, rest)| (folded(scheme), rest));
         let pairs = match scheme {
@@ -114,7 +114,7 @@ impl PostgresTarget {
                 .insert("options", format!("{options} -c search_path={path}").trim().to_owned());
         }
         if !settings.contains_key("host") {
-            // What is connected to is what the certificate is compared with.
+            // The certificate is compared with the address.
             let address = settings.get("hostaddr").ok_or(TargetError::Missing("host"))?;
             settings.insert("host", address.clone());
         }
@@ -134,7 +134,7 @@ impl PostgresTarget {
     }
 }
 
-/// The settings by the names that libpq has for them; the last of a name holds.
+/// Returns the settings by libpq's names; the last of a name wins.
 fn settings(pairs: Vec<Setting>) -> Result<BTreeMap<&'static str, String>, TargetError> {
     let mut settings = BTreeMap::new();
     for Setting { number, name, value } in pairs {
@@ -152,8 +152,7 @@ fn settings(pairs: Vec<Setting>) -> Result<BTreeMap<&'static str, String>, Targe
 }
 
 /// Returns whether this can be a host's name, an address or the folder of a
-/// socket. A string that was taken apart wrongly must not end up here with a
-/// password.
+/// socket. A misparsed string must not end up here with a password.
 fn is_host(text: &str) -> bool {
     let name = |it: char| it.is_alphanumeric() || "-._".contains(it);
     let folder = text.starts_with('/') && !text.contains([';', '=', '@']);
@@ -162,8 +161,7 @@ fn is_host(text: &str) -> bool {
         || text.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// Builds the configuration of tokio-postgres, which has to accept each
-/// setting.
+/// Builds the configuration of tokio-postgres, which must accept each setting.
 fn config(settings: &BTreeMap<&'static str, String>) -> Result<Config, TargetError> {
     let mut text = String::new();
     for (name, value) in settings {
@@ -203,12 +201,12 @@ fn tls(mode: Option<&str>, roots: Option<&str>) -> Result<TlsSettings, TargetErr
     }
 }
 
-/// The settings of what follows `postgres://`.
+/// Parses the settings after `postgres://`.
 fn url(rest: &str) -> Result<Vec<Setting>, TargetError> {
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (who, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
-    let (user, password) = who.split_once(':').unwrap_or((who, ""));
+    let (userinfo, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
 
     let mut names = Vec::new();
     let mut ports = Vec::new();
@@ -232,13 +230,13 @@ fn url(rest: &str) -> Result<Vec<Setting>, TargetError> {
         ("port", ports.join(",")),
         ("dbname", decoded(database)?),
     ];
-    let input = parts.into_iter().filter(|(_, value)| !value.is_empty());
-    let mut pairs: Vec<_> = input.map(|(name, value)| Setting::new(0, name, value)).collect();
+    let present = parts.into_iter().filter(|(_, value)| !value.is_empty());
+    let mut pairs: Vec<_> = present.map(|(name, value)| Setting::new(0, name, value)).collect();
     pairs.extend(connection_string::query(query)?);
     Ok(pairs)
 }
 
-/// Without the password and what may hold one.
+/// Omits the password, and settings that may contain one.
 impl fmt::Debug for PostgresTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |host: &Host| match host {

@@ -1,4 +1,4 @@
-//! Waiting before a transaction that was rolled back is tried again.
+//! Pauses before a transaction that was rolled back is retried.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use std::time::Duration;
 const MAX_RETRIES: u32 = 2;
 const FIRST: Duration = Duration::from_millis(10);
 
-/// The pauses of one transaction. Without them the one that was rolled back
-/// could be back before the other has got what it waited for, and they would
-/// meet in the same way.
+/// Pauses between the attempts of one transaction. Without them the retry could
+/// start before the other transaction has its locks, and they would conflict in
+/// the same way.
 #[derive(Debug, Default)]
 pub struct RetryBackoff {
     taken: u32,
 }
 
 impl RetryBackoff {
-    /// Waits, longer each time. Answers whether to try again.
+    /// Waits, longer each time. Returns whether to retry.
     pub async fn next(&mut self) -> bool {
         if self.taken == MAX_RETRIES {
             return false;

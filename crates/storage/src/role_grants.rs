@@ -1,4 +1,4 @@
-//! Letting the role of the requests use tables that another role made.
+//! Grants of access for the runtime role to tables that another role owns.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -6,9 +6,9 @@ use diesel::sql_types::Text;
 use diesel_async::AsyncPgConnection;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 
-/// The statements that are needed, made by the server so that it quotes every
-/// name itself. What was applied is only read, and audit entries are never
-/// changed: they are added and chained, and go when their time is over.
+/// Query of the required statements, formatted by the server so that it quotes
+/// every name itself. Applied migrations are read-only, and audit entries are
+/// never changed: they are added, chained, and deleted after their retention time.
 const GRANTS: &str = "
     SELECT format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), $1) AS statement
     WHERE NOT has_schema_privilege($1, current_schema(), 'USAGE')
@@ -30,9 +30,9 @@ struct Grant {
     statement: String,
 }
 
-/// Grants `role` what requests need. That it fails is only said: who set the
-/// roles up may have granted it in another way, and if not, the role finds out
-/// as soon as it looks for pending migrations.
+/// Grants `role` the privileges that requests need. A failure is only logged:
+/// access may have been granted in another way, and if not, the role fails as
+/// soon as it looks for pending migrations.
 pub(crate) fn grant_table_access(conn: &mut AsyncConnectionWrapper<AsyncPgConnection>, role: &str) {
     let granted = diesel::sql_query(GRANTS)
         .bind::<Text, _>(role)

@@ -1,4 +1,4 @@
-//! The tables. One description serves both backends.
+//! Tables. One description serves both backends.
 
 #![expect(missing_docs, reason = "columns are explained where they are used")]
 

@@ -1,4 +1,4 @@
-//! Opening one connection to a file.
+//! Opening of one connection to a file.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io;
@@ -23,14 +23,14 @@ pub(crate) const SQLITE_WRITES: &str = "
 pub(crate) const SQLITE_BUSY: &str = "PRAGMA busy_timeout = 5000;";
 
 /// File mode readable by the owner alone. SQLite gives the files beside it the same.
-const OURS_ALONE: u32 = 0o600;
+const OWNER_ONLY: u32 = 0o600;
 
 /// Number of attempts on a busy file, and the time between them.
 const ATTEMPTS: u32 = 250;
 const APART: Duration = Duration::from_millis(20);
 
-/// Makes the file if it is missing, and reports what stands in the way of that.
-/// Answers its absolute path, which SQLite cannot take for anything else.
+/// Creates the file if it is missing, or returns why that is not possible.
+/// Returns its absolute path, which SQLite cannot mistake for anything else.
 pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
     let failed = |err: io::Error| OpenDatabaseError::File(path.to_owned(), err.to_string());
     let absolute: PathBuf = std::path::absolute(path).map_err(failed)?;
@@ -38,12 +38,12 @@ pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
         return Err(OpenDatabaseError::NoFolder(folder.to_owned()));
     }
     let mut new = OpenOptions::new();
-    match new.write(true).create_new(true).mode(OURS_ALONE).open(&absolute) {
+    match new.write(true).create_new(true).mode(OWNER_ONLY).open(&absolute) {
         Ok(file) => {
             // The process's umask may have taken bits that the owner needs.
-            file.set_permissions(Permissions::from_mode(OURS_ALONE)).map_err(failed)?;
-            // Never closed: that would drop the locks which any connection of
-            // this process has on the file by then.
+            file.set_permissions(Permissions::from_mode(OWNER_ONLY)).map_err(failed)?;
+            // Never closed: that would drop the locks which other connections
+            // of this process may have on the file by then.
             std::mem::forget(file);
         }
         // Not opened, for the same reason.
@@ -55,14 +55,14 @@ pub(crate) fn prepare(path: &Path) -> Result<String, OpenDatabaseError> {
     })
 }
 
-/// A new connection, set up by `pragmas`. Blocks.
+/// Opens a connection, set up by `pragmas`. Blocks.
 pub(crate) fn open(path: &str, pragmas: &str) -> ConnectionResult<SqliteConnection> {
     let mut conn = SqliteConnection::establish(path)?;
     let mut attempts = 1;
     loop {
         match conn.batch_execute(pragmas) {
-            // Unlike statements, the change to WAL does not wait until others
-            // are done with the file: two that open a new one at once meet.
+            // Unlike statements, the change to WAL does not wait for locks: two
+            // connections that open a new file at once conflict.
             Err(err) if is_busy(&err) && attempts < ATTEMPTS => std::thread::sleep(APART),
             done => break done.map_err(ConnectionError::CouldntSetupConfiguration)?,
         }
@@ -72,5 +72,5 @@ pub(crate) fn open(path: &str, pragmas: &str) -> ConnectionResult<SqliteConnecti
 }
 
 fn is_busy(err: &diesel::result::Error) -> bool {
-    matches!(err, DatabaseError(_, message) if message.message() == "database is locked")
+    matches!(err, DatabaseError(_, info) if info.message() == "database is locked")
 }

@@ -8,20 +8,20 @@ use crate::error::TargetError;
 /// Schemes of a URL of a file; the longer ones first.
 const SCHEMES: [&str; 4] = ["sqlite://", "sqlite:", "file://", "file:"];
 
-/// Keywords of .NET's connection strings that describe the default, or have no
-/// meaning here.
+/// Keywords of .NET's connection strings that describe the default, or are
+/// ignored.
 const IGNORED: [&str; 6] =
     ["cache", "commandtimeout", "defaulttimeout", "foreignkeys", "pooling", "recursivetriggers"];
 
-/// A database in a file.
+/// Database in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SqliteTarget {
-    /// Path of the file; from the process's folder if relative.
+    /// Path of the file; relative to the working directory.
     pub(crate) path: PathBuf,
 }
 
 impl SqliteTarget {
-    /// Understands what a URL or pairs name, and a path by itself.
+    /// Parses a URL, pairs or a plain path.
     pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
         if let Some(rest) = SCHEMES.iter().find_map(|it| strip(text, it)) {
             let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_distinguished() {
+    fn invalid_strings_are_distinguished() {
         use TargetError::{Memory, Missing, OtherProvider, Unknown, Value};
 
         for (text, error) in [

@@ -6,10 +6,10 @@ use crate::error::{OpenDatabaseError, StartupError};
 use crate::migrations::{self, migrate_for};
 use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
 
-/// Settings of the database at the start.
+/// Database settings at startup.
 #[derive(Debug, Clone)]
 pub struct Startup {
-    /// Database as every request uses it.
+    /// Database as requests use it.
     pub target: DatabaseTarget,
     /// Database with a role that may create tables; for PostgreSQL.
     pub migration_target: Option<DatabaseTarget>,
@@ -21,10 +21,10 @@ pub struct Startup {
 /// needs.
 ///
 /// A file is always migrated; a server only as the role of the migration
-/// target, without which nothing may be pending. A database that knows more
-/// migrations than this version is taken: they only ever add what the version
-/// before them does without, so that instances of two versions can run beside
-/// each other while one replaces the other.
+/// target, without which no migration may be pending. A database with newer
+/// migrations than this version is accepted: migrations only add what the version
+/// before does not need, so that instances of two versions can run beside
+/// each other during an upgrade.
 ///
 /// Call it on the runtime that outlives all others.
 pub async fn start(startup: Startup) -> Result<Database, StartupError> {
@@ -48,8 +48,8 @@ pub async fn start(startup: Startup) -> Result<Database, StartupError> {
     Ok(db)
 }
 
-/// Brings the tables up to date and does nothing else, as the migration
-/// target's role if there is one. Answers the names of what was applied.
+/// Applies migrations and does nothing else, as the migration target's role if
+/// there is one. Returns the names of the applied migrations.
 pub async fn migrate_only(
     target: &DatabaseTarget,
     migration_target: Option<&DatabaseTarget>,
@@ -69,7 +69,7 @@ fn role_of(target: &DatabaseTarget) -> Option<&str> {
     }
 }
 
-/// The reason alone: that the pool failed is no news to an operator.
+/// Returns the cause alone: that the pool failed does not help an operator.
 fn opening(err: crate::DbError) -> StartupError {
     use crate::DbError::{Abandoned, Batch, NoKey, Pool, Query, Sealing, Unreadable};
     use deadpool::managed::PoolError::Backend;

@@ -1,4 +1,4 @@
-//! Database that a connection string names.
+//! Database named by a connection string.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use crate::error::TargetError;
 use crate::postgres_target::PostgresTarget;
 use crate::sqlite_target::SqliteTarget;
 
-/// Longer than any connection string that is meant.
+/// Maximum length of a connection string in bytes.
 const MAX_CONNECTION_STRING_BYTES: usize = 8 * 1024;
 
-/// The kinds of database that are built in.
+/// Kinds of database that are built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DatabaseKind {
-    /// A file beside the server.
+    /// File on this machine.
     Sqlite,
-    /// A server of its own.
+    /// Database server.
     Postgres,
 }
 
@@ -27,7 +27,7 @@ impl DatabaseKind {
         }
     }
 
-    /// The provider of this name, in any case; `postgres` is one too.
+    /// Returns the provider of this name, in any case; `postgres` is an alias.
     pub fn from_name(name: &str) -> Option<Self> {
         match name.trim().to_ascii_lowercase().as_str() {
             "sqlite" => Some(Self::Sqlite),
@@ -37,7 +37,7 @@ impl DatabaseKind {
     }
 }
 
-/// Database, and how it is reached.
+/// Address of a database, with credentials.
 #[derive(Clone, PartialEq)]
 pub struct DatabaseTarget(pub(crate) TargetKind);
 
@@ -48,8 +48,8 @@ pub(crate) enum TargetKind {
 }
 
 impl DatabaseTarget {
-    /// Understands a URL, libpq's `key=value` pairs, and the `Key=value;`
-    /// pairs of .NET, for either provider.
+    /// Parses a URL, libpq's `key=value` pairs, or the `Key=value;` pairs of
+    /// .NET, for either provider.
     pub fn parse(provider: DatabaseKind, text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.is_empty() {
@@ -73,7 +73,7 @@ impl DatabaseTarget {
     }
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for DatabaseTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_provider_is_known_by_either_of_its_names_in_any_case() {
+    fn a_provider_has_two_names_in_any_case() {
         assert_eq!(DatabaseKind::from_name(" SQLite "), Some(DatabaseKind::Sqlite));
         assert_eq!(DatabaseKind::from_name("PostgreSQL"), Some(DatabaseKind::Postgres));
         assert_eq!(DatabaseKind::from_name("postgres"), Some(DatabaseKind::Postgres));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_too_much_are_refused() {
+    fn empty_and_oversized_strings_are_rejected() {
         let long = format!("Host=db;Password={}", "x".repeat(MAX_CONNECTION_STRING_BYTES));
 
         for provider in [DatabaseKind::Sqlite, DatabaseKind::Postgres] {

@@ -18,20 +18,20 @@ pub(crate) enum TlsMode {
     /// Encrypted if the server can.
     #[default]
     Prefer,
-    /// Encrypted, to whomever.
+    /// Encrypted, to any server.
     Require,
-    /// Encrypted, to somebody whom the root certificates vouch for.
+    /// Encrypted, to a server with a trusted chain.
     VerifyCa,
-    /// Encrypted, to the host that was named.
+    /// Encrypted, to the named host with a trusted chain.
     VerifyFull,
 }
 
 /// Root certificates that a server's chain may end in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Roots {
-    /// Whom this machine trusts.
+    /// Root certificates of this machine.
     System,
-    /// The certificates in a PEM file, and nobody else.
+    /// Certificates in a PEM file, and no others.
     File(PathBuf),
 }
 
@@ -43,15 +43,15 @@ pub(crate) struct TlsSettings {
 }
 
 impl TlsSettings {
-    /// Returns the configuration of rustls; nothing if TLS is not wanted.
+    /// Returns the configuration of rustls; `None` if TLS is disabled.
     pub(crate) fn client(&self) -> Result<Option<ClientConfig>, OpenDatabaseError> {
         let trust = match self.mode {
             TlsMode::Disable => return Ok(None),
-            TlsMode::Prefer | TlsMode::Require => Trust::Anybody,
+            TlsMode::Prefer | TlsMode::Require => Trust::AnyServer,
             TlsMode::VerifyCa => Trust::Chain(self.roots.load()?),
             TlsMode::VerifyFull => Trust::ChainAndName(self.roots.load()?),
         };
-        // Named, because a process-wide default could be set by any crate.
+        // Explicit, because a process-wide default could be set by any crate.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let verifier = Verifier::new(trust, provider.signature_verification_algorithms);
         let client = ClientConfig::builder_with_provider(provider)

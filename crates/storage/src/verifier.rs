@@ -1,4 +1,4 @@
-//! Verification of a server's certificate for the mode.
+//! Verification of a server's certificate as the mode requires.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
@@ -16,19 +16,18 @@ pub(crate) struct Trusted {
     pub(crate) named: Vec<CertificateDer<'static>>,
 }
 
-/// Whom to take for the server.
+/// Required trust in a server.
 #[derive(Debug)]
 pub(crate) enum Trust {
     /// Any server: only encryption was requested.
-    Anybody,
+    AnyServer,
     /// Servers with a chain to a trusted certificate.
     Chain(Trusted),
-    /// The chain is trusted, and the certificate is for the host that was
-    /// named.
+    /// Servers with a chain to a trusted certificate for the named host.
     ChainAndName(Trusted),
 }
 
-/// Verifies as much of a certificate as the mode asks.
+/// Verifier of a certificate as far as the mode requires.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     trust: Trust,
@@ -66,7 +65,7 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match &self.trust {
-            Trust::Anybody => {}
+            Trust::AnyServer => {}
             Trust::Chain(trusted) => self.chain(trusted, end, between, now)?,
             Trust::ChainAndName(trusted) => {
                 self.chain(trusted, end, between, now)?;

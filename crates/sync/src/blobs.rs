@@ -1,5 +1,5 @@
-//! Encrypted parts of an item: nobody here can read them, but their form is
-//! checked.
+//! Encrypted parts of an item: the server cannot read them, but checks their
+//! form.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,12 +9,12 @@ use crate::item::ItemRejection;
 
 const PAYLOAD: &str = "encryptedPayload";
 const WRAPPED: &str = "wrappedDek";
-/// The keys of both.
+/// Keys of both blobs.
 pub(crate) const BLOB_KEYS: [&str; 2] = [PAYLOAD, WRAPPED];
 
-/// A nonce, what is encrypted, and a tag.
+/// Minimum size of a payload: a nonce, a ciphertext and a tag.
 const MIN_PAYLOAD_BYTES: usize = 12 + 1 + 16;
-/// A nonce, a key of 32 bytes, and a tag.
+/// Size of a wrapped key: a nonce, a key of 32 bytes, and a tag.
 const WRAPPED_KEY_BYTES: usize = 12 + 32 + 16;
 
 /// Returns whether an item is encrypted. An item that is only partly encrypted,
@@ -49,9 +49,9 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Thirty bytes.
+    /// Sample payload of thirty bytes.
     pub(crate) const PAYLOAD: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-    /// Sixty bytes.
+    /// Sample wrapped key of sixty bytes.
     pub(crate) const WRAPPED: &str =
         "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -73,7 +73,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn blobs_that_no_device_could_read_are_refused() {
+    fn blobs_that_no_device_could_read_are_rejected() {
         let short = STANDARD.encode([0; 28]);
         for (payload, wrapped) in [
             ("not base64!", WRAPPED),

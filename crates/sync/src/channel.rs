@@ -1,55 +1,54 @@
-//! The kinds of things that devices keep in step, and what differs between
-//! them: all of it stands here.
+//! Kinds of synchronised items, and all rules in which they differ.
 
 use serde_json::{Map, Value};
 
 use crate::item::ItemRejection;
 use crate::{personas, readable};
 
-/// Kind of thing that devices keep in step.
+/// Kind of synchronised items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Channel {
-    /// Prompts that texts are rewritten with.
+    /// Prompts for rewriting texts.
     Templates,
-    /// Characters that chats are held with.
+    /// Personas for chats.
     Personas,
-    /// Providers to which a device sends its own requests to models.
+    /// Model providers that a device calls directly.
     Providers,
-    /// Texts that were rewritten. They are only added.
+    /// Rewritten texts. They are only added.
     Sessions,
     /// Memories of the assistant.
     Memories,
     /// Tasks of the to-do list.
     Todos,
-    /// The columns that todos stand in.
+    /// Columns of the to-do board.
     KanbanColumns,
-    /// Jobs that run at set times.
+    /// Scheduled jobs.
     ScheduledJobs,
-    /// Researches and what they found.
+    /// Research sessions with their results.
     ResearchSessions,
-    /// Settings of the app; one item.
+    /// Settings of the app; a single item.
     Settings,
-    /// States of plugins. Devices send them, and get them with the plugins.
+    /// States of plugins. Devices push them, and receive them with the plugins.
     PluginPreferences,
 }
 
 /// Merge strategy for a change of a stored item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merge {
-    /// The later change wins, by the clocks of those who made them.
+    /// The later change wins, by the clocks of the devices.
     LastWriteWins,
     /// The stored item stays as it is.
     AppendOnly,
 }
 
-/// Field that distinguishes an item of a channel from the others.
+/// Field that identifies an item within its channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ItemId {
-    /// `id`: its own, which the server writes into items that came without.
+    /// `id`: its own, which the server adds to items without one.
     Own,
-    /// `pluginId`: there is one for each plugin.
+    /// `pluginId`: one item for each plugin.
     OfPlugin,
-    /// None: there is one item.
+    /// None: there is a single item.
     Single,
 }
 
@@ -83,7 +82,7 @@ pub struct ChannelRules {
     pub name: &'static str,
     /// Code in the database, never changed.
     pub code: i16,
-    /// Field that distinguishes its items.
+    /// Field that identifies its items.
     pub item_id: ItemId,
     /// True if its items may be end-to-end encrypted.
     pub may_be_encrypted: bool,
@@ -95,11 +94,10 @@ pub struct ChannelRules {
     pub read_only: ReadOnly,
     /// Check of items that are not encrypted.
     pub(crate) check: FieldCheck,
-    /// Keys that hold the time of an item's last change, the first that is
-    /// there.
+    /// Keys of the time of an item's last change, in order of precedence.
     pub timestamp_fields: &'static [&'static str],
-    /// Plaintext fields of an encrypted item, beside what is encrypted: all
-    /// else belongs into the payload, and is stored nowhere else.
+    /// Plaintext fields of an encrypted item: all others belong into the
+    /// encrypted payload, and are dropped.
     pub plaintext_fields: &'static [&'static str],
     /// Maximum number per account unless the operator configures another.
     pub default_limit: u32,
@@ -110,7 +108,7 @@ pub struct ChannelRules {
 const UPDATED: &[&str] = &["updatedAt", "createdAt"];
 
 impl Channel {
-    /// All of them, in the order in which devices apply them.
+    /// All channels, in the order in which devices apply them.
     pub const ALL: [Self; 11] = [
         Self::Settings,
         Self::Templates,
@@ -125,7 +123,7 @@ impl Channel {
         Self::PluginPreferences,
     ];
 
-    /// Returns its rules.
+    /// Returns the rules of the channel.
     pub fn rules(self) -> &'static ChannelRules {
         match self {
             Self::Templates => &TEMPLATES,
@@ -142,17 +140,17 @@ impl Channel {
         }
     }
 
-    /// Name on the wire: `templates`.
+    /// Returns the name on the wire: `templates`.
     pub fn name(self) -> &'static str {
         self.rules().name
     }
 
-    /// Code in the database.
+    /// Returns the code in the database.
     pub fn code(self) -> i16 {
         self.rules().code
     }
 
-    /// The one that is called so in the database.
+    /// Returns the channel with this code in the database.
     pub fn from_code(code: i16) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.code() == code)
     }
@@ -307,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_codes_report_channels_apart() {
+    fn names_and_codes_are_unique() {
         let names: HashSet<_> = Channel::ALL.iter().map(|it| it.name()).collect();
         let codes: HashSet<_> = Channel::ALL.iter().map(|it| it.code()).collect();
 

@@ -1,4 +1,4 @@
-//! Chats as their owners' devices write them: stored, reported, deleted.
+//! Chats of users' devices: storing, listing and deleting them.
 
 mod blob;
 mod document;
@@ -39,8 +39,8 @@ impl std::fmt::Display for ChatId {
 pub struct ChatLimits {
     /// Maximum number of chats.
     pub chats: u32,
-    /// Maximum number of bytes, including all other data, unless their group
-    /// sets it.
+    /// Maximum number of bytes, including all other data, unless the user's
+    /// group sets it.
     pub storage: u64,
 }
 
@@ -51,7 +51,7 @@ pub enum PutChat {
     Created(Vec<u8>),
     /// Chat replaced an older version.
     Replaced(Vec<u8>),
-    /// Stored version is newer and was stored.
+    /// Stored version is newer and stays.
     Newer(StoredChat),
 }
 
@@ -61,7 +61,7 @@ pub enum PutChatError {
     /// Body is not a chat, or has another id.
     #[error(transparent)]
     Unreadable(#[from] ParseChatError),
-    /// The account takes only what is encrypted.
+    /// The account accepts only encrypted chats.
     #[error("the account is end-to-end encrypted")]
     E2eeRequired,
     /// Chat was deleted after this version of it was written.
@@ -78,7 +78,7 @@ pub enum PutChatError {
     /// User's storage would be exceeded.
     #[error("{} of {} bytes are stored", .0.current, .0.limit)]
     OutOfStorage(StorageUse),
-    /// The account was deleted since the gates let its owner pass.
+    /// The account was deleted after the gates let its owner pass.
     #[error("there is no such account")]
     Gone,
     /// The store did not answer.
@@ -100,7 +100,7 @@ pub enum DeleteChatError {
 /// Errors that prevent a chat from being returned.
 #[derive(Debug, thiserror::Error)]
 pub enum GetChatError {
-    /// The user has no such chat, or has it no longer.
+    /// The user has no such chat, or it was deleted.
     #[error("the user has no such chat")]
     Unknown,
     /// The store did not answer.
@@ -108,7 +108,7 @@ pub enum GetChatError {
     Unavailable(#[from] Unavailable),
 }
 
-/// People's chats.
+/// Chats of users.
 #[derive(Clone)]
 pub struct Chats {
     store: Arc<dyn ChatStore>,
@@ -117,7 +117,7 @@ pub struct Chats {
 }
 
 impl Chats {
-    /// Chats in the given store, within these limits.
+    /// Creates the service over a store, within these limits.
     pub fn new(
         store: Arc<dyn ChatStore>,
         limits: LiveSetting<ChatLimits>,
@@ -126,7 +126,7 @@ impl Chats {
         Self { store, limits, clock }
     }
 
-    /// Stores a chat under the id that is its own, unless what is there is
+    /// Stores a chat under its own id, unless the stored version is
     /// newer.
     pub async fn put(
         &self,
@@ -135,7 +135,7 @@ impl Chats {
         document: impl AsRef<[u8]> + Send,
     ) -> Result<PutChat, PutChatError> {
         let chat = NewChat::parse(document.as_ref())?.require_id(id)?;
-        // It may be long, and what is stored of it was copied.
+        // It may be long, and all that is stored was copied.
         drop(document);
         self.store_chat(user, chat).await
     }
@@ -160,19 +160,19 @@ impl Chats {
         }
     }
 
-    /// Deletes a chat; one that is not there is as good as deleted.
+    /// Deletes a chat; deleting a missing one succeeds.
     pub async fn delete(&self, user: UserId, id: ChatId) -> Result<(), DeleteChatError> {
-        let there = self.store.delete(user, id, self.clock.now()).await?;
-        if there { Ok(()) } else { Err(DeleteChatError::Gone) }
+        let found = self.store.delete(user, id, self.clock.now()).await?;
+        if found { Ok(()) } else { Err(DeleteChatError::Gone) }
     }
 
-    /// A chat with its messages.
+    /// Returns a chat with its messages.
     pub async fn get(&self, user: UserId, id: ChatId) -> Result<StoredChat, GetChatError> {
         self.store.find(user, id).await?.ok_or(GetChatError::Unknown)
     }
 
-    /// A part of a user's chats, unless nothing has changed since what
-    /// `unless` names.
+    /// Returns a page of a user's chats, unless nothing has changed since a
+    /// version that `unless` names.
     pub async fn list(
         &self,
         user: UserId,

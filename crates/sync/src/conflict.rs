@@ -1,4 +1,4 @@
-//! Conflicts that a device is notified of besides the success of its push.
+//! Conflicts that are reported to a device whose push succeeded.
 
 use crate::item::{ItemKey, ItemRejection};
 
@@ -7,7 +7,7 @@ use crate::item::{ItemKey, ItemRejection};
 pub enum Resolution {
     /// The stored version; the device's change is dropped.
     ServerWins,
-    /// The device's change, in the place of something that it had not seen.
+    /// The device's change, which replaced a version that it had not seen.
     ClientWins,
 }
 
@@ -35,12 +35,12 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    /// Two devices changed one thing.
+    /// Creates a conflict between two devices' changes.
     pub fn resolved(key: ItemKey, resolution: Resolution) -> Self {
         Self { key, resolution, refusal: None, server_version: None }
     }
 
-    /// An item is not stored for what it is.
+    /// Creates the rejection of an item.
     pub fn refused(key: ItemKey, refusal: ItemRejection) -> Self {
         let resolution = Resolution::ServerWins;
         Self { key, resolution, refusal: Some(refusal), server_version: None }

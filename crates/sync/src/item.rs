@@ -1,4 +1,4 @@
-//! Thing that a device keeps in step, as it was sent and as it is stored.
+//! Synchronised items, as received and as stored.
 
 use pia_kernel::{Timestamp, UserId};
 use ring::digest;
@@ -17,12 +17,12 @@ pub const MAX_ITEM_BYTES: usize = 1_400_000;
 pub struct ItemKey {
     /// Channel of the item.
     pub channel: Channel,
-    /// Id, given by the device that made it.
+    /// Id, assigned by the device that created it.
     pub id: Uuid,
 }
 
-/// An item as a device sent it: the known keys of its channel, spelled as they
-/// are documented, and whatever else it had.
+/// Item as a device sent it: the known keys of its channel in their documented
+/// spelling, and any others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedItem {
     /// Channel of the item.
@@ -31,7 +31,7 @@ pub struct ReceivedItem {
     pub fields: Map<String, Value>,
 }
 
-/// An item that may be stored.
+/// Item that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Key of the item.
@@ -56,15 +56,15 @@ impl Item {
 pub enum ItemRejection {
     /// Item lacks a field that an encrypted push must have.
     MissingBlobs,
-    /// The encrypted parts are not base64, or cannot be what they should be.
+    /// The encrypted parts are not base64, or have an impossible length.
     InvalidBlobs,
     /// Item is too long.
     TooLarge,
-    /// A persona lacks what it must have, or has too much of it.
+    /// Persona lacks a required field, or a field is too long.
     InvalidPersona,
     /// Item is managed by the operator and cannot be changed.
     Managed,
-    /// Item has a value at which some devices would fail for ever.
+    /// Item has a value that some devices could never read.
     Unreadable,
     /// Item is nested deeper than devices read.
     TooDeep,
@@ -89,7 +89,7 @@ impl ItemRejection {
 }
 
 impl ReceivedItem {
-    /// Id: its own, that of the only one there is, or nothing.
+    /// Returns its own id, or that of a single item; `None` if it has none.
     pub fn id(&self) -> Option<Uuid> {
         let key = match self.channel.rules().item_id {
             ItemId::Own => "id",
@@ -99,8 +99,8 @@ impl ReceivedItem {
         self.fields.get(key)?.as_str()?.parse().ok()
     }
 
-    /// The id that it has if it came without one: the same whenever the same
-    /// is sent, so that a replay makes no second item.
+    /// Derives an id for an item without one: equal items of an account get the
+    /// same, so that a replay creates no second item.
     pub fn derived_id(&self, user: UserId) -> Uuid {
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(user.0.as_bytes());
@@ -110,13 +110,13 @@ impl ReceivedItem {
         Builder::from_custom_bytes(bytes).into_uuid()
     }
 
-    /// Returns the item to store. `otherwise` is the time of its change if it
-    /// names none.
+    /// Returns the item to store. `default_changed_at` is the time of its change if
+    /// it names none.
     pub fn into_item(
         mut self,
         id: Uuid,
         encrypted_push: bool,
-        otherwise: Timestamp,
+        default_changed_at: Timestamp,
     ) -> Result<Item, ItemRejection> {
         let rules = self.channel.rules();
         let encrypted = blobs::check(&self.fields)?;
@@ -140,7 +140,7 @@ impl ReceivedItem {
             return Err(ItemRejection::TooLarge);
         }
         let key = ItemKey { channel: self.channel, id };
-        Ok(Item { key, changed_at: changed_at.unwrap_or(otherwise), encrypted, body })
+        Ok(Item { key, changed_at: changed_at.unwrap_or(default_changed_at), encrypted, body })
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::item::ItemRejection;
 
-/// The longest that each text may be, in UTF-16 code units.
+/// Maximum length of each text, in UTF-16 code units.
 const MAX_FIELD_CHARS: [(&str, usize); 5] = [
     ("name", 255),
     ("tagline", 280),
@@ -13,13 +13,13 @@ const MAX_FIELD_CHARS: [(&str, usize); 5] = [
     ("guardrails", 5_000),
     ("modelType", 50),
 ];
-const NEEDED: [&str; 2] = ["name", "systemPrompt"];
+const REQUIRED: [&str; 2] = ["name", "systemPrompt"];
 const MAX_EXPERTISE: usize = 16;
 
-/// Refuses a persona that its devices could not have made.
+/// Rejects a persona that no device could have created.
 pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-    let lacking = NEEDED.iter().any(|it| text(it).trim().is_empty());
+    let lacking = REQUIRED.iter().any(|it| text(it).trim().is_empty());
     let too_long = MAX_FIELD_CHARS.iter().any(|(it, max)| utf16_len(text(it)) > *max);
     let expertise = fields.get("expertise").and_then(Value::as_array).map_or(0, Vec::len);
     if lacking || too_long || expertise > MAX_EXPERTISE {
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_persona_has_a_name_and_a_prompt() {
         assert_eq!(with("toolScope", 9.into()), Ok(()));
-        for key in NEEDED {
+        for key in REQUIRED {
             for nothing in [json!(null), json!(""), json!("  ")] {
                 assert_eq!(with(key, nothing), Err(ItemRejection::InvalidPersona), "{key}");
             }
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn each_text_is_as_long_as_its_limit_counted_in_utf_16() {
+    fn texts_are_limited_in_utf_16_code_units() {
         for (key, max) in MAX_FIELD_CHARS {
             assert_eq!(with(key, "x".repeat(max).into()), Ok(()), "{key}");
             assert_eq!(with(key, "x".repeat(max + 1).into()), Err(ItemRejection::InvalidPersona));

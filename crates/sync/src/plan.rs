@@ -13,7 +13,7 @@ use crate::item::{Item, ItemKey, ItemRejection};
 /// State of an item that is stored, or was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredItem {
-    /// Place among all of the person's changes.
+    /// Position among all of the account's changes.
     pub stamp: Timestamp,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
@@ -31,10 +31,10 @@ pub struct StoredItem {
     pub size: u32,
 }
 
-/// Winner where a device changed what it had not seen.
+/// Winner when a device changed a version that it had not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConflictStrategy {
-    /// The later change, by the clocks of those who made them.
+    /// The later change, by the clocks of the devices.
     #[default]
     LastWriteWins,
     /// The stored version.
@@ -44,7 +44,7 @@ pub enum ConflictStrategy {
 /// Planned write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ItemWrite {
-    /// This item, in the place of what was there.
+    /// Stores the item, replacing an earlier version.
     Put {
         /// The item.
         item: Item,
@@ -57,19 +57,19 @@ pub enum ItemWrite {
         key: ItemKey,
         /// Time of the last change.
         changed_at: Timestamp,
-        /// A change must be later than this to bring it back.
+        /// A change must be later than this to revive it.
         at: Timestamp,
     },
-    /// Moves the item to a new place, so that it reaches the device that lost.
+    /// Gives the item a new stamp, so that it reaches the device whose change lost.
     Restamp {
-        /// Item that stays.
+        /// Unchanged item.
         key: ItemKey,
         /// Digest of the rejected version.
         rejected_digest: Vec<u8>,
     },
 }
 
-/// All that becomes of a push.
+/// Plan of a push.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PushPlan {
     /// Writes, in this order.
@@ -83,15 +83,15 @@ pub struct PushPlan {
 pub struct ReadOnlyIds {
     /// Managed personas that it names.
     pub managed_personas: HashSet<Uuid>,
-    /// Plugins that it names, of those that there are.
+    /// Existing plugins that it names.
     pub plugins: HashSet<Uuid>,
 }
 
 /// Planner of a push, change by change.
 pub struct PushPlanner<'a> {
-    /// Stored states of all that the push names.
+    /// Stored states of all items that the push names.
     pub stored: &'a HashMap<ItemKey, StoredItem>,
-    /// Up to which stamp the device had seen everything.
+    /// Stamp up to which the device had seen everything.
     pub seen_up_to: Option<Timestamp>,
     /// Device, if it named itself.
     pub device: Option<&'a str>,
@@ -101,8 +101,8 @@ pub struct PushPlanner<'a> {
     pub strategy: ConflictStrategy,
     /// Rows that make items read-only.
     pub read_only: &'a ReadOnlyIds,
-    /// True if the account was reset and is not encrypted any more: nobody has
-    /// the key of what a device encrypted that has not heard of it.
+    /// True if the account was reset and is not encrypted any more: the key of
+    /// items that an uninformed device encrypts is lost.
     pub lost_its_key: bool,
 }
 
@@ -115,9 +115,8 @@ enum ItemDecision {
 }
 
 impl PushPlanner<'_> {
-    /// The plan for these items, whose digests come with them, and for what is
-    /// to be deleted. A push that both changes and deletes something means
-    /// the deletion.
+    /// Plans these items, each with its digest, and the deletions. If a push both
+    /// changes and deletes an item, the deletion wins.
     pub fn plan(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let mut plan = PushPlan::default();
         let mut now: HashMap<ItemKey, StoredItem> = HashMap::new();
@@ -128,14 +127,14 @@ impl PushPlanner<'_> {
                 ItemDecision::Same => {}
                 ItemDecision::Keep => {
                     plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
-                    // Once is enough: some devices say the same in each cycle.
-                    let (key, loser) = (item.key, rejected_digest(&item, digest));
-                    if stored.is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&loser)) {
-                        plan.writes.push(ItemWrite::Restamp { key, rejected_digest: loser });
+                    // Once is enough: some devices repeat the change in each cycle.
+                    let (key, rejected) = (item.key, rejected_digest(&item, digest));
+                    if stored.is_none_or(|it| it.last_rejected_digest.as_ref() != Some(&rejected)) {
+                        plan.writes.push(ItemWrite::Restamp { key, rejected_digest: rejected });
                     }
                 }
                 ItemDecision::Put => {
-                    // The encrypted copy of what was there overwrites nothing.
+                    // An encrypted copy of the stored version overwrites nothing.
                     let overwrites = |it: &StoredItem| item.changed_at > it.changed_at;
                     if stored.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
                         plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
@@ -151,7 +150,7 @@ impl PushPlanner<'_> {
                 continue;
             }
             let (changed_at, at) = (stored.changed_at, stored.changed_at.max(self.deleted_at));
-            // One write a key: what was put by the same push goes unwritten.
+            // One write per key: an item put by the same push is not written.
             plan.writes.retain(|it| it.key() != key);
             now.insert(key, StoredItem { deleted_at: Some(at), ..stored.clone() });
             plan.writes.push(ItemWrite::Tombstone { key, changed_at, at });
@@ -194,7 +193,7 @@ impl PushPlanner<'_> {
         if stored.encrypted == item.encrypted && stored.digest == digest {
             return ItemDecision::Same;
         }
-        // The encrypted copy of what was plain replaces it.
+        // The encrypted copy of a plain version replaces it.
         let encrypts = item.encrypted && !stored.encrypted;
         if item.key.channel.rules().merge == Merge::AppendOnly {
             return if encrypts { ItemDecision::Put } else { ItemDecision::Same };
@@ -202,7 +201,7 @@ impl PushPlanner<'_> {
         if encrypts && item.changed_at == stored.changed_at {
             return ItemDecision::Put;
         }
-        // Ciphertexts of one thing always differ, so equal times must do.
+        // Ciphertexts of equal items always differ, so equal times must do.
         if item.encrypted && item.changed_at == stored.changed_at {
             return ItemDecision::Same;
         }
@@ -224,7 +223,7 @@ impl PushPlanner<'_> {
 }
 
 impl StoredItem {
-    /// Returns the tombstone of a deleted item; nothing if it lives.
+    /// Returns the tombstone of a deleted item; `None` if it is live.
     pub fn tombstone(&self, key: ItemKey) -> Option<String> {
         let deleted_at = self.deleted_at?;
         Some(format!("{{\"id\":\"{}\",\"deletedAt\":\"{deleted_at}\"}}", key.id))
@@ -242,7 +241,7 @@ impl ItemWrite {
 }
 
 impl PushPlan {
-    /// Number of living items that the plan adds to a channel.
+    /// Returns the number of live items that the plan adds to a channel.
     pub fn growth(&self, channel: Channel, stored: &HashMap<ItemKey, StoredItem>) -> i64 {
         let lives = |key: &ItemKey| stored.get(key).is_some_and(|it| it.deleted_at.is_none());
         let of_channel = self.writes.iter().filter(|it| it.key().channel == channel);
@@ -255,7 +254,7 @@ impl PushPlan {
             .sum()
     }
 
-    /// Number of bytes that the plan adds to the storage.
+    /// Returns the number of bytes that the plan adds to the storage.
     pub fn byte_growth(&self, stored: &HashMap<ItemKey, StoredItem>) -> i64 {
         let size = |key: &ItemKey| stored.get(key).map_or(0, |it| i64::from(it.size));
         let growth = self.writes.iter().map(|write| match write {
@@ -280,12 +279,13 @@ fn stored_after(item: &Item, digest: &[u8]) -> StoredItem {
     }
 }
 
-/// Digest of a rejected version. Ciphertexts of one item always differ, so its time is used there.
+/// Returns the digest of a rejected version. Ciphertexts of one item always differ, so its time
+/// is used there.
 fn rejected_digest(item: &Item, digest: Vec<u8>) -> Vec<u8> {
     if item.encrypted { item.changed_at.micros().to_be_bytes().to_vec() } else { digest }
 }
 
-/// Last change of each key, in the order in which they were sent.
+/// Returns the last change of each key, in the order in which they were sent.
 fn last_of_each(items: Vec<(Item, Vec<u8>)>) -> Vec<(Item, Vec<u8>)> {
     let mut places: HashMap<ItemKey, usize> = HashMap::new();
     let mut last: Vec<(Item, Vec<u8>)> = Vec::with_capacity(items.len());

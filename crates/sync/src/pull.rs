@@ -1,4 +1,4 @@
-//! Giving devices what changed.
+//! Pulls: changes for devices.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::ports::{
 };
 use crate::stamp_gap::{StampGap, StampGaps};
 
-/// Approximate size of one response, in bytes, for a device that goes on
-/// asking.
+/// Approximate size of one response, in bytes, for a device that requests page after
+/// page.
 const MAX_PAGE_BYTES: u64 = 4_000_000;
 /// Maximum number of items of all channels on such a page.
 pub const MAX_PAGE_ROWS: u32 = 500;
-/// Limit of a response for devices of before there were pages: they ask once,
-/// and take the response for all there is.
+/// Limit of a response for devices without paging: they send one request,
+/// and expect everything in the response.
 const UNPAGED_LIMIT: PageLimit = PageLimit { rows: 1_000_000, bytes: 64_000_000 };
 
 /// Request of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
-    /// Stamp after which changes are wanted.
+    /// Stamp after which changes are requested.
     pub since: Timestamp,
     /// Maximum number of items; all of them for a device without paging.
     pub limit: Option<u32>,
-    /// The version of the operator's part that the device has.
+    /// Version of the catalogue that the device has.
     pub catalogue: Option<i64>,
 }
 
@@ -44,19 +44,19 @@ pub struct PullState {
 pub struct Pulled {
     /// Changes.
     pub page: ItemPage,
-    /// After which stamp the device is to ask next.
+    /// Stamp from which the device is to continue.
     pub watermark: Timestamp,
     /// True if more is available at once.
     pub has_more: bool,
     /// Latest version of the catalogue.
     pub catalogue_version: i64,
-    /// The operator's part, unless the device has it.
+    /// Catalogue, unless the device has it.
     pub catalogue: Option<CatalogueSnapshot>,
-    /// The devices that wait to be let in.
+    /// Devices that wait for approval.
     pub pending: Vec<PendingDevice>,
 }
 
-/// The operator's part, and which plugins of it the person turned on or off.
+/// Catalogue, and the user's choice of plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogueSnapshot {
     /// Catalogue of the operator.
@@ -71,12 +71,12 @@ pub enum PullError {
     /// The account is gone.
     #[error("the account is gone")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A required port is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Gives devices what changed.
+/// Service of devices' pulls.
 #[derive(Clone)]
 pub struct PullService {
     reader: Arc<dyn SyncReader>,
@@ -88,13 +88,13 @@ pub struct PullService {
 #[derive(Default)]
 struct PulledChanges {
     page: ItemPage,
-    /// After which stamp it is to go on, and to send again what it changed
-    /// since, if the one that it has is of before a restore.
+    /// Stamp from which the device is to continue, and to resend its own changes,
+    /// if its stamp is from before a restore.
     resent_from: Option<Timestamp>,
 }
 
 impl PullRequest {
-    /// After which stamp there may be something that the device lacks.
+    /// Returns the stamp after which the device may lack changes.
     fn start(&self, stamp_gap: Option<StampGap>) -> Timestamp {
         stamp_gap.map_or(self.since, |it| it.began_at)
     }
@@ -106,13 +106,13 @@ impl PullRequest {
 }
 
 impl PullState {
-    /// Returns whether there is anything that the device has not seen.
+    /// Returns whether there are changes that the device has not seen.
     fn is_behind(&self) -> bool {
         self.head.last_stamp > self.since
     }
 
-    /// `ETag` of the answer. It is the same as long as the same would be answered, and never again
-    /// what it was before a reset.
+    /// Returns the `ETag` of the response. It is stable as long as the response is the same, and
+    /// does not recur after a reset.
     pub fn tag(&self) -> String {
         let Head { epoch, version, last_stamp, .. } = &self.head;
         let epoch = epoch.first_chunk().copied().map(u64::from_be_bytes).unwrap_or_default();
@@ -121,8 +121,8 @@ impl PullState {
         format!("v{version}-c{catalogue}-s{since}-e{epoch:016x}-l{last}")
     }
 
-    /// The version of the operator's part: another for another group and other
-    /// choices, and of no order.
+    /// Returns the version of the catalogue: it differs by group and choices, and
+    /// has no order.
     pub fn catalogue_version(&self) -> i64 {
         let Head { group, catalogue, preferences, epoch, .. } = &self.head;
         let mut hash = digest::Context::new(&digest::SHA256);
@@ -136,8 +136,8 @@ impl PullState {
 }
 
 impl PullService {
-    /// Reads from `reader`; which devices wait is reported by `pending`, and which
-    /// stamps were given by a server whose data was lost by `stamp_gaps`.
+    /// Creates the service over `reader`; `pending` lists waiting devices, and
+    /// `stamp_gaps` contains the stamps of lost data.
     pub fn new(
         reader: Arc<dyn SyncReader>,
         pending: Arc<dyn PendingDevices>,
@@ -153,60 +153,61 @@ impl PullService {
     }
 
     /// Loads the changes that a device does not have, as many as one response
-    /// holds, once the state was loaded.
+    /// holds, given the state.
     ///
-    /// Whoever asks again after each answer's watermark until there is no more
-    /// is given everything, whatever is written meanwhile.
+    /// A device that continues from each response's watermark until there is no
+    /// more gets everything, despite concurrent writes.
     pub async fn pull(
         &self,
         user: UserId,
-        ask: &PullRequest,
-        standing: &PullState,
+        request: &PullRequest,
+        state: &PullState,
     ) -> Result<Pulled, PullError> {
-        if !standing.is_behind() {
-            return self.answer(user, ask, standing, PulledChanges::default()).await;
+        if !state.is_behind() {
+            return self.answer(user, request, state, PulledChanges::default()).await;
         }
-        let stamp_gap = self.find_gap(ask);
-        let page = self.reader.page(user, ask.start(stamp_gap), ask.page_limit()).await?;
-        let found = self.resolve_gap(user, ask, stamp_gap, page).await?;
-        self.answer(user, ask, standing, found).await
+        let stamp_gap = self.find_gap(request);
+        let page = self.reader.page(user, request.start(stamp_gap), request.page_limit()).await?;
+        let found = self.resolve_gap(user, request, stamp_gap, page).await?;
+        self.answer(user, request, state, found).await
     }
 
-    /// Both at once, for a device that needs an answer wherever things stand.
+    /// Loads both at once, for a device that needs a response in any case.
     pub async fn pull_at_once(
         &self,
         user: UserId,
-        ask: &PullRequest,
+        request: &PullRequest,
     ) -> Result<(PullState, Pulled), PullError> {
-        let stamp_gap = self.find_gap(ask);
-        let read = self.reader.head_and_page(user, ask.start(stamp_gap), ask.page_limit()).await?;
+        let stamp_gap = self.find_gap(request);
+        let read =
+            self.reader.head_and_page(user, request.start(stamp_gap), request.page_limit()).await?;
         let (head, page) = read.ok_or(PullError::Gone)?;
-        let standing = PullState { head, since: ask.since };
-        // What was written after the look comes next time: a device that has
-        // seen more than there was is informed.
-        let found = if standing.is_behind() {
-            self.resolve_gap(user, ask, stamp_gap, page).await?
+        let state = PullState { head, since: request.since };
+        // Changes after the state was read come next time: a device with a
+        // higher stamp gets the watermark.
+        let found = if state.is_behind() {
+            self.resolve_gap(user, request, stamp_gap, page).await?
         } else {
             PulledChanges::default()
         };
-        let pulled = self.answer(user, ask, &standing, found).await?;
-        Ok((standing, pulled))
+        let pulled = self.answer(user, request, &state, found).await?;
+        Ok((state, pulled))
     }
 
-    /// The silence that a device's stamp is of. One that knows no pages asks with
-    /// its own time, and with no stamp.
-    fn find_gap(&self, ask: &PullRequest) -> Option<StampGap> {
-        ask.limit.and_then(|_| self.stamp_gaps.containing(ask.since))
+    /// Returns the gap that contains a device's stamp. A device without paging sends
+    /// its own time, and no stamp.
+    fn find_gap(&self, request: &PullRequest) -> Option<StampGap> {
+        request.limit.and_then(|_| self.stamp_gaps.containing(request.since))
     }
 
-    /// Finds out what a page reports that was read from the beginning of a gap. A
-    /// device is to go on after the last row of its account from before. Where
-    /// an instance wrote on while another started, it may have been no gap for
-    /// this account, whose devices have stamps of it by right.
+    /// Evaluates a page that was read from the beginning of a gap. A device
+    /// is to continue after the last row of its account from before. If
+    /// an instance wrote on while another started, it may be no gap for
+    /// this account, whose devices have valid stamps in it.
     async fn resolve_gap(
         &self,
         user: UserId,
-        ask: &PullRequest,
+        request: &PullRequest,
         stamp_gap: Option<StampGap>,
         page: ItemPage,
     ) -> Result<PulledChanges, Unavailable> {
@@ -214,7 +215,7 @@ impl PullService {
         Ok(match stamp_gap {
             None => PulledChanges { page, resent_from: None },
             Some(it) if broken(&it) => {
-                let page = self.reader.page(user, ask.since, ask.page_limit()).await?;
+                let page = self.reader.page(user, request.since, request.page_limit()).await?;
                 PulledChanges { page, resent_from: None }
             }
             Some(it) => {
@@ -227,24 +228,24 @@ impl PullService {
     async fn answer(
         &self,
         user: UserId,
-        ask: &PullRequest,
-        standing: &PullState,
+        request: &PullRequest,
+        state: &PullState,
         PulledChanges { page, resent_from }: PulledChanges,
     ) -> Result<Pulled, PullError> {
-        let catalogue_version = standing.catalogue_version();
-        let catalogue = if ask.catalogue == Some(catalogue_version) {
+        let catalogue_version = state.catalogue_version();
+        let catalogue = if request.catalogue == Some(catalogue_version) {
             None
         } else {
-            Some(self.catalogue_snapshot(user, &standing.head).await?)
+            Some(self.catalogue_snapshot(user, &state.head).await?)
         };
-        let pending = if standing.head.has_pending_devices {
+        let pending = if state.head.has_pending_devices {
             self.pending.waiting_devices(user).await?
         } else {
             Vec::new()
         };
         let (watermark, has_more) = match resent_from {
             Some(stamp) => (stamp, false),
-            None => next_watermark(standing.head.last_stamp, &page),
+            None => next_watermark(state.head.last_stamp, &page),
         };
         Ok(Pulled { page, watermark, has_more, catalogue_version, catalogue, pending })
     }
@@ -269,13 +270,13 @@ impl PullService {
     }
 }
 
-/// After which stamp to ask next, and whether to do so at once. Where nothing
-/// is newer that is the highest there is: a device that has seen a higher one
-/// saw what this server has lost, and is to send it again.
+/// Returns the next watermark, and whether more is available at once. If nothing
+/// is newer, that is the highest stamp: a device with a higher one has seen
+/// data that this server has lost, and is to send it again.
 fn next_watermark(known: Timestamp, page: &ItemPage) -> (Timestamp, bool) {
     match (page.up_to, page.is_truncated) {
         (Some(up_to), true) => (up_to, true),
-        // What was written since the look is part of the page.
+        // Changes since the state was read are part of the page.
         (Some(up_to), false) => (up_to.max(known), false),
         (None, _) => (known, false),
     }

@@ -1,4 +1,4 @@
-//! Taking what a device changed.
+//! Pushes: changes of devices.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::ports::{Applied, Changes, SyncStore};
 use crate::quotas::QuotaExceeded;
 
 /// Maximum number of changes in one push, deletions included. That is more than
-/// twice of what an account may have by the usual limits, all of which devices
-/// of the first generation send at once; and SQLite finds 32,766 rows in one
+/// twice the default limits of an account, which devices of the first generation
+/// send at once; and SQLite looks up at most 32,766 rows in one
 /// statement.
 pub const MAX_CHANGES_PER_PUSH: usize = 30_000;
 
@@ -24,7 +24,7 @@ pub const MAX_CHANGES_PER_PUSH: usize = 30_000;
 pub struct Push {
     /// Time at which it was sent, by the device's clock.
     pub sent_at: Option<Timestamp>,
-    /// Up to which stamp the device had seen everything.
+    /// Stamp up to which the device had seen everything.
     pub seen_up_to: Option<Timestamp>,
     /// Device, if it named itself.
     pub device: Option<String>,
@@ -39,29 +39,29 @@ pub struct Push {
 /// Result of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
-    /// The stamp of the last of it, or when nothing was written the person's
-    /// highest.
+    /// Stamp of the last write, or the account's highest if nothing was
+    /// written.
     pub at: Timestamp,
     /// Changes that did not apply as the device may expect.
     pub conflicts: Vec<Conflict>,
-    /// The ids of what came without, with its place among the items of its
+    /// Ids of items that came without one, with their positions in their
     /// channel.
     pub assigned: Vec<Assigned>,
 }
 
-/// An id that the server gave.
+/// Id assigned by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assigned {
     /// Key of the item.
     pub key: ItemKey,
-    /// The how manieth of its channel it was in the push, from 0.
+    /// Position within its channel in the push, from 0.
     pub index: usize,
 }
 
 /// Errors that prevent all of a push from being accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
-    /// The account takes only what is end-to-end encrypted.
+    /// The account accepts only end-to-end encrypted items.
     #[error("the account takes only what is end-to-end encrypted")]
     E2eeRequired,
     /// Quota of a channel would be exceeded.
@@ -76,12 +76,12 @@ pub enum PushError {
     /// The account is gone.
     #[error("the account is gone")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A required port is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Takes what devices changed.
+/// Service of devices' pushes.
 #[derive(Clone)]
 pub struct PushService {
     store: Arc<dyn SyncStore>,
@@ -111,7 +111,7 @@ impl Default for PushSettings {
 }
 
 impl PushService {
-    /// Keeps what is pushed in `store`.
+    /// Creates the service over `store`.
     pub fn new(
         store: Arc<dyn SyncStore>,
         settings: LiveSetting<PushSettings>,
@@ -120,10 +120,10 @@ impl PushService {
         Self { store, settings, clock }
     }
 
-    /// Takes a push: all of it that can be taken, or nothing.
+    /// Applies a push: all of it that can be applied, or nothing.
     ///
-    /// What is refused for itself is reported as a conflict and does not stop the
-    /// rest, since a device would send it again for ever. The same push again
+    /// A rejected item is reported as a conflict and does not stop the
+    /// others, since a device would send it again for ever. Repeating a push
     /// changes nothing more.
     pub async fn push(&self, user: UserId, push: Push) -> Result<Pushed, PushError> {
         if push.items.len() + push.deletes.len() > MAX_CHANGES_PER_PUSH {
@@ -155,7 +155,7 @@ impl PushService {
     }
 }
 
-/// The items of a push: those that may be stored, and those that may not.
+/// Items of a push: valid ones, and rejections.
 #[derive(Default)]
 struct ValidatedItems {
     items: Vec<Item>,

@@ -30,13 +30,13 @@ impl ItemGrowth {
         Self(growth.filter(|(_, more)| *more > 0).collect())
     }
 
-    /// The channels that grow.
+    /// Returns the channels that grow.
     pub fn channels(&self) -> Vec<Channel> {
         self.0.keys().copied().collect()
     }
 
-    /// Checks the growth against the limits; `living` has the numbers of items
-    /// that each growing channel has before. Returns how many of the oldest to
+    /// Checks the growth against the limits; `living` has the current numbers of
+    /// items of the growing channels. Returns the number of oldest items to
     /// drop, by channel.
     pub fn check(
         &self,
@@ -55,7 +55,7 @@ impl ItemGrowth {
                     return Err(QuotaExceeded { channel, limit, current });
                 }
                 LimitRule::DropOldest => {
-                    // As many as one statement finds; the rest goes with the
+                    // As many as one statement deletes; others follow with the
                     // next push.
                     let max = i64::try_from(MAX_CHANGES_PER_PUSH).unwrap_or(i64::MAX);
                     surpluses.insert(channel, surplus.min(max));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_push_beyond_a_limit_is_refused_or_drops_the_oldest() {
+    fn a_push_beyond_a_limit_is_rejected_or_drops_the_oldest() {
         assert_eq!(check(Channel::Todos, 1, 4), Ok(None));
         assert_eq!(check(Channel::Todos, 2, 4), Err((5, 4)));
         assert_eq!(check(Channel::Sessions, 1, 4), Ok(None));

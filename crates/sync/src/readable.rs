@@ -1,5 +1,5 @@
-//! Checks that every device can read an item. One that cannot gives up the
-//! whole response that it is in, and requests the same again for ever.
+//! Checks that every device can read an item. A device that cannot discards
+//! the response that contains it, and repeats the request for ever.
 
 use serde_json::{Map, Value};
 
@@ -11,20 +11,20 @@ const MAX_DEPTH: usize = 60;
 /// Settings that name modes by their numbers.
 const MODE_KEYED_SETTINGS: [&str; 2] = ["modeProviderDefaults", "modePersonaDefaults"];
 
-/// Refuses fields that are nested deeper than devices read.
+/// Rejects fields that are nested deeper than devices read.
 pub(crate) fn check_depth(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     // The item itself is the first level.
     let is_too_deep = fields.values().any(|it| is_deeper(it, MAX_DEPTH - 1));
     if is_too_deep { Err(ItemRejection::TooDeep) } else { Ok(()) }
 }
 
-/// Refuses a job whose `timeOfDay` is no time.
+/// Rejects a job whose `timeOfDay` is invalid.
 pub(crate) fn check_time_of_day(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     let time = fields.get("timeOfDay").and_then(Value::as_str);
     if time.is_none_or(is_time_of_day) { Ok(()) } else { Err(ItemRejection::Unreadable) }
 }
 
-/// Refuses settings that name a mode by anything but its number.
+/// Rejects settings that name a mode by anything but its number.
 pub(crate) fn check_modes(fields: &Map<String, Value>) -> Result<(), ItemRejection> {
     let mut maps = MODE_KEYED_SETTINGS.iter().filter_map(|it| fields.get(*it)?.as_object());
     let is_readable = maps.all(|it| it.keys().all(|mode| is_mode(mode)));
@@ -51,8 +51,8 @@ fn is_time_of_day(text: &str) -> bool {
     };
     let mut parts = time.split(':');
     let (hour, minute, second) = (parts.next(), parts.next(), parts.next());
-    let whole = number(hour, 24) && number(minute, 60) && number(second, 60);
-    whole && parts.next().is_none() && is_digits(fraction) && (1..=7).contains(&fraction.len())
+    let is_valid = number(hour, 24) && number(minute, 60) && number(second, 60);
+    is_valid && parts.next().is_none() && is_digits(fraction) && (1..=7).contains(&fraction.len())
 }
 
 /// Returns whether a text is the number of a mode, known or not.
@@ -79,10 +79,11 @@ mod tests {
 
     #[test]
     fn a_job_runs_at_a_time_of_the_day() {
-        let reported = |time: &str| checked(Channel::ScheduledJobs, &json!({ "timeOfDay": time }));
+        let check_time =
+            |time: &str| checked(Channel::ScheduledJobs, &json!({ "timeOfDay": time }));
 
         for time in ["00:00:00", "23:59:59", "08:30:00.5", "23:59:59.9999999"] {
-            assert_eq!(reported(time), Ok(()), "{time}");
+            assert_eq!(check_time(time), Ok(()), "{time}");
         }
         for time in [
             "",
@@ -100,7 +101,7 @@ mod tests {
             "soon",
             "08:30:00 ",
         ] {
-            assert_eq!(reported(time), Err(ItemRejection::Unreadable), "{time}");
+            assert_eq!(check_time(time), Err(ItemRejection::Unreadable), "{time}");
         }
         assert_eq!(checked(Channel::Todos, &json!({ "timeOfDay": "soon" })), Ok(()));
     }
@@ -108,13 +109,14 @@ mod tests {
     #[test]
     fn modes_are_named_by_numbers() {
         for key in MODE_KEYED_SETTINGS {
-            let reported = |mode: &str| checked(Channel::Settings, &json!({ key: { mode: "x" } }));
+            let check_mode =
+                |mode: &str| checked(Channel::Settings, &json!({ key: { mode: "x" } }));
 
             for mode in ["0", "2", "-1", "77", "2147483647"] {
-                assert_eq!(reported(mode), Ok(()), "{key} {mode}");
+                assert_eq!(check_mode(mode), Ok(()), "{key} {mode}");
             }
             for mode in ["", "x", "-", "+1", "1.5", " 1", "2147483648", "9".repeat(99).as_str()] {
-                assert_eq!(reported(mode), Err(ItemRejection::Unreadable), "{key} {mode}");
+                assert_eq!(check_mode(mode), Err(ItemRejection::Unreadable), "{key} {mode}");
             }
         }
     }
@@ -122,9 +124,9 @@ mod tests {
     #[test]
     fn an_item_is_no_deeper_than_every_device_reads() {
         let nested = |levels: usize| (0..levels).fold(json!(1), |it, _| json!([it]));
-        let reported = |levels| checked(Channel::Memories, &json!({ "x": nested(levels) }));
+        let check_levels = |levels| checked(Channel::Memories, &json!({ "x": nested(levels) }));
 
-        assert_eq!((reported(59), reported(60)), (Ok(()), Err(ItemRejection::TooDeep)));
+        assert_eq!((check_levels(59), check_levels(60)), (Ok(()), Err(ItemRejection::TooDeep)));
         let objects = (0..60).fold(json!(1), |it, _| json!({ "x": it }));
         assert_eq!(checked(Channel::Todos, &objects), Ok(()));
         assert_eq!(checked(Channel::Todos, &json!({ "x": objects })), Err(ItemRejection::TooDeep));

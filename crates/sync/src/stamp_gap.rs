@@ -1,32 +1,32 @@
-//! Times in which nobody was given a stamp.
+//! Gaps in which no stamp was issued.
 
 use std::sync::Arc;
 
 use pia_kernel::Timestamp;
 
-/// A time in which nobody was given a stamp, as far as the database knows: from
-/// the highest one that it had when a server started, until that start. Who has
-/// one of it was given it before the database was restored from a backup.
+/// Interval in which no stamp was issued, as far as the database knows: from its
+/// highest one when a server started, until that start. A device with a stamp in
+/// it got that before the database was restored from a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampGap {
-    /// The highest stamp.
+    /// Highest stamp.
     pub began_at: Timestamp,
     /// Time at which the server started.
     pub ended_at: Timestamp,
 }
 
-/// All of them.
+/// All gaps.
 #[derive(Debug, Clone, Default)]
 pub struct StampGaps(Arc<[StampGap]>);
 
 impl StampGaps {
-    /// Gaps from a list in any order.
+    /// Creates the set from a list in any order.
     pub fn new(mut all: Vec<StampGap>) -> Self {
         all.sort_unstable_by_key(|it| it.began_at);
         Self(all.into())
     }
 
-    /// The silence that a stamp is of; of several the one that began first.
+    /// Returns the gap that contains a stamp; of several the one that began first.
     pub fn containing(&self, stamp: Timestamp) -> Option<StampGap> {
         self.0.iter().find(|it| it.began_at < stamp && stamp < it.ended_at).copied()
     }
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_is_of_a_silence_if_it_is_neither_its_first_nor_its_last() {
+    fn a_gap_contains_neither_its_first_nor_its_last_stamp() {
         let stamp_gap = |began, ended| StampGap { began_at: at(began), ended_at: at(ended) };
         let stamp_gaps = StampGaps::new(vec![stamp_gap(50, 60), stamp_gap(10, 20)]);
         let around = |stamp| stamp_gaps.containing(at(stamp)).map(|it| it.began_at.micros());
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!([9, 10, 20, 21, 50, 60, 99].map(around), [None; 7]);
         assert_eq!([11, 19, 51, 59].map(around), [Some(10), Some(10), Some(50), Some(50)]);
         assert_eq!(StampGaps::default().containing(at(11)), None);
-        // The last stamp may have gone with its account.
+        // The last stamp may have been deleted with its account.
         let nested = StampGaps::new(vec![stamp_gap(50, 60), stamp_gap(10, 90)]);
         assert_eq!(nested.containing(at(70)), Some(stamp_gap(10, 90)));
     }

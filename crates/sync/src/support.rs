@@ -1,4 +1,4 @@
-//! Looking at what is stored, and taking all of it away.
+//! Inspection and reset of an account's data.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const BATCH_SIZE: u32 = 1_000;
 /// State of an account's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncStatus {
-    /// Their highest stamp.
+    /// Highest stamp.
     pub watermark: Timestamp,
     /// Number of changes to the user's data.
     pub version: i64,
@@ -31,11 +31,11 @@ pub struct SyncStatus {
 /// Numbers of items of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ItemCounts {
-    /// Channel of the item.
+    /// Channel of the items.
     pub channel: Channel,
     /// Number of live items.
     pub live: u32,
-    /// Number of remembered deletions.
+    /// Number of tombstones.
     pub deleted: u32,
     /// Maximum number of live items.
     pub limit: u32,
@@ -47,36 +47,36 @@ pub enum SupportError {
     /// The account is gone.
     #[error("the account is gone")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A required port is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Looks at what is stored of people, and takes it away.
+/// Service for inspection and reset of accounts' data.
 #[derive(Clone)]
 pub struct Support {
-    holdings: Arc<dyn SyncAdminStore>,
+    store: Arc<dyn SyncAdminStore>,
     reader: Arc<dyn SyncReader>,
     settings: LiveSetting<PushSettings>,
     clock: Arc<dyn Clock>,
 }
 
 impl Support {
-    /// Looks through these ports.
+    /// Creates the service over these ports.
     pub fn new(
-        holdings: Arc<dyn SyncAdminStore>,
+        store: Arc<dyn SyncAdminStore>,
         reader: Arc<dyn SyncReader>,
         settings: LiveSetting<PushSettings>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { holdings, reader, settings, clock }
+        Self { store, reader, settings, clock }
     }
 
     /// Returns the state of an account's data.
     pub async fn status(&self, user: UserId) -> Result<SyncStatus, SupportError> {
         let head = self.reader.head(user).await?.ok_or(SupportError::Gone)?;
         let counts = self.counts(user).await?;
-        let latest = self.holdings.events(user, PageRequest { after: None, limit: 1 }).await?;
+        let latest = self.store.events(user, PageRequest { after: None, limit: 1 }).await?;
         Ok(SyncStatus {
             watermark: head.last_stamp,
             version: head.version,
@@ -87,7 +87,7 @@ impl Support {
 
     /// Returns the number of an account's items by channel, and their limits.
     pub async fn counts(&self, user: UserId) -> Result<Vec<ItemCounts>, Unavailable> {
-        let (found, settings) = (self.holdings.counts(user).await?, self.settings.get());
+        let (found, settings) = (self.store.counts(user).await?, self.settings.get());
         let count = |channel: Channel| {
             let found = found.iter().find(|it| it.0 == channel);
             let (live, deleted) = found.map_or((0, 0), |it| (it.1, it.2));
@@ -99,30 +99,30 @@ impl Support {
     /// Returns the number of bytes that a user stores, and their limit.
     pub async fn storage(&self, user: UserId) -> Result<StorageUse, Unavailable> {
         let usual_limit = self.settings.get().max_storage;
-        self.holdings.storage(user, usual_limit).await
+        self.store.storage(user, usual_limit).await
     }
 
-    /// Everything that is stored of a person, without what it says.
+    /// Returns all items of an account, without their bodies.
     pub async fn all_items(&self, user: UserId) -> Result<Vec<ItemInfo>, Unavailable> {
         let mut all: Vec<ItemInfo> = Vec::new();
         loop {
             let after: Option<ItemKey> = all.last().map(|it| it.key);
-            let some = self.holdings.all(user, after, BATCH_SIZE).await?;
-            let last = u32::try_from(some.len()).is_ok_and(|it| it < BATCH_SIZE);
-            all.extend(some);
+            let batch = self.store.all(user, after, BATCH_SIZE).await?;
+            let last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
+            all.extend(batch);
             if last {
                 return Ok(all);
             }
         }
     }
 
-    /// All chats of a person, without what they say.
+    /// Returns all chats of an account, without their messages.
     pub async fn chats(&self, user: UserId) -> Result<Vec<ChatInfo>, Unavailable> {
         let mut all: Vec<ChatInfo> = Vec::new();
         loop {
-            let some = self.holdings.chats(user, all.last().map(|it| it.id), BATCH_SIZE).await?;
-            let last = u32::try_from(some.len()).is_ok_and(|it| it < BATCH_SIZE);
-            all.extend(some);
+            let batch = self.store.chats(user, all.last().map(|it| it.id), BATCH_SIZE).await?;
+            let last = u32::try_from(batch.len()).is_ok_and(|it| it < BATCH_SIZE);
+            all.extend(batch);
             if last {
                 return Ok(all);
             }
@@ -135,21 +135,21 @@ impl Support {
         user: UserId,
         page: PageRequest,
     ) -> Result<Page<SyncEvent>, Unavailable> {
-        let events = self.holdings.events(user, page.and_one_more()).await?;
+        let events = self.store.events(user, page.and_one_more()).await?;
         Ok(page.part_of(events, |it| Cursor { at: it.at, id: it.id }))
     }
 
-    /// Takes away all that is synchronised for a person, chats and keys
-    /// included: as if nothing had ever been sent.
+    /// Deletes all synchronised data of an account, chats and keys
+    /// included.
     pub async fn reset(&self, user: UserId) -> Result<(), SupportError> {
         let at = self.clock.now();
         let mail = QueuedEmail::new("sync-reset").to_user(at, user);
         let effects = SideEffects::audit(at, user, "sync.reset").and_mail(mail);
-        if self.holdings.reset(user, at, effects).await? { Ok(()) } else { Err(SupportError::Gone) }
+        if self.store.reset(user, at, effects).await? { Ok(()) } else { Err(SupportError::Gone) }
     }
 
-    /// Forgets what was done before this time.
+    /// Deletes events from before this time.
     pub async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {
-        self.holdings.sweep(time).await
+        self.store.sweep(time).await
     }
 }

@@ -1,4 +1,4 @@
-//! Icons.
+//! Conversion of icons.
 
 use std::io::Cursor;
 
@@ -10,13 +10,13 @@ use pia_policy::UnusableUpload;
 const MAX_PIXELS: u32 = 4096;
 /// Maximum width and height of an icon.
 const ICON_PIXELS: u32 = 256;
-/// Maximum memory that decoding takes.
+/// Maximum memory for decoding.
 const MAX_DECODED_BYTES: u64 = 128 * 1024 * 1024;
 const FORMATS: [ImageFormat; 5] =
     [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::Bmp, ImageFormat::Ico];
 
-/// Decodes an image and encodes it as PNG, so that nothing but its pixels is
-/// left. A larger one is scaled down.
+/// Decodes an image and encodes it as PNG, so that only its pixels are
+/// left. A larger image is scaled down.
 pub(crate) fn convert(file: &[u8]) -> Result<Bytes, UnusableUpload> {
     let mut reader = ImageReader::new(Cursor::new(file));
     let format = image::guess_format(file).ok().filter(|it| FORMATS.contains(it));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn text_hidden_in_an_image_is_gone() {
+    fn text_hidden_in_an_image_is_removed() {
         let mut file = encoded(8, 8, ImageFormat::Png);
         file.extend_from_slice(b"<script>alert(1)</script>");
         let icon = convert(&file).unwrap();

@@ -11,8 +11,8 @@ use tokio::task::spawn_blocking;
 
 use crate::icon;
 
-/// Reader of uploaded files. Long work is done on the runtime's threads for
-/// blocking work.
+/// Reader of uploaded files. Expensive work runs on the runtime's blocking
+/// threads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FileReader;
 
@@ -50,12 +50,12 @@ async fn run<T: Send + 'static>(
     done.unwrap_or_else(|_panicked| Err(UnusableUpload("The file can't be read.".to_owned())))
 }
 
-/// Returns an error as a sentence for people.
+/// Returns an error as a sentence.
 fn sentence(err: &impl ToString) -> String {
     let text = err.to_string();
-    let mut letters = text.chars();
-    let first = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    let mut chars = text.chars();
+    let first = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     const CERTIFICATE: &[u8] = include_bytes!("../../authenticode/tests/data/rsa.pem");
 
     #[tokio::test]
-    async fn a_package_is_named_by_its_hash_and_signer() {
+    async fn a_package_is_identified_by_its_hash_and_signer() {
         let package = FileReader.package(Bytes::from_static(CABINET)).await.unwrap();
         let certificate = FileReader.certificate(CERTIFICATE).unwrap();
 

@@ -1,4 +1,4 @@
-//! The client for upstream models.
+//! HTTP client for upstream models.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::limits::UpstreamLimits;
 use crate::max_tokens_param::{MaxTokensSupport, has_old_name};
 use crate::pieces::Pieces;
 use crate::reading::{FrameStream, Timeouts, connection_lost};
-use crate::refusal::{refused, unreachable};
+use crate::refusal::{read_refusal, unreachable};
 use crate::sampling::SamplingSupport;
 use crate::single;
 use crate::splitter::Splitter;
@@ -27,21 +27,21 @@ use crate::tls::Tls;
 const EVENTS: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 
-/// Reason why the client could not be made.
+/// Error of a client that could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("the client for upstream models could not be made")]
 pub struct UpstreamSetupError(#[from] reqwest::Error);
 
-/// Calls upstream models over HTTP.
+/// Client that calls upstream models over HTTP.
 ///
 /// A connection is driven by the runtime that opened it, so each worker of the
-/// server makes a client of its own, and background work one more: through a
-/// shared one, a busy worker would hold up the calls of all others.
+/// server creates its own client, and background work one more: a busy worker
+/// would delay all calls of a shared client.
 ///
-/// Each type of upstream has a dialect that puts requests into its words and
-/// answers into the common form, which is OpenAI's. No library writes the
-/// requests: it would hold a conversation with images twice, and lose the
-/// status and headers of refusals that are not in OpenAI's shape.
+/// Each type of upstream has a dialect that translates requests into its format
+/// and responses into the common format, which is OpenAI's. No library writes
+/// the requests: it would hold a conversation with images twice, and lose the
+/// status and headers of refusals that are not in OpenAI's format.
 #[derive(Debug, Clone)]
 pub struct Upstream {
     http: Client,
@@ -51,12 +51,12 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// A client with connections of its own.
+    /// Creates a client with its own connections.
     ///
-    /// It follows no redirects, since a key would go where nobody configured
-    /// it to go, and asks the environment for no proxy. It speaks HTTP/1.1: a
-    /// call that is dropped closes its own connection, and one that stalls
-    /// holds up no other.
+    /// It follows no redirects, which would send a key to an address that is
+    /// not configured, and ignores proxies from the environment. It uses
+    /// HTTP/1.1: a dropped call closes its own connection, and a stalled one
+    /// blocks no other.
     pub fn new(limits: LiveSetting<UpstreamLimits>, tls: &Tls) -> Result<Self, UpstreamSetupError> {
         let now = limits.get();
         let http = Client::builder()
@@ -74,13 +74,13 @@ impl Upstream {
         Ok(Self { http, limits, caps: Arc::default(), sampling: Arc::default() })
     }
 
-    /// Shares the parameter names that others have learnt.
+    /// Shares the parameter names that other clients have learnt.
     #[must_use]
     pub fn with_cap_names(self, caps: Arc<MaxTokensSupport>) -> Self {
         Self { caps, ..self }
     }
 
-    /// Shares the sampling parameters that others have learnt.
+    /// Shares the sampling parameters that other clients have learnt.
     #[must_use]
     pub fn with_sampling(self, sampling: Arc<SamplingSupport>) -> Self {
         Self { sampling, ..self }
@@ -94,10 +94,9 @@ impl Upstream {
         self.limits.get()
     }
 
-    /// Sends a call and waits for the headers of a success. A call of which a
-    /// sampling parameter is refused is sent once more without it, as long as
-    /// there is one.
-    async fn ask(
+    /// Sends a call and waits for the headers of a success. While a sampling
+    /// parameter is refused, the call is repeated without it.
+    async fn request(
         &self,
         call: ChatCall,
         accept: &'static str,
@@ -105,18 +104,18 @@ impl Upstream {
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
         let mut call = self.sampling.filter(call);
         loop {
-            let held = self.sampling.retry_copy(&call);
-            let outcome = self.ask_capped(call, accept, limits).await;
-            match held.and_then(|it| self.sampling.learn(it, &outcome)) {
-                Some(less) => call = less,
+            let retry = self.sampling.retry_copy(&call);
+            let outcome = self.request_with_cap(call, accept, limits).await;
+            match retry.and_then(|it| self.sampling.learn(it, &outcome)) {
+                Some(reduced) => call = reduced,
                 None => return outcome,
             }
         }
     }
 
-    /// Sends a call whose parameter name may be refused: then it is sent once
-    /// more, under the other name.
-    async fn ask_capped(
+    /// Sends a call; if the name of its output limit is refused, repeats it
+    /// with the other name.
+    async fn request_with_cap(
         &self,
         call: ChatCall,
         accept: &'static str,
@@ -126,11 +125,11 @@ impl Upstream {
         if !has_old_name(&call) {
             return self.send(call, accept, limits).await;
         }
-        let (target, again) = (Arc::clone(&call.target), self.caps.retry_call(&call));
+        let (target, retry) = (Arc::clone(&call.target), self.caps.retry_call(&call));
         let outcome = self.send(call, accept, limits).await;
         let refused = self.caps.learn(&target, &outcome);
-        match again.filter(|_| refused) {
-            Some(again) => self.send(again, accept, limits).await,
+        match retry.filter(|_| refused) {
+            Some(retry) => self.send(retry, accept, limits).await,
             None => outcome,
         }
     }
@@ -142,7 +141,7 @@ impl Upstream {
         limits: &UpstreamLimits,
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
         let prepared = dialect::prepare(&call, accept == EVENTS)?;
-        // Nothing but the request holds the memory of what is sent.
+        // From here on only the request holds the memory of the body.
         drop(call);
         self.post(prepared, accept, limits).await
     }
@@ -164,7 +163,7 @@ impl Upstream {
             .await
             .map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(prepared.form.refusal(refused(response, limits.max_refusal).await));
+            return Err(prepared.form.refusal(read_refusal(response, limits.max_refusal).await));
         }
         Ok((response, prepared.form))
     }
@@ -174,14 +173,14 @@ impl Upstream {
 impl ChatUpstream for Upstream {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
         let limits = self.limits.get();
-        let (response, form) = timeout(limits.first_byte, self.ask(call, EVENTS, &limits))
+        let (response, form) = timeout(limits.first_byte, self.request(call, EVENTS, &limits))
             .await
             .map_err(|_elapsed| UpstreamError::Silent)??;
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
                 let splitter = Splitter::new(Arc::new(form.stream_filter()), limits.max_event);
-                let patience = Timeouts { silence: limits.silence, events: limits.answer };
-                let reading = FrameStream::new(response.into(), splitter, patience);
+                let timeouts = Timeouts { silence: limits.silence, events: limits.answer };
+                let reading = FrameStream::new(response.into(), splitter, timeouts);
                 Ok(Box::pin(reading.translated(form.translation())))
             }
             Some(JSON) => {
@@ -191,14 +190,14 @@ impl ChatUpstream for Upstream {
                 let frames = single::frames(&form.full_response(answer)?)?;
                 Ok(Box::pin(futures_util::stream::iter(frames.map(Ok))))
             }
-            Some(_) => Err(refused(response, 0).await),
+            Some(_) => Err(read_refusal(response, 0).await),
         }
     }
 
     async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
         let answer = async {
-            let (response, form) = self.ask(call, JSON, &limits).await?;
+            let (response, form) = self.request(call, JSON, &limits).await?;
             form.full_response(read_full(response, limits.max_answer).await?)
         };
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
@@ -221,15 +220,15 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
 }
 
 pub(crate) async fn read_full(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
-    let heard = AtomicBool::new(false);
+    let received = AtomicBool::new(false);
     let body = Limited::new(reqwest::Body::from(response), limit).map_frame(|frame| {
-        heard.store(true, Ordering::Relaxed);
+        received.store(true, Ordering::Relaxed);
         frame
     });
     match body.collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(err) if err.is::<LengthLimitError>() => Err(UpstreamError::TooLong),
-        Err(_) if !heard.load(Ordering::Relaxed) => Err(connection_lost()),
+        Err(_) if !received.load(Ordering::Relaxed) => Err(connection_lost()),
         Err(_) => Err(UpstreamError::Cut),
     }
 }

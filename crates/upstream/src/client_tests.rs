@@ -1,4 +1,4 @@
-//! Whole answers and refusals.
+//! Full responses and refusals.
 
 use std::time::Duration;
 
@@ -26,15 +26,15 @@ async fn server(template: ResponseTemplate) -> (MockServer, String) {
     (server, endpoint)
 }
 
-async fn refused(template: ResponseTemplate) -> UpstreamError {
+async fn refusal_of(template: ResponseTemplate) -> UpstreamError {
     let (_server, endpoint) = server(template).await;
     let upstream = upstream(UpstreamLimits::default());
 
-    let whole = upstream.complete(call(&endpoint, &[OPEN])).await.unwrap_err();
+    let full = upstream.complete(call(&endpoint, &[OPEN])).await.unwrap_err();
     let streamed = upstream.open(call(&endpoint, &[OPEN])).await.err().unwrap();
 
-    assert_eq!(whole, streamed);
-    whole
+    assert_eq!(full, streamed);
+    full
 }
 
 fn refusal(status: u16, retry_after: Option<u64>, body: &'static str) -> UpstreamError {
@@ -43,7 +43,7 @@ fn refusal(status: u16, retry_after: Option<u64>, body: &'static str) -> Upstrea
 }
 
 #[tokio::test]
-async fn a_whole_answer_comes_as_it_is() {
+async fn a_full_response_is_returned_unchanged() {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path("/v1/chat/completions"))
@@ -63,7 +63,7 @@ async fn a_whole_answer_comes_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_stream_is_always_requested_its_usage_and_a_cap_keeps_its_name() {
+async fn a_stream_always_requests_usage_and_a_cap_keeps_its_name() {
     let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let cap = OutputCap { tokens: 7, name: Some(CapName::MaxTokens) };
     let call = ChatCall {
@@ -86,7 +86,7 @@ async fn a_stream_is_always_requested_its_usage_and_a_cap_keeps_its_name() {
 }
 
 #[tokio::test]
-async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_alone() {
+async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_only() {
     let (server, endpoint) = server(ResponseTemplate::new(200)).await;
 
     upstream(UpstreamLimits::default())
@@ -107,20 +107,20 @@ async fn a_body_in_pieces_has_its_length_and_the_key_is_in_one_header_alone() {
 #[tokio::test]
 async fn a_refusal_keeps_its_status_headers_and_body() {
     let busy = ResponseTemplate::new(429).insert_header("retry-after", "2").set_body_string("{}");
-    assert_eq!(refused(busy).await, refusal(429, Some(2), "{}"));
+    assert_eq!(refusal_of(busy).await, refusal(429, Some(2), "{}"));
 
     let broken = ResponseTemplate::new(500).set_body_string("oops");
-    assert_eq!(refused(broken).await, refusal(500, None, "oops"));
+    assert_eq!(refusal_of(broken).await, refusal(500, None, "oops"));
 
     let page = ResponseTemplate::new(404).set_body_raw("<html>", "text/html");
-    assert_eq!(refused(page).await, refusal(404, None, "<html>"));
+    assert_eq!(refusal_of(page).await, refusal(404, None, "<html>"));
 }
 
 #[tokio::test]
 async fn only_the_beginning_of_a_long_refusal_is_read() {
     let page = ResponseTemplate::new(502).set_body_string("x".repeat(100_000));
 
-    let UpstreamError::Refused { body, .. } = refused(page).await else { panic!("no refusal") };
+    let UpstreamError::Refused { body, .. } = refusal_of(page).await else { panic!("no refusal") };
 
     assert_eq!(body.len(), 16 * 1024);
 }
@@ -138,20 +138,20 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_longer_than_its_limit_is_not_read() {
+async fn a_response_longer_than_its_limit_is_not_read() {
     let (_server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
-    let ask = async |max_answer| {
+    let complete_within = async |max_answer| {
         upstream(UpstreamLimits { max_answer, ..UpstreamLimits::default() })
             .complete(call(&endpoint, &[OPEN]))
             .await
     };
 
-    assert_eq!(ask(ANSWER.len()).await.unwrap(), ANSWER);
-    assert_eq!(ask(ANSWER.len() - 1).await, Err(UpstreamError::TooLong));
+    assert_eq!(complete_within(ANSWER.len()).await.unwrap(), ANSWER);
+    assert_eq!(complete_within(ANSWER.len() - 1).await, Err(UpstreamError::TooLong));
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_cut() {
+async fn a_response_that_breaks_off_is_cut() {
     let peer = Peer::start().await;
     let upstream = upstream(UpstreamLimits::default());
 
@@ -165,21 +165,21 @@ async fn an_answer_that_breaks_off_is_cut() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_never_answers_is_silent() {
+async fn an_upstream_that_never_responds_is_silent() {
     let peer = Peer::start().await;
     let upstream = upstream(brief());
 
-    let (whole, _socket) =
+    let (full, _socket) =
         tokio::join!(upstream.complete(call(&peer.endpoint, &[OPEN])), peer.request());
     let (streamed, _socket) =
         tokio::join!(upstream.open(call(&peer.endpoint, &[OPEN])), peer.request());
 
-    assert_eq!(whole, Err(UpstreamError::Silent));
+    assert_eq!(full, Err(UpstreamError::Silent));
     assert_eq!(streamed.err(), Some(UpstreamError::Silent));
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_reported() {
+async fn a_missing_upstream_is_unreachable_and_no_secret_is_reported() {
     let peer = Peer::start().await;
     let endpoint = peer.endpoint.replace("http://", "http://user:secret@");
     drop(peer);
@@ -187,13 +187,13 @@ async fn an_upstream_that_is_not_there_is_unreachable_and_no_secret_is_reported(
     let err =
         upstream(UpstreamLimits::default()).complete(call(&endpoint, &[OPEN])).await.unwrap_err();
 
-    let UpstreamError::Unreachable(why) = err else { panic!("{err:?}") };
-    assert!(why.contains("refused"), "{why}");
-    assert!(!why.contains("secret") && !why.contains("/v1"), "{why}");
+    let UpstreamError::Unreachable(message) = err else { panic!("{err:?}") };
+    assert!(message.contains("refused"), "{message}");
+    assert!(!message.contains("secret") && !message.contains("/v1"), "{message}");
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_no_url_is_unreachable() {
+async fn an_invalid_endpoint_is_unreachable() {
     let err =
         upstream(UpstreamLimits::default()).complete(call("nowhere", &[OPEN])).await.unwrap_err();
 
@@ -201,7 +201,7 @@ async fn an_endpoint_that_is_no_url_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_to_a_call_for_a_stream_becomes_one_chunk() {
+async fn a_full_response_to_a_stream_request_becomes_one_chunk() {
     let body = r#"{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
     let (_server, endpoint) =
         server(ResponseTemplate::new(200).set_body_raw(body, "application/json; charset=utf-8"))
@@ -216,7 +216,7 @@ async fn a_whole_answer_to_a_call_for_a_stream_becomes_one_chunk() {
 }
 
 #[tokio::test]
-async fn a_page_in_the_place_of_a_stream_is_a_refusal() {
+async fn an_html_page_instead_of_a_stream_is_a_refusal() {
     let (_server, endpoint) =
         server(ResponseTemplate::new(200).set_body_raw("<html>", "text/html")).await;
 
@@ -232,7 +232,7 @@ impl UsageLog for NoLog {
 }
 
 #[tokio::test]
-async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
+async fn optimising_sends_a_valid_openai_request() {
     let (server, endpoint) = server(ResponseTemplate::new(200).set_body_string(ANSWER)).await;
     let gateway = Gateway {
         upstream: Arc::new(upstream(UpstreamLimits::default())),
@@ -245,7 +245,7 @@ async fn what_optimising_sends_is_a_request_as_openai_defines_it() {
         }),
         settings: LiveSetting::new(Settings::default()),
         rules: Arc::new(NoRules),
-        // Nothing is limited, so nobody asks.
+        // Nothing is limited, so the store is not called.
         credit_store: Arc::new(MockCreditStore::new()),
         credits: LiveSetting::new(CreditSettings::default()),
         tokens: Arc::new(crate::O200k::default()),

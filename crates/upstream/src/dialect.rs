@@ -1,4 +1,4 @@
-//! Dialects of the types of upstreams.
+//! Dialects of the upstream types.
 
 mod address;
 mod anthropic;
@@ -22,7 +22,7 @@ use crate::event_filter::EventFilter;
 pub(crate) use address::bearer;
 pub(crate) use reply::{Translate, TranslatedFrames};
 
-/// A call in its upstream's own words.
+/// Call in the format of its upstream.
 pub(crate) struct PreparedRequest {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
@@ -37,11 +37,11 @@ pub(crate) enum ResponseFormat {
     Common,
     /// OpenAI's dialect, with citations beside the text.
     Cited,
-    /// OpenAI's dialect, with errors in answers that began well.
+    /// OpenAI's dialect, with errors within responses that began successfully.
     OpenRouter(SearchMode),
-    /// Contents in several chunks.
+    /// Mistral's format, with contents in several chunks.
     Mistral(SearchMode),
-    /// Messages.
+    /// Anthropic's Messages API.
     Anthropic,
 }
 
@@ -58,7 +58,7 @@ impl SearchMode {
     }
 }
 
-/// Puts a call into the words of its target.
+/// Translates a call into the format of its target.
 pub(crate) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
     match call.target.provider {
         ProviderType::OpenAi => openai::prepare(call, streamed),
@@ -72,7 +72,7 @@ pub(crate) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
     }
 }
 
-/// Puts a request for embeddings into the words of its target.
+/// Translates a request for embeddings into the format of its target.
 pub(crate) fn prepare_embeddings(call: EmbeddingCall) -> Result<PreparedRequest, UpstreamError> {
     const PATH: &str = "/embeddings";
     let url = match call.target.provider {
@@ -96,7 +96,7 @@ pub(crate) fn prepare_embeddings(call: EmbeddingCall) -> Result<PreparedRequest,
 }
 
 impl ResponseFormat {
-    /// A refusal with the status that all know it by.
+    /// Returns a refusal with its common status.
     pub(crate) fn refusal(self, err: UpstreamError) -> UpstreamError {
         match self {
             Self::OpenRouter(_) => openrouter::correct_refusal(err),
@@ -104,19 +104,19 @@ impl ResponseFormat {
         }
     }
 
-    /// Returns the filter of a stream's events that are to be read.
+    /// Returns the filter that selects the events of a stream to parse.
     pub(crate) fn stream_filter(self) -> EventFilter {
         match self {
-            Self::Common | Self::OpenRouter(SearchMode::Off) => EventFilter::of_answers(),
-            Self::Mistral(SearchMode::Off) => EventFilter::of_answers().at_arrays(),
+            Self::Common | Self::OpenRouter(SearchMode::Off) => EventFilter::for_answers(),
+            Self::Mistral(SearchMode::Off) => EventFilter::for_answers().with_arrays(),
             Self::Cited
             | Self::OpenRouter(SearchMode::On)
             | Self::Mistral(SearchMode::On)
-            | Self::Anthropic => EventFilter::of_answers().at_everything(),
+            | Self::Anthropic => EventFilter::for_answers().select_all(),
         }
     }
 
-    /// Returns the translation of such events into the common form.
+    /// Returns the translation of selected events into the common format.
     pub(crate) fn translation(self) -> Option<Box<dyn Translate>> {
         match self {
             Self::Common => None,
@@ -127,7 +127,7 @@ impl ResponseFormat {
         }
     }
 
-    /// A whole answer in the common form.
+    /// Translates a full response into the common format.
     pub(crate) fn full_response(self, answer: Bytes) -> Result<Bytes, UpstreamError> {
         match self {
             Self::Common => Ok(answer),

@@ -1,26 +1,26 @@
-//! Filter of the events of a stream that are worth reading.
+//! Filter of the events of a stream that are parsed.
 
 use memchr::memmem::Finder;
 
-/// Searches events for the few keys that mean something to us.
+/// Filter that searches events for the few keys that matter.
 ///
-/// A key inside a JSON string shows with a backslash before its quote and
-/// does not match; a hit deeper in an event costs one needless parse. Most
-/// upstreams write `"usage":null` and `"finish_reason":null` into every chunk,
-/// so a key whose value is null, or an empty string, does not count.
+/// A key inside a JSON string has a backslash before its quote and does not
+/// match; a hit deeper in an event costs one needless parse. Most upstreams
+/// write `"usage":null` and `"finish_reason":null` into every chunk, so a key
+/// whose value is null or an empty string does not count.
 #[derive(Debug)]
 pub(crate) struct EventFilter {
     finish: Finder<'static>,
     others: [Finder<'static>; 4],
-    /// Key of some upstreams in the place of the delta.
+    /// Key that some upstreams send instead of the delta.
     message: Finder<'static>,
-    /// Key of each part of an answer.
+    /// Key of each part of a response.
     choices: Finder<'static>,
     /// Key of each choice.
     delta: Finder<'static>,
     /// Key of the first part alone.
     role: Finder<'static>,
-    /// Key whose value says more where it is an array.
+    /// Key whose value is parsed if it is an array.
     arrays: Option<Finder<'static>>,
     plain_parts_only: bool,
     everything: bool,
@@ -48,30 +48,30 @@ impl Default for EventFilter {
 }
 
 impl EventFilter {
-    /// Looks at whatever is no part of an answer, too, and at parts that say
-    /// whose words they are.
-    pub(crate) fn of_answers() -> Self {
+    /// Returns a filter that also selects parts with a role, and everything
+    /// that is not part of a response.
+    pub(crate) fn for_answers() -> Self {
         Self { plain_parts_only: true, ..Self::default() }
     }
 
-    /// Looks at contents in several parts, too.
-    pub(crate) fn at_arrays(self) -> Self {
+    /// Selects contents in several parts, too.
+    pub(crate) fn with_arrays(self) -> Self {
         Self { arrays: Some(Finder::new(br#""content""#)), ..self }
     }
 
-    /// Looks at every event.
-    pub(crate) fn at_everything(self) -> Self {
+    /// Selects every event.
+    pub(crate) fn select_all(self) -> Self {
         Self { everything: true, ..self }
     }
 
-    /// Returns whether this event gives a reason for the end of the answer.
+    /// Returns whether this event has a finish reason.
     pub(crate) fn finishes(&self, json: &[u8]) -> bool {
         has_value(&self.finish, json)
     }
 
-    /// Returns whether this event reports usage, an error, a call of a tool or
-    /// a guardrail, has a message in the place of a delta, or reports what
-    /// else is looked at.
+    /// Returns whether this event has usage, an error, a tool call or a
+    /// guardrail, has a message instead of a delta, or is selected by an option
+    /// of the filter.
     pub(crate) fn selects(&self, json: &[u8]) -> bool {
         self.everything
             || (self.plain_parts_only && !self.is_plain_part(json))
@@ -82,18 +82,18 @@ impl EventFilter {
     }
 
     fn is_plain_part(&self, json: &[u8]) -> bool {
-        self.chooses(json) && !has_value(&self.role, json)
+        self.has_choice(json) && !has_value(&self.role, json)
     }
 
     fn lacks_delta(&self, json: &[u8]) -> bool {
-        !values(&self.delta, json).any(|it| it.starts_with(b"{")) && self.chooses(json)
+        !values(&self.delta, json).any(|it| it.starts_with(b"{")) && self.has_choice(json)
     }
 
-    fn chooses(&self, json: &[u8]) -> bool {
-        let chosen = |it: &[u8]| {
+    fn has_choice(&self, json: &[u8]) -> bool {
+        let is_choice = |it: &[u8]| {
             it.strip_prefix(b"[").is_some_and(|it| it.trim_ascii_start().starts_with(b"{"))
         };
-        values(&self.choices, json).any(chosen)
+        values(&self.choices, json).any(is_choice)
     }
 }
 
@@ -116,36 +116,36 @@ mod tests {
 
     #[test]
     fn a_key_counts_only_with_a_value() {
-        let look = EventFilter::default();
+        let filter = EventFilter::default();
 
-        assert!(look.finishes(br#"{"choices":[{"finish_reason" : "stop"}]}"#));
-        assert!(look.finishes(br#"[{"finish_reason":null},{"finish_reason":"stop"}]"#));
-        assert!(!look.finishes(br#"{"finish_reason": null}"#));
-        assert!(!look.finishes(br#"{"finish_reason":""}"#));
-        assert!(look.selects(br#"{"usage":{"prompt_tokens":1}}"#));
-        assert!(look.selects(br#"{"delta":{"tool_calls":[{}]}}"#));
-        assert!(look.selects(br#"{"error":{"message":"no"}}"#));
-        assert!(look.selects(br#"{"guardrail":{"protected":true}}"#));
-        assert!(look.selects(br#"{"choices":[{"message": {"content":"x"}}]}"#));
-        assert!(look.selects(br#"{"choices":[{"index":0,"content_filter_offsets":{}}]}"#));
-        assert!(!look.selects(br#"{"choices":[{"index":0,"delta":{"content":"x"}}]}"#));
-        assert!(!look.selects(br#"{"usage":null,"error":null,"message":"x"}"#));
+        assert!(filter.finishes(br#"{"choices":[{"finish_reason" : "stop"}]}"#));
+        assert!(filter.finishes(br#"[{"finish_reason":null},{"finish_reason":"stop"}]"#));
+        assert!(!filter.finishes(br#"{"finish_reason": null}"#));
+        assert!(!filter.finishes(br#"{"finish_reason":""}"#));
+        assert!(filter.selects(br#"{"usage":{"prompt_tokens":1}}"#));
+        assert!(filter.selects(br#"{"delta":{"tool_calls":[{}]}}"#));
+        assert!(filter.selects(br#"{"error":{"message":"no"}}"#));
+        assert!(filter.selects(br#"{"guardrail":{"protected":true}}"#));
+        assert!(filter.selects(br#"{"choices":[{"message": {"content":"x"}}]}"#));
+        assert!(filter.selects(br#"{"choices":[{"index":0,"content_filter_offsets":{}}]}"#));
+        assert!(!filter.selects(br#"{"choices":[{"index":0,"delta":{"content":"x"}}]}"#));
+        assert!(!filter.selects(br#"{"usage":null,"error":null,"message":"x"}"#));
     }
 
     #[test]
-    fn more_is_looked_at_where_it_is_called_for() {
+    fn arrays_and_all_events_are_selected_on_request() {
         let parts = br#"{"delta":{"content": [{"type":"text"}]}}"#;
         let text = br#"{"delta":{"content":"[x]"}}"#;
 
         assert!(!EventFilter::default().selects(parts));
-        assert!(EventFilter::default().at_arrays().selects(parts));
-        assert!(!EventFilter::default().at_arrays().selects(text));
-        assert!(EventFilter::default().at_everything().selects(text));
+        assert!(EventFilter::default().with_arrays().selects(parts));
+        assert!(!EventFilter::default().with_arrays().selects(text));
+        assert!(EventFilter::default().select_all().selects(text));
     }
 
     #[test]
-    fn what_is_no_part_of_an_answer_is_looked_at() {
-        let look = EventFilter::of_answers();
+    fn events_that_are_not_part_of_a_response_are_selected() {
+        let filter = EventFilter::for_answers();
 
         for json in [
             &br#"{"object":"error","message":"sk-1"}"#[..],
@@ -154,17 +154,17 @@ mod tests {
             br#"{"choices":null}"#,
             br#"{"choices":[{"delta":{"role":"assistant","content":""}}]}"#,
         ] {
-            assert!(look.selects(json), "{}", json.escape_ascii());
+            assert!(filter.selects(json), "{}", json.escape_ascii());
         }
-        assert!(!look.selects(br#"{"id":"c","choices": [ {"delta":{"content":"x"}}]}"#));
-        assert!(!look.selects(br#"{"choices":[{"delta":{"role":null,"content":"x"}}]}"#));
+        assert!(!filter.selects(br#"{"id":"c","choices": [ {"delta":{"content":"x"}}]}"#));
+        assert!(!filter.selects(br#"{"choices":[{"delta":{"role":null,"content":"x"}}]}"#));
     }
 
     #[test]
     fn a_key_inside_a_text_does_not_count() {
-        let look = EventFilter::default();
+        let filter = EventFilter::default();
 
-        assert!(!look.selects(br#"{"content":"say \"usage\": 5 and \"error\": 1"}"#));
-        assert!(!look.finishes(br#"{"content":"\"finish_reason\": \"stop\""}"#));
+        assert!(!filter.selects(br#"{"content":"say \"usage\": 5 and \"error\": 1"}"#));
+        assert!(!filter.finishes(br#"{"content":"\"finish_reason\": \"stop\""}"#));
     }
 }

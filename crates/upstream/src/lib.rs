@@ -1,6 +1,6 @@
-//! The upstream models over HTTP: one bounded client for whole answers and
-//! for streams, which are cut into frames without copying them, and a dialect
-//! for each type of upstream.
+//! HTTP access to upstream models: a client with limits for full responses and
+//! for streams, which are split into frames without copying, and a dialect for
+//! each type of upstream.
 
 mod client;
 mod dialect;

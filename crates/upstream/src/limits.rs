@@ -2,26 +2,27 @@
 
 use std::time::Duration;
 
-/// The bounds of every call.
+/// Limits of every call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamLimits {
-    /// For a connection to stand. Read once, when the client is made.
+    /// Timeout of connecting. Read once, when the client is created.
     pub connect: Duration,
-    /// Duration for which an unused connection is stored. Read once, when the
-    /// client is made.
+    /// Time for which an unused connection stays open. Read once, when the
+    /// client is created.
     pub idle: Duration,
-    /// For the status and headers of a streamed answer, the sending of the
-    /// request included.
+    /// Timeout for the status and headers of a stream, from the start of the
+    /// request.
     pub first_byte: Duration,
-    /// Between two pieces of a streamed answer.
+    /// Timeout between two pieces of a stream.
     pub silence: Duration,
-    /// For a whole answer, from the first byte sent to the last one read.
+    /// Timeout of a full response, from the first byte sent to the last one
+    /// read.
     pub answer: Duration,
-    /// Number of bytes one event of a stream may have.
+    /// Maximum length of an event of a stream in bytes.
     pub max_event: usize,
-    /// Number of bytes a whole answer may have.
+    /// Maximum length of a full response in bytes.
     pub max_answer: usize,
-    /// Number of bytes of a refusal's body are read; the rest is left.
+    /// Maximum length of a refusal's body in bytes; the rest is not read.
     pub max_refusal: usize,
 }
 
@@ -29,8 +30,8 @@ impl Default for UpstreamLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            // Many servers close after five seconds; a call that met a
-            // connection just then would fail.
+            // Many servers close after five seconds; a call on a connection
+            // that closes at that moment would fail.
             idle: Duration::from_secs(4),
             first_byte: Duration::from_mins(2),
             silence: Duration::from_mins(2),

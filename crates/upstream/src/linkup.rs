@@ -1,4 +1,4 @@
-//! Linkup, which searches the web.
+//! Web search through Linkup.
 
 use std::time::Duration;
 
@@ -13,11 +13,12 @@ use tokio::time::timeout;
 
 use crate::client::{JSON, Upstream, read_full};
 use crate::dialect::bearer;
-use crate::refusal::{refused, unreachable};
+use crate::refusal::{read_refusal, unreachable};
 
-/// A deep search takes its time; nobody who waits for an answer has more.
+/// Timeout of a search: enough for a deep one, and no more than a waiting
+/// caller accepts.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(90);
-/// Maximum length of an answer.
+/// Maximum length of a response in bytes.
 const MAX_RESPONSE_BYTES: usize = 4 * 1024 * 1024;
 /// Maximum number of results requested and used.
 const MAX_RESULTS: usize = 10;
@@ -28,7 +29,7 @@ const MAX_TITLE_CHARS: usize = 200;
 const MAX_TEXT_CHARS: usize = 4000;
 const MAX_URL_CHARS: usize = 2048;
 
-/// Code by which Linkup says that it has found nothing.
+/// Code of Linkup's response without results.
 const NOTHING_FOUND: &str = "SEARCH_QUERY_NO_RESULT";
 
 #[async_trait]
@@ -40,19 +41,19 @@ impl WebSearch for Upstream {
         query: &str,
     ) -> Result<Vec<SearchResult>, UpstreamError> {
         let limits = self.limits();
-        let patience = SEARCH_TIMEOUT.min(limits.answer);
-        let requested = async {
-            match self.ask_linkup(provider, key, query).await {
+        let limit = SEARCH_TIMEOUT.min(limits.answer);
+        let results = async {
+            match self.request_linkup(provider, key, query).await {
                 Err(err) if is_empty_result(&err) => Ok(Vec::new()),
                 answer => parse_results(&answer?),
             }
         };
-        timeout(patience, requested).await.map_err(|_elapsed| UpstreamError::Silent)?
+        timeout(limit, results).await.map_err(|_elapsed| UpstreamError::Silent)?
     }
 }
 
 impl Upstream {
-    async fn ask_linkup(
+    async fn request_linkup(
         &self,
         provider: &SearchProvider,
         key: &Secret<String>,
@@ -60,7 +61,7 @@ impl Upstream {
     ) -> Result<Bytes, UpstreamError> {
         let limits = self.limits();
         let query: String = query.chars().take(MAX_QUERY_CHARS).collect();
-        let question = json!({
+        let body = json!({
             "q": query,
             "depth": provider.depth.name(),
             "outputType": "searchResults",
@@ -73,12 +74,12 @@ impl Upstream {
             .headers(bearer(key)?)
             .header(header::CONTENT_TYPE, JSON)
             .header(header::ACCEPT, JSON)
-            .body(question.to_string())
+            .body(body.to_string())
             .send()
             .await
             .map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(refused(response, limits.max_refusal).await);
+            return Err(read_refusal(response, limits.max_refusal).await);
         }
         read_full(response, MAX_RESPONSE_BYTES.min(limits.max_answer)).await
     }
@@ -99,8 +100,8 @@ struct SearchHit {
     content: String,
 }
 
-/// Returns the results, without those that have no address or no text:
-/// pictures.
+/// Parses the results, without those that have no URL or no text, such as
+/// images.
 fn parse_results(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
     let answer: SearchResponse = serde_json::from_slice(answer).map_err(|_invalid| {
         UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
@@ -110,10 +111,10 @@ fn parse_results(answer: &[u8]) -> Result<Vec<SearchResult>, UpstreamError> {
 
 impl SearchHit {
     fn into_result(self) -> Option<SearchResult> {
-        let of_the_web = self.url.starts_with("https://") || self.url.starts_with("http://");
-        let plain = self.url.len() <= MAX_URL_CHARS && !self.url.contains(char::is_control);
+        let is_web = self.url.starts_with("https://") || self.url.starts_with("http://");
+        let is_plain = self.url.len() <= MAX_URL_CHARS && !self.url.contains(char::is_control);
         let text = truncate_chars(self.content.trim(), MAX_TEXT_CHARS);
-        if !of_the_web || !plain || text.is_empty() {
+        if !is_web || !is_plain || text.is_empty() {
             return None;
         }
         let words: Vec<&str> = self.name.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Searches, against what Linkup's own client is tested with.
+//! Searches, with the test data of Linkup's own client.
 
 use pia_assistant::{Protection, SearchDepth};
 use wiremock::matchers::{body_json, header, method, path};
@@ -30,8 +30,8 @@ fn key() -> Secret<String> {
     Secret::new("lk-secret".to_owned())
 }
 
-/// Runs a search that gets this response.
-async fn searched(
+/// Runs a search with this response.
+async fn search(
     template: ResponseTemplate,
     limits: UpstreamLimits,
 ) -> Result<Vec<SearchResult>, UpstreamError> {
@@ -47,7 +47,7 @@ fn refusal(status: u16, code: &str) -> ResponseTemplate {
 }
 
 #[tokio::test]
-async fn a_search_reports_what_was_found() {
+async fn a_search_returns_its_results() {
     for depth in SearchDepth::ALL {
         let server = MockServer::start().await;
         let question = json!({
@@ -80,16 +80,16 @@ async fn a_search_reports_what_was_found() {
 }
 
 #[tokio::test]
-async fn nothing_found_is_an_answer() {
-    let nothing = searched(refusal(400, "SEARCH_QUERY_NO_RESULT"), UpstreamLimits::default()).await;
+async fn no_results_are_a_valid_response() {
+    let nothing = search(refusal(400, "SEARCH_QUERY_NO_RESULT"), UpstreamLimits::default()).await;
     let empty = ResponseTemplate::new(200).set_body_string(r#"{"results":[]}"#);
 
     assert_eq!(nothing, Ok(Vec::new()));
-    assert_eq!(searched(empty, UpstreamLimits::default()).await, Ok(Vec::new()));
+    assert_eq!(search(empty, UpstreamLimits::default()).await, Ok(Vec::new()));
 }
 
 #[tokio::test]
-async fn a_refusal_keeps_its_status_and_its_words_stay_with_us() {
+async fn a_refusal_keeps_its_status_and_hides_its_message() {
     for (status, code) in [
         (400, "VALIDATION_ERROR"),
         (401, "UNAUTHORIZED"),
@@ -97,7 +97,7 @@ async fn a_refusal_keeps_its_status_and_its_words_stay_with_us() {
         (429, "INSUFFICIENT_FUNDS_CREDITS"),
         (500, "INTERNAL_SERVER_ERROR"),
     ] {
-        let err = searched(refusal(status, code), UpstreamLimits::default()).await.unwrap_err();
+        let err = search(refusal(status, code), UpstreamLimits::default()).await.unwrap_err();
 
         assert!(matches!(err, UpstreamError::Refused { status: it, .. } if it == status));
         assert!(!err.to_string().contains("lk-secret"));
@@ -105,17 +105,17 @@ async fn a_refusal_keeps_its_status_and_its_words_stay_with_us() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_an_error() {
+async fn a_malformed_response_is_an_error() {
     for body in ["<html>", "{}", r#"{"results":7}"#] {
         let template = ResponseTemplate::new(200).set_body_string(body);
-        let err = searched(template, UpstreamLimits::default()).await.unwrap_err();
+        let err = search(template, UpstreamLimits::default()).await.unwrap_err();
 
         assert!(matches!(err, UpstreamError::Refused { status: 200, .. }), "{body}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_has_its_bounds() {
+async fn a_response_is_limited() {
     let hit = |nth: usize, length: usize| {
         json!({ "type": "text", "name": "x".repeat(500), "url": format!("https://a.example/{nth}"),
             "content": "ä".repeat(length) })
@@ -125,26 +125,26 @@ async fn an_answer_has_its_bounds() {
     let huge = ResponseTemplate::new(200)
         .set_body_json(json!({ "results": [hit(0, MAX_RESPONSE_BYTES)] }));
 
-    let found = searched(template, UpstreamLimits::default()).await.unwrap();
+    let found = search(template, UpstreamLimits::default()).await.unwrap();
 
     assert_eq!(found.len(), 10);
     assert!(found.iter().all(|it| it.text.chars().count() == 4001));
     assert!(found.iter().all(|it| it.title.chars().count() == 201));
-    assert_eq!(searched(huge, UpstreamLimits::default()).await, Err(UpstreamError::TooLong));
+    assert_eq!(search(huge, UpstreamLimits::default()).await, Err(UpstreamError::TooLong));
 }
 
 #[tokio::test]
-async fn a_search_that_takes_too_long_is_abandoned() {
+async fn a_search_has_a_timeout() {
     let slow = ResponseTemplate::new(200).set_delay(Duration::from_secs(30));
 
-    assert_eq!(searched(slow, brief()).await, Err(UpstreamError::Silent));
+    assert_eq!(search(slow, brief()).await, Err(UpstreamError::Silent));
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let elsewhere = ResponseTemplate::new(307).insert_header("location", "https://b.example/");
 
-    let err = searched(elsewhere, UpstreamLimits::default()).await.unwrap_err();
+    let err = search(elsewhere, UpstreamLimits::default()).await.unwrap_err();
 
     assert!(matches!(err, UpstreamError::Refused { status: 307, .. }));
 }

@@ -1,26 +1,26 @@
-//! Parameter name for the maximum length of an answer, by model.
+//! Parameter name for the maximum length of a response, by model.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use pia_assistant::{CapName, ChatCall, OutputCap, ProviderType, Target, UpstreamError};
 
-/// Parameter names that were learnt of OpenAI's models: those that reason
-/// refuse `max_tokens`, which callers send whatever model answers them. One for
-/// all workers of a process, so that each model refuses it once.
+/// Parameter names learnt from OpenAI's models: those that reason refuse
+/// `max_tokens`, which callers send to any model. Shared by all workers of a
+/// process, so that each model refuses it once.
 #[derive(Debug, Default)]
 pub struct MaxTokensSupport(Mutex<BTreeMap<String, CapSupport>>);
 
 /// Support of `max_tokens` by a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CapSupport {
-    Well,
-    /// Upstream wants `max_completion_tokens`.
+    Supported,
+    /// The model requires `max_completion_tokens`.
     Refused,
 }
 
 impl MaxTokensSupport {
-    /// The call under the name that its model is known to take.
+    /// Returns the call with the name that its model is known to accept.
     pub(crate) fn with_supported_name(&self, call: ChatCall) -> ChatCall {
         if has_old_name(&call) && self.cached(&call.target) == Some(CapSupport::Refused) {
             with_new_name(call)
@@ -29,34 +29,34 @@ impl MaxTokensSupport {
         }
     }
 
-    /// A call with the old name as it is to be repeated if that is refused;
-    /// nothing where it is known not to be, since this holds all of the call.
+    /// Returns the call to send if the old name is refused, or `None` if the
+    /// model is known to accept it, since the copy holds the entire call.
     pub(crate) fn retry_call(&self, call: &ChatCall) -> Option<ChatCall> {
         self.cached(&call.target).is_none().then(|| with_new_name(call.clone()))
     }
 
-    /// Remembers what became of a call with the old name. Answers whether that
-    /// was refused.
+    /// Records the outcome of a call with the old name, and returns whether the
+    /// name was refused.
     pub(crate) fn learn<T>(&self, target: &Target, outcome: &Result<T, UpstreamError>) -> bool {
-        let taken = match outcome {
-            Ok(_) => CapSupport::Well,
+        let support = match outcome {
+            Ok(_) => CapSupport::Supported,
             Err(UpstreamError::Refused { status: 400, body, .. }) if is_about_name(body) => {
                 CapSupport::Refused
             }
             Err(_) => return false,
         };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(target.place(), taken);
-        taken == CapSupport::Refused
+        known.insert(target.model_key(), support);
+        support == CapSupport::Refused
     }
 
     fn cached(&self, target: &Target) -> Option<CapSupport> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&target.place()).copied()
+        known.get(&target.model_key()).copied()
     }
 }
 
-/// Returns whether a call has the name that some of its upstream's models
+/// Returns whether a call uses the name that some models of its upstream
 /// refuse.
 pub(crate) fn has_old_name(call: &ChatCall) -> bool {
     let is_openai =
@@ -69,12 +69,12 @@ fn with_new_name(call: ChatCall) -> ChatCall {
     ChatCall { max_output: call.max_output.map(|it| OutputCap { name, ..it }), ..call }
 }
 
-/// Returns whether a refusal is that of the name: it says which one to use, or
-/// at least which one not to.
+/// Returns whether a refusal is about the name: it mentions the name to use, or
+/// that this one is unsupported.
 fn is_about_name(body: &[u8]) -> bool {
-    let states = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
-    let not_supported = states("unsupported_parameter") && states("max_tokens");
-    states("max_completion_tokens") || not_supported
+    let mentions = |text: &str| memchr::memmem::find(body, text.as_bytes()).is_some();
+    let not_supported = mentions("unsupported_parameter") && mentions("max_tokens");
+    mentions("max_completion_tokens") || not_supported
 }
 
 #[cfg(test)]
@@ -93,18 +93,18 @@ mod tests {
     const REFUSAL: &str = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error","param":"max_tokens","code":"unsupported_parameter"}}"#;
     const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
 
-    /// An upstream that takes this name alone.
-    async fn taking(name: &str, refusal: &str) -> MockServer {
+    /// Starts an upstream that accepts only this name.
+    async fn accepting(name: &str, refusal: &str) -> MockServer {
         let server = MockServer::start().await;
-        let answers = |status: u16, body: &str| {
+        let response = |status: u16, body: &str| {
             ResponseTemplate::new(status).set_body_raw(body.to_owned(), "application/json")
         };
         Mock::given(method("POST"))
             .and(body_partial_json(serde_json::json!({ name: 7 })))
-            .respond_with(answers(200, ANSWER))
+            .respond_with(response(200, ANSWER))
             .mount(&server)
             .await;
-        Mock::given(method("POST")).respond_with(answers(400, refusal)).mount(&server).await;
+        Mock::given(method("POST")).respond_with(response(400, refusal)).mount(&server).await;
         server
     }
 
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_model_that_refuses_the_old_name_is_called_once_more_and_then_by_the_new_one() {
+    async fn a_refused_old_name_is_replaced_and_remembered() {
         for provider in [ProviderType::OpenAi, ProviderType::AzureOpenAi] {
-            let server = taking("max_completion_tokens", REFUSAL).await;
+            let server = accepting("max_completion_tokens", REFUSAL).await;
             let first = upstream(UpstreamLimits::default());
             let call = || capped(&server, provider, CapName::MaxTokens);
 
@@ -135,7 +135,7 @@ mod tests {
             assert!(first.open(call()).await.is_ok());
             assert_eq!(sent(&server).await, ["old", "new", "new"]);
 
-            // Another worker knows it, too.
+            // Another worker shares the finding.
             let second =
                 upstream(UpstreamLimits::default()).with_cap_names(Arc::clone(&first.caps));
             assert_eq!(second.complete(call()).await.unwrap(), ANSWER);
@@ -145,7 +145,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stream_is_repeated_before_it_opens() {
-        let server = taking("max_completion_tokens", REFUSAL).await;
+        let server = accepting("max_completion_tokens", REFUSAL).await;
 
         let opened = upstream(UpstreamLimits::default())
             .open(capped(&server, ProviderType::OpenAi, CapName::MaxTokens))
@@ -164,21 +164,21 @@ mod tests {
             (ProviderType::OpenAi, CapName::MaxCompletionTokens, REFUSAL),
             (ProviderType::OpenAiCompatible, CapName::MaxTokens, REFUSAL),
         ] {
-            let server = taking("neither", refusal).await;
+            let server = accepting("neither", refusal).await;
 
-            let refused =
+            let outcome =
                 upstream(UpstreamLimits::default()).complete(capped(&server, provider, name)).await;
 
             let body = Bytes::copy_from_slice(refusal.as_bytes());
             let expected = UpstreamError::Refused { status: 400, retry_after: None, body };
-            assert_eq!(refused, Err(expected));
+            assert_eq!(outcome, Err(expected));
             assert_eq!(sent(&server).await.len(), 1, "{refusal}");
         }
     }
 
     #[tokio::test]
-    async fn a_model_that_takes_the_old_name_keeps_it_and_its_calls_are_not_held() {
-        let server = taking("max_tokens", REFUSAL).await;
+    async fn an_accepted_old_name_stays_in_use_and_its_calls_are_not_copied() {
+        let server = accepting("max_tokens", REFUSAL).await;
         let upstream: Upstream = upstream(UpstreamLimits::default());
         let call = || capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
 
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(sent(&server).await, ["old", "old"]);
         assert!(upstream.caps.retry_call(&call()).is_none());
 
-        // Another model has taken its place.
+        // Another model replaces it.
         server.reset().await;
         let refusal = ResponseTemplate::new(400).set_body_string(REFUSAL);
         Mock::given(method("POST")).respond_with(refusal).mount(&server).await;

@@ -1,4 +1,4 @@
-//! An upstream on a plain socket, which does exactly what a test says.
+//! Upstream on a plain socket that a test controls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::{Tls, Upstream, UpstreamLimits};
 
-/// The head of an event stream that ends with its connection.
+/// Head of an event stream that ends with its connection.
 pub(crate) const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-/// The head of an event stream in chunks.
+/// Head of an event stream in chunks.
 pub(crate) const CHUNKED: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/// A request that is still open.
+/// Request object without its closing brace.
 pub(crate) const OPEN: &str = "{\"messages\":[]";
 
 pub(crate) fn upstream(limits: UpstreamLimits) -> Upstream {
     Upstream::new(LiveSetting::new(limits), &Tls::native().unwrap()).unwrap()
 }
 
-/// Limits under which a test does not wait long.
+/// Returns limits with short timeouts.
 pub(crate) fn brief() -> UpstreamLimits {
     let brief = Duration::from_millis(80);
     UpstreamLimits { first_byte: brief, silence: brief, answer: brief, ..UpstreamLimits::default() }
@@ -37,7 +37,7 @@ pub(crate) fn call(endpoint: &str, body: &[&'static str]) -> ChatCall {
     ChatCall { target: Arc::new(target), key, body, max_output: None, effort: None }
 }
 
-/// Returns the body of a request that is still open.
+/// Returns the body of a request object without its closing brace.
 pub(crate) fn chat_body(pieces: Vec<Bytes>) -> ChatBody {
     let members = Rope::from(pieces).members().unwrap_or_default();
     let own = ["messages", "tools"];
@@ -68,12 +68,13 @@ impl Peer {
         socket
     }
 
-    /// Accepts a connection, reads one request, writes this, and hangs up.
+    /// Accepts a connection, reads one request, writes this response, and
+    /// closes.
     pub(crate) async fn answer(&self, answer: &str) {
         let mut socket = self.request().await;
         socket.write_all(answer.as_bytes()).await.unwrap();
         socket.shutdown().await.unwrap();
-        // Hanging up on unread bytes would reset the connection.
+        // Closing with unread bytes would reset the connection.
         while socket.read(&mut [0; 64]).await.is_ok_and(|read| read > 0) {}
     }
 }

@@ -1,4 +1,4 @@
-//! A request's body in pieces.
+//! Request body in pieces.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -8,19 +8,19 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// Sends pieces one after the other without joining them, so that a large
-/// request is held once. Its length is known, so it goes out with a
-/// `Content-Length`: some upstreams refuse chunked requests.
+/// Body that sends its pieces without joining them, so that a large request is
+/// held once. Its length is known and sent as `Content-Length`: some upstreams
+/// refuse chunked requests.
 #[derive(Debug)]
 pub(crate) struct Pieces {
-    left: VecDeque<Bytes>,
+    remaining: VecDeque<Bytes>,
     length: u64,
 }
 
 impl Pieces {
     pub(crate) fn new(pieces: Vec<Bytes>) -> Self {
-        let left = VecDeque::from(pieces);
-        Self { length: left.iter().map(|it| it.len() as u64).sum(), left }
+        let remaining = VecDeque::from(pieces);
+        Self { length: remaining.iter().map(|it| it.len() as u64).sum(), remaining }
     }
 }
 
@@ -32,13 +32,13 @@ impl Body for Pieces {
         mut self: Pin<&mut Self>,
         _cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = self.left.pop_front();
+        let next = self.remaining.pop_front();
         self.length -= next.as_ref().map_or(0, |it| it.len() as u64);
         Poll::Ready(next.map(|piece| Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
+        self.remaining.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {

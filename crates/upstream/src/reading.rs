@@ -1,4 +1,4 @@
-//! A streamed answer that is being read.
+//! Reading of a streamed response.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,50 +15,51 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::dialect::{Translate, TranslatedFrames};
 use crate::splitter::Splitter;
 
-/// Duration for which the end of a body may take after `[DONE]`. Without it the
-/// connection is closed, which costs the next call a new one.
+/// Maximum time between `[DONE]` and the end of the body. After it the
+/// connection is closed, and the next call needs a new one.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(50);
-/// Duration for which usage and `[DONE]` may take after the reason for the end;
-/// some upstreams send neither, and keep the connection.
+/// Maximum time between the finish reason and usage or `[DONE]`; some upstreams
+/// send neither and keep the connection open.
 const TRAILER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The frames of a body. It is read only when they are requested, and dropping
-/// this closes its connection.
+/// Stream of the frames of a body, which is read only on demand. Dropping it
+/// closes the connection.
 pub(crate) struct FrameStream {
     body: reqwest::Body,
     splitter: Splitter,
     translation: Option<Box<dyn Translate>>,
-    /// True if anything was said to the caller.
+    /// Set if an event was sent to the caller.
     has_sent: bool,
-    /// True if anything came.
+    /// Set if a byte was received.
     has_received: bool,
     ready: VecDeque<Frame>,
     silence: ReadTimeout,
-    patience: Timeouts,
+    timeouts: Timeouts,
     state: State,
 }
 
-/// Maximum length of an upstream silent.
+/// Timeouts of a silent upstream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeouts {
-    /// Without a byte.
+    /// Maximum time without a byte.
     pub(crate) silence: Duration,
-    /// Without an event: comments are a sign of life, but not for ever.
+    /// Maximum time without an event: comments extend the other timeout up to
+    /// this one.
     pub(crate) events: Duration,
 }
 
 enum State {
     Open,
-    /// `[DONE]` was given out, and the end of the body is to follow.
+    /// `[DONE]` was returned, and the end of the body is to follow.
     Closing,
-    /// Error that follows once the frames that are ready have been taken.
+    /// Error to return after the frames that are ready.
     Failing(UpstreamError),
     Over,
 }
 
 impl FrameStream {
-    pub(crate) fn new(body: reqwest::Body, splitter: Splitter, patience: Timeouts) -> Self {
-        let silence = ReadTimeout::new(patience.silence);
+    pub(crate) fn new(body: reqwest::Body, splitter: Splitter, timeouts: Timeouts) -> Self {
+        let silence = ReadTimeout::new(timeouts.silence);
         Self {
             body,
             splitter,
@@ -67,13 +68,12 @@ impl FrameStream {
             has_received: false,
             ready: VecDeque::new(),
             silence,
-            patience,
+            timeouts,
             state: State::Open,
         }
     }
 
-    /// Adds the translation of events that are worth reading into the common
-    /// form.
+    /// Adds the translation of selected events into the common format.
     pub(crate) fn translated(self, translation: Option<Box<dyn Translate>>) -> Self {
         Self { translation, ..self }
     }
@@ -90,14 +90,15 @@ impl FrameStream {
         if self.ready.iter().any(is_event) {
             self.silence.reset_by_event();
         } else {
-            self.silence.reset_by_activity(self.patience.events);
+            self.silence.reset_by_activity(self.timeouts.events);
         }
     }
 
-    /// Takes what the upstream says, in the common form.
+    /// Adds the upstream's frames, translated into the common format.
     fn push_frames(&mut self, frames: VecDeque<Frame>) {
         let Some(translation) = &mut self.translation else {
-            // Mostly the only ones: then they are not moved one by one.
+            // Usually nothing else is ready, and the frames need not be moved
+            // one by one.
             if self.ready.is_empty() {
                 self.ready = frames;
             } else {
@@ -106,28 +107,29 @@ impl FrameStream {
             return;
         };
         for frame in frames {
-            let mut message = TranslatedFrames::default();
+            let mut output = TranslatedFrames::default();
             match frame {
-                Frame::Look(json) => translation.event(&json, !self.has_sent, &mut message),
-                Frame::Done => translation.done(&mut message),
-                other => message.frames.push_back(other),
+                Frame::Look(json) => translation.event(&json, !self.has_sent, &mut output),
+                Frame::Done => translation.done(&mut output),
+                other => output.frames.push_back(other),
             }
-            self.has_sent |= message.frames.iter().any(is_event);
-            self.ready.extend(message.frames);
-            if let Some(err) = message.failure {
+            self.has_sent |= output.frames.iter().any(is_event);
+            self.ready.extend(output.frames);
+            if let Some(err) = output.failure {
                 self.state = State::Failing(err);
                 return;
             }
         }
     }
 
-    /// Returns whether what may still come is usage and the last word.
+    /// Returns whether only usage and `[DONE]` may still follow.
     fn is_finished(&self) -> bool {
         let translated = self.translation.as_ref().and_then(|it| it.is_finished());
         translated.unwrap_or_else(|| self.splitter.is_finished())
     }
 
-    /// Handles a read timeout: the end, where the reason for it was given.
+    /// Handles a read timeout: the regular end after a finish reason, an error
+    /// otherwise.
     fn handle_timeout(&mut self) {
         if self.is_finished() {
             self.finish();
@@ -151,8 +153,8 @@ impl FrameStream {
         };
     }
 
-    /// Waits a moment for the end of the body. Many servers send it apart from
-    /// `[DONE]`, and a connection serves the next call only if it was read.
+    /// Waits briefly for the end of the body. Many servers send it apart from
+    /// `[DONE]`, and a connection is reused only if it was read.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(_) => Poll::Ready(()),
@@ -161,12 +163,13 @@ impl FrameStream {
     }
 }
 
-/// A connection that broke before the first byte of an answer.
+/// Returns the error for a connection that broke before the first byte of a
+/// response.
 pub(crate) fn connection_lost() -> UpstreamError {
     UpstreamError::Unreachable("the connection was lost before the answer began".to_owned())
 }
 
-/// Returns whether a frame says something.
+/// Returns whether a frame is an event.
 fn is_event(frame: &Frame) -> bool {
     !matches!(frame, Frame::Alive | Frame::Unreadable)
 }
@@ -208,8 +211,8 @@ impl Stream for FrameStream {
                 Poll::Ready(Some(Err(_))) if !this.has_received => {
                     this.state = State::Failing(connection_lost());
                 }
-                // A connection that breaks after the reason for the end has
-                // taken nothing with it: the splitter knows.
+                // A connection that breaks after the finish reason loses
+                // nothing: the splitter decides.
                 Poll::Ready(Some(Err(_)) | None) => this.finish(),
                 Poll::Pending if this.silence.poll(cx).is_ready() => this.handle_timeout(),
                 Poll::Pending => return Poll::Pending,
@@ -218,12 +221,12 @@ impl Stream for FrameStream {
     }
 }
 
-/// Counts only the time in which somebody waits: a caller that reads slowly
-/// does not make its upstream silent.
+/// Timeout of the reader that counts only while a caller waits: a caller that
+/// reads slowly does not make its upstream silent.
 struct ReadTimeout {
     limit: Duration,
     since: Option<Instant>,
-    /// Time at which the last event came, or the first sign of life after it.
+    /// Time of the first activity after the last event.
     event: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -237,9 +240,9 @@ impl ReadTimeout {
         (self.since, self.event) = (None, None);
     }
 
-    /// Extends the limit after a comment or part of an event, up to this time without a whole one.
-    fn reset_by_activity(&mut self, at_most: Duration) {
-        if self.event.get_or_insert_with(Instant::now).elapsed() < at_most {
+    /// Restarts the timeout after a comment or a partial event, unless the last event is older.
+    fn reset_by_activity(&mut self, max_age: Duration) {
+        if self.event.get_or_insert_with(Instant::now).elapsed() < max_age {
             self.since = None;
         } else {
             self.since.get_or_insert_with(Instant::now);
@@ -255,7 +258,7 @@ impl ReadTimeout {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let due = *self.since.get_or_insert_with(Instant::now) + self.limit;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
-        // The timer is set anew only when it has run out: setting it at every
+        // The timer is reset only when it has expired: resetting it at every
         // piece would cost more than reading the piece.
         while timer.as_mut().poll(cx).is_ready() {
             if timer.deadline() >= due {

@@ -9,19 +9,19 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use pia_assistant::UpstreamError;
 
-/// Reads a refusal: its status, when to come again, and so much of its body.
-/// A body that breaks off is stored as far as it came.
-pub(crate) async fn refused(response: reqwest::Response, limit: usize) -> UpstreamError {
+/// Reads a refusal: status, `Retry-After`, and up to `limit` bytes of the body.
+/// Of a body that breaks off, the received part is returned.
+pub(crate) async fn read_refusal(response: reqwest::Response, limit: usize) -> UpstreamError {
     let (parts, body) = http::Response::from(response).into_parts();
     UpstreamError::Refused {
         status: parts.status.as_u16(),
         retry_after: retry_after(&parts.headers),
-        body: beginning(body, limit).await,
+        body: read_prefix(body, limit).await,
     }
 }
 
-/// Says why a call never reached its upstream: the whole chain of causes,
-/// without the URL, which may carry a password.
+/// Formats the reason why a call never reached its upstream: the full chain of
+/// causes, without the URL, which may contain a password.
 pub(crate) fn unreachable(err: reqwest::Error) -> UpstreamError {
     let err = err.without_url();
     let mut message = err.to_string();
@@ -38,14 +38,14 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
-async fn beginning<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize) -> Bytes {
+async fn read_prefix<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize) -> Bytes {
     let mut read = BytesMut::new();
     while read.len() < limit
         && let Some(Ok(frame)) = body.frame().await
     {
         if let Ok(data) = frame.into_data() {
-            let wanted = data.len().min(limit - read.len());
-            read.extend_from_slice(&data.slice(..wanted));
+            let length = data.len().min(limit - read.len());
+            read.extend_from_slice(&data.slice(..length));
         }
     }
     read.freeze()
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_number_of_seconds_is_read() {
+    fn only_a_number_of_seconds_is_parsed() {
         assert_eq!(retry_after(&headers(" 12 ")), Some(Duration::from_secs(12)));
         assert_eq!(retry_after(&headers("-1")), None);
         assert_eq!(retry_after(&headers("Sun, 06 Nov 1994 08:49:37 GMT")), None);
@@ -72,7 +72,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_beginning_of_a_long_body_is_read() {
-        let read = beginning(Full::new(Bytes::from_static(b"too much")), 3).await;
+        let read = read_prefix(Full::new(Bytes::from_static(b"too much")), 3).await;
 
         assert_eq!(read, "too");
     }

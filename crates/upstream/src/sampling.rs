@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pia_assistant::{ChatBody, ChatCall, SAMPLING, Target, UpstreamError};
 
-/// Phrases by which upstreams say that they do not take a parameter.
+/// Phrases by which upstreams refuse a parameter.
 const UNSUPPORTED_PHRASES: [&str; 8] = [
     "unsupported",
     "not support",
@@ -18,8 +18,8 @@ const UNSUPPORTED_PHRASES: [&str; 8] = [
 ];
 
 /// Sampling parameters that models were found to refuse: `temperature`, `top_p`
-/// or `top_k`, which callers send whatever model answers them. One for all
-/// workers of a process, so that each model refuses each of them once.
+/// or `top_k`, which callers send to any model. Shared by all workers of a
+/// process, so that each model refuses each of them once.
 #[derive(Debug, Default)]
 pub struct SamplingSupport(Mutex<BTreeMap<String, ModelSampling>>);
 
@@ -27,29 +27,30 @@ pub struct SamplingSupport(Mutex<BTreeMap<String, ModelSampling>>);
 #[derive(Debug, Default)]
 struct ModelSampling {
     refused: BTreeSet<&'static str>,
-    taken: BTreeSet<&'static str>,
+    accepted: BTreeSet<&'static str>,
 }
 
 impl SamplingSupport {
-    /// The call without what its model is known to refuse.
+    /// Returns the call without the parameters that its model is known to
+    /// refuse.
     pub(crate) fn filter(&self, call: ChatCall) -> ChatCall {
         let mut refused: BTreeSet<_> = call.target.unsupported.iter().copied().collect();
         self.with(&call.target, |learnt| refused.extend(&learnt.refused));
         without_parameters(call, &refused)
     }
 
-    /// The call as it is to be repeated if one of its parameters is refused;
-    /// nothing where its model is known to take all that it has, since this
-    /// holds all of the call.
+    /// Returns a copy to repeat if a parameter is refused, or `None` if the
+    /// model is known to accept all of them, since the copy holds the entire
+    /// call.
     pub(crate) fn retry_copy(&self, call: &ChatCall) -> Option<ChatCall> {
         let has = parameters(&call.body);
         let unknown =
-            self.with(&call.target, |learnt| has.iter().any(|it| !learnt.taken.contains(it)));
+            self.with(&call.target, |learnt| has.iter().any(|it| !learnt.accepted.contains(it)));
         unknown.then(|| call.clone())
     }
 
-    /// Remembers what became of a call, and answers it without what was
-    /// refused, if that was the reason.
+    /// Records the outcome of a call. If parameters were refused, returns the
+    /// call without them.
     pub(crate) fn learn<T>(
         &self,
         call: ChatCall,
@@ -58,7 +59,7 @@ impl SamplingSupport {
         let has = parameters(&call.body);
         let refused = match outcome {
             Ok(_) => {
-                self.with(&call.target, |learnt| learnt.taken.extend(has));
+                self.with(&call.target, |learnt| learnt.accepted.extend(has));
                 return None;
             }
             Err(UpstreamError::Refused { status: 400 | 422, body, .. }) => {
@@ -73,9 +74,9 @@ impl SamplingSupport {
         Some(without_parameters(call, &refused))
     }
 
-    fn with<T>(&self, target: &Target, look: impl FnOnce(&mut ModelSampling) -> T) -> T {
+    fn with<T>(&self, target: &Target, update: impl FnOnce(&mut ModelSampling) -> T) -> T {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        look(known.entry(target.place()).or_default())
+        update(known.entry(target.model_key()).or_default())
     }
 }
 
@@ -85,7 +86,7 @@ fn parameters(body: &ChatBody) -> BTreeSet<&'static str> {
     SAMPLING.into_iter().filter(has).collect()
 }
 
-/// Parameters that a refusal names. Of two that exclude one another, the first stays.
+/// Returns the parameters that a refusal names, except the first of two that exclude each other.
 fn refused_parameters(body: &[u8], has: &BTreeSet<&'static str>) -> BTreeSet<&'static str> {
     let text = String::from_utf8_lossy(body).to_ascii_lowercase();
     if !UNSUPPORTED_PHRASES.iter().any(|it| text.contains(it)) {
@@ -119,27 +120,30 @@ mod tests {
     use crate::peer::{call, upstream};
 
     const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}]}"#;
-    const REQUESTED: &str = r#"{"messages":[],"temperature":0.2,"top_p":0.9,"seed":1"#;
+    const BODY: &str = r#"{"messages":[],"temperature":0.2,"top_p":0.9,"seed":1"#;
 
-    /// An upstream that refuses these parameters, one at a time.
-    async fn refusing(names: &'static [&'static str], words: &'static str) -> MockServer {
+    /// Starts an upstream that refuses these parameters, one at a time.
+    async fn refusing(
+        names: &'static [&'static str],
+        message_template: &'static str,
+    ) -> MockServer {
         let server = MockServer::start().await;
-        let answer = move |request: &Request| {
+        let response = move |request: &Request| {
             let body: Value = serde_json::from_slice(&request.body).unwrap();
             match names.iter().find(|it| body.get(**it).is_some()) {
                 None => ResponseTemplate::new(200).set_body_raw(ANSWER, "application/json"),
                 Some(name) => {
-                    let message = words.replace('@', name);
+                    let message = message_template.replace('@', name);
                     ResponseTemplate::new(400)
                         .set_body_json(json!({ "error": { "message": message } }))
                 }
             }
         };
-        Mock::given(method("POST")).respond_with(answer).mount(&server).await;
+        Mock::given(method("POST")).respond_with(response).mount(&server).await;
         server
     }
 
-    /// The sampling parameters of each request.
+    /// Returns the sampling parameters of each request.
     async fn sent(server: &MockServer) -> Vec<Vec<&'static str>> {
         let requests = server.received_requests().await.unwrap();
         let names = |it: &Request| {
@@ -156,33 +160,33 @@ mod tests {
                      default (1) value is supported.";
         let server = refusing(&["temperature", "top_p"], words).await;
         let first = upstream(UpstreamLimits::default());
-        let ask = || call(&format!("{}/v1", server.uri()), &[REQUESTED]);
+        let request_call = || call(&format!("{}/v1", server.uri()), &[BODY]);
 
-        assert_eq!(first.complete(ask()).await.unwrap(), ANSWER);
-        assert_eq!(first.complete(ask()).await.unwrap(), ANSWER);
+        assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
+        assert_eq!(first.complete(request_call()).await.unwrap(), ANSWER);
 
         let both = vec!["temperature", "top_p"];
         assert_eq!(sent(&server).await, [both, vec!["top_p"], vec![], vec![]]);
         let second = upstream(UpstreamLimits::default()).with_sampling(Arc::clone(&first.sampling));
-        assert_eq!(second.complete(ask()).await.unwrap(), ANSWER);
+        assert_eq!(second.complete(request_call()).await.unwrap(), ANSWER);
         assert_eq!(sent(&server).await.len(), 5);
     }
 
     #[tokio::test]
-    async fn of_two_that_exclude_one_another_the_first_stays() {
+    async fn of_two_exclusive_parameters_the_first_is_sent() {
         let words = "`temperature` and `top_p` cannot both be specified for this model.";
         let server = refusing(&["top_p"], words).await;
 
-        let ask = call(&format!("{}/v1", server.uri()), &[REQUESTED]);
-        upstream(UpstreamLimits::default()).complete(ask).await.unwrap();
+        let request_call = call(&format!("{}/v1", server.uri()), &[BODY]);
+        upstream(UpstreamLimits::default()).complete(request_call).await.unwrap();
 
         assert_eq!(sent(&server).await, [vec!["temperature", "top_p"], vec!["temperature"]]);
     }
 
     #[tokio::test]
-    async fn what_the_catalogue_states_is_not_tried() {
+    async fn parameters_that_the_catalogue_excludes_are_not_sent() {
         let server = refusing(&["temperature"], "`@` is deprecated for this model.").await;
-        let call = call(&format!("{}/v1", server.uri()), &[REQUESTED]);
+        let call = call(&format!("{}/v1", server.uri()), &[BODY]);
         let target = Target { unsupported: vec!["temperature"], ..Target::clone(&call.target) };
 
         let call = ChatCall { target: Arc::new(target), ..call };
@@ -196,23 +200,23 @@ mod tests {
         let server = refusing(&["temperature"], "@ must be less than 0.1").await;
         let upstream = upstream(UpstreamLimits::default());
 
-        let ask = || call(&format!("{}/v1", server.uri()), &[REQUESTED]);
-        assert!(upstream.complete(ask()).await.is_err());
-        assert!(upstream.complete(ask()).await.is_err());
+        let request_call = || call(&format!("{}/v1", server.uri()), &[BODY]);
+        assert!(upstream.complete(request_call()).await.is_err());
+        assert!(upstream.complete(request_call()).await.is_err());
 
         assert_eq!(sent(&server).await, [["temperature", "top_p"]; 2]);
     }
 
     #[tokio::test]
-    async fn a_call_is_not_held_once_its_model_took_all_of_it() {
+    async fn a_call_is_not_copied_once_its_model_accepted_all_parameters() {
         let server = refusing(&[], "").await;
         let upstream = upstream(UpstreamLimits::default());
-        let ask = || call(&format!("{}/v1", server.uri()), &[REQUESTED]);
+        let request_call = || call(&format!("{}/v1", server.uri()), &[BODY]);
 
-        assert!(upstream.sampling.retry_copy(&ask()).is_some());
-        upstream.complete(ask()).await.unwrap();
+        assert!(upstream.sampling.retry_copy(&request_call()).is_some());
+        upstream.complete(request_call()).await.unwrap();
 
-        assert!(upstream.sampling.retry_copy(&ask()).is_none());
+        assert!(upstream.sampling.retry_copy(&request_call()).is_none());
         let bare = call(&format!("{}/v2", server.uri()), &["{\"messages\":[]"]);
         assert!(upstream.sampling.retry_copy(&bare).is_none());
     }

@@ -1,33 +1,33 @@
-//! A whole answer from an upstream that was requested a stream.
+//! Full response from an upstream that was to stream.
 
 use bytes::Bytes;
 use pia_assistant::{Frame, UpstreamError};
 use serde_json::Value;
 
-/// The one chunk that says what a whole answer says, and the end.
+/// Converts a full response to a single chunk and the end.
 ///
-/// Some servers do not stream with some models and answer in one piece; to the
+/// Some servers do not stream with some models and respond in one piece; to the
 /// caller that is a stream with a single chunk.
 pub(crate) fn frames(answer: &[u8]) -> Result<[Frame; 2], UpstreamError> {
-    let mut answer: Value = serde_json::from_slice(answer).map_err(|_invalid| broken())?;
-    let members = answer.as_object_mut().ok_or_else(broken)?;
+    let mut answer: Value = serde_json::from_slice(answer).map_err(|_invalid| malformed())?;
+    let members = answer.as_object_mut().ok_or_else(malformed)?;
     members.insert("object".to_owned(), "chat.completion.chunk".into());
     let failed = members.get("error").is_some_and(|it| !it.is_null());
-    let mut answered = false;
+    let mut has_message = false;
     if let Some(Value::Array(choices)) = members.get_mut("choices") {
         choices.iter_mut().filter_map(Value::as_object_mut).for_each(|choice| {
             if let Some(mut message) = choice.remove("message").filter(Value::is_object) {
                 number_tool_calls(&mut message);
                 choice.insert("delta".to_owned(), message);
-                answered = true;
+                has_message = true;
             }
         });
     }
-    // An error goes on, for who reads the chunk to explain.
-    if !(answered || failed) {
-        return Err(broken());
+    // An error is passed on; the reader of the chunk explains it.
+    if !(has_message || failed) {
+        return Err(malformed());
     }
-    let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| broken())?;
+    let chunk = serde_json::to_vec(&answer).map_err(|_unwritable| malformed())?;
     Ok([Frame::Look(chunk.into()), Frame::Done])
 }
 
@@ -41,8 +41,8 @@ fn number_tool_calls(message: &mut Value) {
     }
 }
 
-/// An answer with a good status that is none.
-fn broken() -> UpstreamError {
+/// Returns the error for a malformed response with a success status.
+fn malformed() -> UpstreamError {
     UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 
@@ -85,9 +85,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_message_is_no_answer_unless_it_is_an_error() {
+    fn a_response_without_a_message_is_malformed_unless_it_is_an_error() {
         for answer in ["[]", "{", "{}", r#"{"choices":[]}"#, r#"{"choices":[{"message":null}]}"#] {
-            assert_eq!(frames(answer.as_bytes()), Err(broken()), "{answer}");
+            assert_eq!(frames(answer.as_bytes()), Err(malformed()), "{answer}");
         }
         assert!(frames(br#"{"error":{"code":"context_length_exceeded"}}"#).is_ok());
     }

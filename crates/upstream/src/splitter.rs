@@ -1,4 +1,4 @@
-//! Cuts an event stream into frames.
+//! Splitting of an event stream into frames.
 
 use std::sync::Arc;
 
@@ -10,37 +10,37 @@ use serde_json::{Map, Value, json};
 
 use crate::event_filter::EventFilter;
 
-/// Byte order mark that some put before the first event.
+/// Byte order mark that some upstreams send before the first event.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Cuts a body into frames, wherever its pieces were cut; no I/O.
+/// Splitter of a body into frames, however its pieces were cut; no I/O.
 ///
-/// Lines may end as the form of event streams allows: with a line feed, a
+/// Lines may end as the event stream format allows: with a line feed, a
 /// carriage return, or both.
 ///
-/// Events in the one form that every client reads, `data: …\n\n`, go on as
-/// slices of the piece they came in, neighbours together. All others are
-/// written anew in that form. Only an unfinished event is held, up to a limit.
+/// Events in the form that every client reads, `data: …\n\n`, are passed on as
+/// slices of their piece, adjacent ones together. All others are rewritten in
+/// that form. Only an unfinished event is buffered, up to a limit.
 #[derive(Debug)]
 pub(crate) struct Splitter {
-    look: Arc<EventFilter>,
+    filter: Arc<EventFilter>,
     limit: usize,
-    held: BytesMut,
+    buffer: BytesMut,
     line: LineState,
-    /// True if an event has come.
-    begun: bool,
+    /// Set after the first event.
+    has_event: bool,
     ending: StreamEnd,
 }
 
 impl Splitter {
-    /// A splitter that refuses events of more than `limit` bytes.
-    pub(crate) fn new(look: Arc<EventFilter>, limit: usize) -> Self {
-        let (held, line) = (BytesMut::new(), LineState::default());
-        Self { look, limit, held, line, begun: false, ending: StreamEnd::Open }
+    /// Creates a splitter that refuses events of more than `limit` bytes.
+    pub(crate) fn new(filter: Arc<EventFilter>, limit: usize) -> Self {
+        let (buffer, line) = (BytesMut::new(), LineState::default());
+        Self { filter, limit, buffer, line, has_event: false, ending: StreamEnd::Open }
     }
 
-    /// Takes the next piece of the body and gives out what it completes.
-    /// What follows `[DONE]` is left aside.
+    /// Takes the next piece of the body and emits the frames that it completes.
+    /// What follows `[DONE]` is ignored.
     pub(crate) fn push(
         &mut self,
         piece: &Bytes,
@@ -49,22 +49,22 @@ impl Splitter {
         let mut run = PassRun::default();
         let mut outcome = Ok(());
         while self.ending != StreamEnd::Done {
-            if self.held.is_empty() && self.line.skip_line_feed(piece, run.end) {
+            if self.buffer.is_empty() && self.line.skip_line_feed(piece, run.end) {
                 run = PassRun::starting_at(run.end + 1);
             }
             let Some(end) = self.line.end_of_event(piece, run.end) else {
                 outcome = self.hold(piece.get(run.end..).unwrap_or_default());
                 break;
             };
-            if self.held.len() + (end - run.end) > self.limit {
+            if self.buffer.len() + (end - run.end) > self.limit {
                 outcome = Err(UpstreamError::TooLong);
                 break;
             }
-            if self.held.is_empty() {
+            if self.buffer.is_empty() {
                 self.read_in_place(piece, &mut run, end, sink);
             } else {
-                self.held.extend_from_slice(piece.get(run.end..end).unwrap_or_default());
-                let event = self.held.split().freeze();
+                self.buffer.extend_from_slice(piece.get(run.end..end).unwrap_or_default());
+                let event = self.buffer.split().freeze();
                 run = PassRun::starting_at(end);
                 sink(
                     self.parse_event(&event)
@@ -76,12 +76,12 @@ impl Splitter {
         outcome
     }
 
-    /// Takes the end of the body. It is a proper one after `[DONE]` or a
-    /// reason for the end; whatever else ends an answer has cut it off.
+    /// Takes the end of the body. It is regular after `[DONE]` or a finish
+    /// reason; otherwise the response was cut off.
     pub(crate) fn finish(&mut self, sink: &mut impl FnMut(Frame)) -> Result<(), UpstreamError> {
-        // Some upstreams leave out the blank line after their last event.
-        let rest = self.held.split().freeze();
-        let rest = self.unmarked(&rest).unwrap_or(rest);
+        // Some upstreams omit the blank line after their last event.
+        let rest = self.buffer.split().freeze();
+        let rest = self.strip_mark(&rest).unwrap_or(rest);
         if let Some(data) = data_of(&rest)
             && (is_done(&data) || serde_json::from_slice::<IgnoredAny>(&data).is_ok())
         {
@@ -90,21 +90,21 @@ impl Splitter {
         if self.ending == StreamEnd::Open { Err(UpstreamError::Cut) } else { Ok(()) }
     }
 
-    /// Returns whether the answer has given a reason for its end: what may
-    /// still come is usage and `[DONE]`.
+    /// Returns whether a finish reason was received: only usage and `[DONE]`
+    /// may still follow.
     pub(crate) fn is_finished(&self) -> bool {
         self.ending != StreamEnd::Open
     }
 
     fn hold(&mut self, rest: &[u8]) -> Result<(), UpstreamError> {
-        if self.held.len() + rest.len() > self.limit {
+        if self.buffer.len() + rest.len() > self.limit {
             return Err(UpstreamError::TooLong);
         }
-        self.held.extend_from_slice(rest);
+        self.buffer.extend_from_slice(rest);
         Ok(())
     }
 
-    /// Reads the event that ends at `end` and lies whole in `piece`.
+    /// Reads the event that ends at `end` and is contained in `piece`.
     fn read_in_place(
         &mut self,
         piece: &Bytes,
@@ -122,16 +122,17 @@ impl Splitter {
         }
     }
 
-    /// The first event without the mark before it, if it has one.
-    fn unmarked(&mut self, event: &Bytes) -> Option<Bytes> {
-        let is_first = !std::mem::replace(&mut self.begun, true);
+    /// Returns the first event without its byte order mark, if it has one.
+    fn strip_mark(&mut self, event: &Bytes) -> Option<Bytes> {
+        let is_first = !std::mem::replace(&mut self.has_event, true);
         let marked = is_first && event.starts_with(BYTE_ORDER_MARK);
         marked.then(|| event.slice(BYTE_ORDER_MARK.len()..))
     }
 
-    /// The frame of a whole event; nothing if it can go on as it is.
+    /// Returns the frame of a complete event, or `None` if it can be passed on
+    /// unchanged.
     fn parse_event(&mut self, event: &Bytes) -> Option<Frame> {
-        if let Some(event) = self.unmarked(event) {
+        if let Some(event) = self.strip_mark(event) {
             return Some(data_of(&event).map_or(Frame::Alive, |data| self.frame(data)));
         }
         let Some(data) = canonical(event) else {
@@ -148,7 +149,7 @@ impl Splitter {
         }
     }
 
-    /// The frame of an event that has to be written anew.
+    /// Returns the frame of an event that must be rewritten.
     fn frame(&mut self, data: Bytes) -> Frame {
         match self.meaning(&data) {
             EventKind::Pass => {
@@ -173,19 +174,19 @@ impl Splitter {
             self.ending = StreamEnd::Done;
             return EventKind::Done;
         }
-        // Every client counts on objects, and some stop at what is none.
+        // Every client expects objects, and some stop at anything else.
         if !is_object(data) {
             return EventKind::Unreadable;
         }
-        // Whoever reads it finds that out, and that words are lost.
+        // The reader of the frame reports the invalid text.
         if std::str::from_utf8(data).is_err() {
             return EventKind::Look;
         }
-        let finishes = self.look.finishes(data);
+        let finishes = self.filter.finishes(data);
         if finishes {
             self.ending = StreamEnd::Finished;
         }
-        if finishes || self.look.selects(data) { EventKind::Look } else { EventKind::Pass }
+        if finishes || self.filter.selects(data) { EventKind::Look } else { EventKind::Pass }
     }
 }
 
@@ -200,28 +201,28 @@ enum EventKind {
     Unreadable,
 }
 
-/// Progress of an answer towards its end.
+/// Progress of a response towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StreamEnd {
     Open,
-    /// A reason for the end was given.
+    /// A finish reason was received.
     Finished,
-    /// `[DONE]` was said.
+    /// `[DONE]` was received.
     Done,
 }
 
 /// State of the current line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct LineState {
-    /// True if it holds anything.
+    /// Set if it is not empty.
     has_text: bool,
-    /// True if the one before ended with a carriage return, to which a line
+    /// Set if the previous line ended with a carriage return, to which a line
     /// feed may belong.
     returned: bool,
 }
 
 impl LineState {
-    /// Returns the end of the event, after its blank line, that continues at
+    /// Returns the end, after its blank line, of the event that continues at
     /// `from`.
     fn end_of_event(&mut self, piece: &[u8], from: usize) -> Option<usize> {
         let mut start = from;
@@ -246,16 +247,16 @@ impl LineState {
         None
     }
 
-    /// Returns whether the line feed comes here that belongs to the end of the
-    /// line before. It is passed over.
+    /// Returns whether a line feed follows that belongs to the end of the
+    /// previous line, and skips it.
     fn skip_line_feed(&mut self, piece: &[u8], at: usize) -> bool {
-        let goes_on = self.returned && !self.has_text && piece.get(at) == Some(&b'\n');
-        self.returned &= !goes_on;
-        goes_on
+        let continues = self.returned && !self.has_text && piece.get(at) == Some(&b'\n');
+        self.returned &= !continues;
+        continues
     }
 }
 
-/// Neighbouring events of one piece that can go on untouched.
+/// Adjacent events of one piece that are passed on unchanged.
 #[derive(Debug, Default)]
 struct PassRun {
     start: usize,
@@ -280,16 +281,15 @@ impl PassRun {
     }
 }
 
-/// The data of an event that is written as every client reads it.
+/// Returns the data of an event in the form that every client reads.
 fn canonical(event: &[u8]) -> Option<&[u8]> {
     let data = event.strip_prefix(b"data: ")?.strip_suffix(b"\n\n")?;
     memchr2(b'\n', b'\r', data).is_none().then_some(data)
 }
 
-/// The data of any other event, on one line; nothing if it has none.
+/// Returns the data of any other event on one line, or `None` if it has none.
 ///
-/// Between its lines goes a space: in JSON such places can only be between two
-/// tokens.
+/// Lines are joined by a space: in JSON they can only end between two tokens.
 fn data_of(event: &[u8]) -> Option<Bytes> {
     let mut data = BytesMut::new();
     for line in event.split(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -303,13 +303,13 @@ fn data_of(event: &[u8]) -> Option<Bytes> {
     (!data.is_empty()).then(|| data.freeze())
 }
 
-/// Returns whether an event is called an error.
+/// Returns whether the type of an event is `error`.
 fn is_error(event: &[u8]) -> bool {
     let mut lines = event.split(|byte| matches!(byte, b'\n' | b'\r'));
     lines.any(|it| it.strip_prefix(b"event:").is_some_and(|it| it.trim_ascii() == b"error"))
 }
 
-/// The data of an event that is called an error, as one.
+/// Returns the data of an event of type `error` as an error object.
 fn wrap_error(data: Bytes) -> Bytes {
     let object = serde_json::from_slice::<Map<String, Value>>(&data);
     let error = match object {

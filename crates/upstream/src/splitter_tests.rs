@@ -1,4 +1,4 @@
-//! Tests of the splitter, wherever the body is cut.
+//! Tests of the splitter, with bodies cut anywhere.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn split(pieces: &[&[u8]], limit: usize) -> (Vec<Frame>, Outcome) {
     (frames, outcome)
 }
 
-/// Frames with neighbouring passes joined, so that only what they say counts.
+/// Joins adjacent passes, so that only the contents are compared.
 fn merge(frames: Vec<Frame>) -> Vec<Frame> {
     frames.into_iter().fold(Vec::new(), |mut all, frame| {
         match (all.last_mut(), frame) {
@@ -64,7 +64,7 @@ fn look(text: &str) -> Frame {
 }
 
 #[test]
-fn every_kind_of_event_is_distinguished() {
+fn every_kind_of_event_is_recognised() {
     let (frames, outcome) = split(&[ALL_KINDS.as_bytes()], 1024);
 
     assert_eq!(outcome, Ok(()));
@@ -100,34 +100,38 @@ fn every_kind_of_event_is_distinguished() {
 
 #[test]
 fn any_step_size_gives_the_same_frames() {
-    let (whole, _) = split(&[ALL_KINDS.as_bytes()], 1024);
-    let whole = merge(whole);
+    let (expected_frames, _) = split(&[ALL_KINDS.as_bytes()], 1024);
+    let expected_frames = merge(expected_frames);
 
     for step in 1..=ALL_KINDS.len() {
         let pieces: Vec<&[u8]> = ALL_KINDS.as_bytes().chunks(step).collect();
 
         let (frames, outcome) = split(&pieces, 1024);
 
-        assert_eq!((merge(frames), outcome), (whole.clone(), Ok(())), "in steps of {step}");
+        assert_eq!(
+            (merge(frames), outcome),
+            (expected_frames.clone(), Ok(())),
+            "in steps of {step}"
+        );
     }
 }
 
 #[test]
-fn a_cut_at_any_place_gives_the_same_frames() {
-    let (whole, _) = split(&[ALL_KINDS.as_bytes()], 1024);
-    let whole = merge(whole);
+fn a_cut_at_any_offset_gives_the_same_frames() {
+    let (expected_frames, _) = split(&[ALL_KINDS.as_bytes()], 1024);
+    let expected_frames = merge(expected_frames);
 
     for at in 0..=ALL_KINDS.len() {
         let (before, after) = ALL_KINDS.as_bytes().split_at(at);
 
         let (frames, outcome) = split(&[before, after], 1024);
 
-        assert_eq!((merge(frames), outcome), (whole.clone(), Ok(())), "cut at {at}");
+        assert_eq!((merge(frames), outcome), (expected_frames.clone(), Ok(())), "cut at {at}");
     }
 }
 
 #[test]
-fn a_run_of_events_goes_on_as_one_slice_of_its_piece() {
+fn a_run_of_events_is_passed_on_as_one_slice() {
     let piece = Bytes::from_static(b"data: {\"a\":1}\n\ndata: {\"b\":2}\n\n");
     let mut splitter = Splitter::new(Arc::default(), 64);
     let mut frames = Vec::new();
@@ -140,7 +144,7 @@ fn a_run_of_events_goes_on_as_one_slice_of_its_piece() {
 }
 
 #[test]
-fn what_is_no_object_does_not_go_on() {
+fn data_that_is_not_an_object_is_unreadable() {
     let events: [&[u8]; 3] = [b"data: hello\n\n", b"data: [1]\n\n", b"data: {\"cut\n\n"];
 
     for event in events {
@@ -149,14 +153,14 @@ fn what_is_no_object_does_not_go_on() {
 }
 
 #[test]
-fn what_is_no_text_is_looked_at() {
+fn invalid_utf8_is_parsed() {
     let look = |json: &'static [u8]| Frame::Look(Bytes::from_static(json));
 
     assert_eq!(split(&[b"data: {\"\xff\"}\n\n"], 64).0, [look(b"{\"\xff\"}")]);
 }
 
 #[test]
-fn what_is_called_an_error_is_one() {
+fn an_event_of_type_error_becomes_an_error() {
     for (event, expected) in [
         ("event: error\ndata: {\"detail\":\"x\"}\n\n", r#"{"error":{"detail":"x"}}"#),
         ("data: {\"error\":{\"code\":7}}\r\nevent:error\r\n\r\n", r#"{"error":{"code":7}}"#),
@@ -167,7 +171,7 @@ fn what_is_called_an_error_is_one() {
 }
 
 #[test]
-fn an_event_at_the_limit_is_taken_and_a_longer_one_is_not() {
+fn an_event_at_the_limit_is_accepted_and_a_longer_one_is_not() {
     let event = b"data: {\"a\":1}\n\n";
 
     for step in 1..=event.len() {
@@ -179,7 +183,7 @@ fn an_event_at_the_limit_is_taken_and_a_longer_one_is_not() {
 }
 
 #[test]
-fn what_came_before_an_event_that_is_too_long_still_goes_on() {
+fn events_before_one_that_is_too_long_are_passed_on() {
     let (frames, outcome) = split(&[b"data: {}\n\ndata: {\"long\":\"text\"}\n\n"], 12);
 
     assert_eq!((frames, outcome), (vec![pass("data: {}\n\n", 1)], Err(UpstreamError::TooLong)));
@@ -193,7 +197,7 @@ fn an_end_without_done_or_finish_is_a_cut() {
 }
 
 #[test]
-fn an_end_after_a_finish_is_a_proper_one() {
+fn an_end_after_a_finish_reason_is_regular() {
     let (frames, outcome) = split(&[b"data: {\"finish_reason\":\"stop\"}\n\n"], 64);
 
     assert_eq!((frames.len(), outcome), (1, Ok(())));
@@ -210,14 +214,14 @@ fn the_last_event_may_lack_its_blank_line() {
 
 #[test]
 fn lines_may_end_in_each_of_three_ways() {
-    let reported = concat!(
+    let body_text = concat!(
         ": hello\n\ndata: {\"a\":1}\n\nevent: x\ndata: {\"b\":\ndata: 2}\n\n",
         "data: {\"finish_reason\":\"stop\"}\n\ndata: [DONE]\n\n",
     );
-    let (expected, _) = split(&[reported.as_bytes()], 64);
+    let (expected, _) = split(&[body_text.as_bytes()], 64);
 
     for end in ["\r", "\r\n", "\n"] {
-        let body = reported.replace('\n', end).into_bytes();
+        let body = body_text.replace('\n', end).into_bytes();
         for step in 1..=body.len() {
             let pieces: Vec<&[u8]> = body.chunks(step).collect();
 
@@ -230,7 +234,7 @@ fn lines_may_end_in_each_of_three_ways() {
 }
 
 #[test]
-fn an_event_that_ends_with_carriage_returns_does_not_wait_for_what_follows() {
+fn an_event_that_ends_with_carriage_returns_is_emitted_at_once() {
     let mut splitter = Splitter::new(Arc::default(), 64);
     let mut frames = Vec::new();
     let mut push = |piece: &'static [u8]| {
@@ -244,7 +248,7 @@ fn an_event_that_ends_with_carriage_returns_does_not_wait_for_what_follows() {
 }
 
 #[test]
-fn a_mark_before_the_first_event_is_passed_over_and_no_other() {
+fn only_a_mark_before_the_first_event_is_skipped() {
     let body = b"\xef\xbb\xbfdata: {\"a\":1}\n\n\xef\xbb\xbfdata: {\"b\":2}\n\ndata: [DONE]\n\n";
     let end = b"\xef\xbb\xbfdata: [DONE]";
 
@@ -259,7 +263,7 @@ fn a_mark_before_the_first_event_is_passed_over_and_no_other() {
 
 proptest! {
     #[test]
-    fn whatever_comes_cuts_do_not_matter(
+    fn cuts_do_not_change_the_frames(
         lines in vec(
             prop_oneof![
                 Just("\n"), Just("\r\n"), Just("data: {\"a\":1}\n"), Just("data:{\n"),
@@ -282,10 +286,10 @@ proptest! {
             from = at;
         }
 
-        let (whole, outcome) = split(&[&body], limit);
+        let (expected_frames, outcome) = split(&[&body], limit);
         let (cut, cut_outcome) = split(&pieces, limit);
 
-        prop_assert_eq!(merge(cut), merge(whole));
+        prop_assert_eq!(merge(cut), merge(expected_frames));
         prop_assert_eq!(cut_outcome, outcome);
     }
 }

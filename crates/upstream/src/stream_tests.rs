@@ -1,4 +1,4 @@
-//! Streams, and what can go wrong with them.
+//! Streams and their failures.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn look(event: &str) -> Item {
     Ok(Frame::Look(Bytes::copy_from_slice(json.as_bytes())))
 }
 
-/// All frames of a stream whose upstream writes this and hangs up.
+/// Returns all frames of a stream whose upstream writes this and closes.
 async fn frames(answer: &str, limits: UpstreamLimits) -> Vec<Item> {
     let peer = Peer::start().await;
     let upstream = upstream(limits);
@@ -54,7 +54,7 @@ async fn a_stream_gives_its_frames_and_ends() {
 }
 
 #[tokio::test]
-async fn a_stream_that_comes_byte_by_byte_is_the_same() {
+async fn a_stream_in_single_bytes_has_the_same_frames() {
     let events = format!("{HELLO}{STOP}data: [DONE]\n\n");
     let bytes: Vec<String> = events.chars().map(|it| it.to_string()).collect();
     let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
@@ -65,7 +65,7 @@ async fn a_stream_that_comes_byte_by_byte_is_the_same() {
 }
 
 #[tokio::test]
-async fn an_end_in_mid_event_or_without_a_reason_is_a_cut() {
+async fn an_end_within_an_event_or_without_a_finish_reason_is_a_cut() {
     for end in ["", "data: {\"choices\"", "data: {\"choices\":[]}\n"] {
         let frames = frames(&format!("{EVENTS}{HELLO}{end}"), UpstreamLimits::default()).await;
 
@@ -75,7 +75,7 @@ async fn an_end_in_mid_event_or_without_a_reason_is_a_cut() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_a_cut_unless_the_answer_was_finished() {
+async fn a_broken_connection_is_a_cut_unless_the_response_was_finished() {
     let broken = frames(&chunked(&[HELLO]), UpstreamLimits::default()).await;
     let finished = frames(&chunked(&[HELLO, STOP]), UpstreamLimits::default()).await;
 
@@ -84,7 +84,7 @@ async fn a_connection_that_breaks_is_a_cut_unless_the_answer_was_finished() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_before_an_answer_did_not_reach_it() {
+async fn a_connection_that_breaks_before_the_response_is_unreachable() {
     for head in [CHUNKED.to_owned(), EVENTS.replace("\r\n\r\n", "\r\ncontent-length: 9\r\n\r\n")] {
         let frames = frames(&head, UpstreamLimits::default()).await;
 
@@ -93,7 +93,7 @@ async fn a_connection_that_breaks_before_an_answer_did_not_reach_it() {
 }
 
 #[tokio::test]
-async fn an_end_after_the_reason_for_it_is_a_proper_one() {
+async fn an_end_after_the_finish_reason_is_regular() {
     let frames = frames(&format!("{EVENTS}{HELLO}{STOP}"), UpstreamLimits::default()).await;
 
     assert_eq!(frames, [pass(HELLO), look(STOP)]);
@@ -110,7 +110,7 @@ async fn an_event_longer_than_its_limit_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_only_comments_is_abandoned_in_the_end() {
+async fn an_upstream_that_only_sends_comments_times_out() {
     let peer = Peer::start().await;
     let limits = UpstreamLimits { answer: Duration::from_millis(200), ..brief() };
     let upstream = upstream(limits);
@@ -134,7 +134,7 @@ async fn an_upstream_that_only_comments_is_abandoned_in_the_end() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_states_nothing_after_the_reason_for_the_end_has_ended() {
+async fn silence_after_the_finish_reason_ends_the_stream() {
     let peer = Peer::start().await;
     let upstream = upstream(brief());
     let read = async {
@@ -152,7 +152,7 @@ async fn an_upstream_that_states_nothing_after_the_reason_for_the_end_has_ended(
 }
 
 #[tokio::test]
-async fn an_upstream_that_falls_silent_is_abandoned() {
+async fn a_silent_upstream_times_out() {
     let peer = Peer::start().await;
     let upstream = upstream(brief());
     let read = async {
@@ -170,7 +170,7 @@ async fn an_upstream_that_falls_silent_is_abandoned() {
 }
 
 #[tokio::test]
-async fn a_caller_who_reads_slowly_does_not_make_its_upstream_silent() {
+async fn a_slow_reader_does_not_time_out_its_upstream() {
     let peer = Peer::start().await;
     let limits = brief();
     let upstream = upstream(limits.clone());
@@ -206,7 +206,7 @@ async fn dropping_a_stream_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn dropping_a_call_that_waits_closes_its_connection() {
+async fn dropping_a_waiting_call_closes_its_connection() {
     let peer = Peer::start().await;
     let upstream = upstream(UpstreamLimits::default());
     let mut waiting = Box::pin(upstream.complete(call(&peer.endpoint, &[OPEN])));
@@ -222,7 +222,7 @@ async fn dropping_a_call_that_waits_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_the_next_stream_though_its_end_came_after_done() {
+async fn a_connection_whose_end_follows_done_is_reused() {
     let peer = Peer::start().await;
     let upstream = upstream(UpstreamLimits::default());
     let done = Notify::new();
@@ -253,7 +253,7 @@ async fn a_connection_serves_the_next_stream_though_its_end_came_after_done() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_end_after_done_is_left() {
+async fn a_body_that_does_not_end_after_done_is_dropped() {
     let peer = Peer::start().await;
     let upstream = upstream(UpstreamLimits::default());
     let read = async {

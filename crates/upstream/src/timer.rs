@@ -1,4 +1,4 @@
-//! The assistant's waiting, by tokio's clock.
+//! The assistant's timer on tokio's clock.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use pia_assistant::{Timer, TimerFuture};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Waits on the runtime it is called on; stops with the process.
+/// Timer on the runtime that calls it; stops with the process.
 #[derive(Debug, Clone)]
 pub struct TokioTimer {
-    began: Instant,
+    started: Instant,
     stop: CancellationToken,
 }
 
 impl TokioTimer {
-    /// Waits that end all streams once `stop` is cancelled.
+    /// Creates a timer that ends all streams once `stop` is cancelled.
     pub fn new(stop: CancellationToken) -> Self {
-        Self { began: Instant::now(), stop }
+        Self { started: Instant::now(), stop }
     }
 }
 
 impl Timer for TokioTimer {
     fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+        self.started.elapsed()
     }
 
     fn pause(&self, delay: Duration) -> TimerFuture {
@@ -39,24 +39,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stop_is_seen_by_those_who_waited_and_by_those_who_come_later() {
+    async fn a_stop_completes_earlier_and_later_futures() {
         let token = CancellationToken::new();
-        let waits = TokioTimer::new(token.clone());
-        let before = waits.stop();
+        let timer = TokioTimer::new(token.clone());
+        let before = timer.stop();
 
         token.cancel();
 
         before.await;
-        waits.stop().await;
+        timer.stop().await;
     }
 
     #[tokio::test]
     async fn time_passes_while_it_pauses() {
-        let waits = TokioTimer::new(CancellationToken::new());
-        let before = waits.elapsed();
+        let timer = TokioTimer::new(CancellationToken::new());
+        let before = timer.elapsed();
 
-        waits.pause(Duration::from_millis(5)).await;
+        timer.pause(Duration::from_millis(5)).await;
 
-        assert!(waits.elapsed() >= before + Duration::from_millis(5));
+        assert!(timer.elapsed() >= before + Duration::from_millis(5));
     }
 }

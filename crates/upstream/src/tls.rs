@@ -1,25 +1,25 @@
-//! TLS towards upstreams, set up once for all clients.
+//! TLS configuration for upstreams, created once for all clients.
 
 use std::sync::Arc;
 
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Reason why TLS could not be set up.
+/// Error of a TLS configuration that could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("TLS towards the upstreams could not be set up")]
 pub struct TlsError(#[from] rustls::Error);
 
-/// Trust of a client. Reading the machine's certificates takes a while, so it
-/// is done once and shared by the clients of all workers.
+/// Root certificates and configuration of a client. Reading the machine's
+/// certificates is slow, so it is done once for the clients of all workers.
 #[derive(Debug, Clone)]
 pub struct Tls(ClientConfig);
 
 impl Tls {
-    /// Trusts what the machine trusts, or the file named by `SSL_CERT_FILE`.
+    /// Loads the machine's root certificates, or those of `SSL_CERT_FILE`.
     ///
-    /// A machine that trusts nobody is no error: its upstream may be a plain
-    /// one on the same machine. It is logged, since any other will fail.
+    /// No certificates are not an error: the upstream may be a local one
+    /// without TLS. A warning is logged, since any other will fail.
     pub fn native() -> Result<Self, TlsError> {
         let found = rustls_native_certs::load_native_certs();
         let mut roots = RootCertStore::empty();

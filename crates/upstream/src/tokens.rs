@@ -1,44 +1,43 @@
-//! Counting tokens as OpenAI's models of today do.
+//! Token counts of OpenAI's current models.
 
 use std::sync::{Arc, OnceLock};
 
 use pia_assistant::TokenCounter;
 use tiktoken_rs::CoreBPE;
 
-/// About so many bytes make a token, where nothing better is known.
-const BYTES_OF_A_TOKEN: usize = 4;
+/// Average number of bytes per token, for estimates.
+const BYTES_PER_TOKEN: usize = 4;
 
-/// Maximum length counted in one go.
+/// Maximum length that is encoded at once.
 const MAX_SLICE_BYTES: usize = 512;
 
-/// The encoding `o200k_base`. Other models have others, but none is far off,
-/// and an estimate is all that is requested.
+/// Token counter with the encoding `o200k_base`. Other models have other
+/// encodings, but an estimate is sufficient.
 ///
-/// Its table takes a fifth of a second to read and some 40 MB, so that it is
-/// read when the first text is to be counted, by a thread of its own. Until it
-/// is there, texts are estimated by their length.
+/// Its table takes 0.2 seconds to load and some 40 MB, so a thread loads it at
+/// the first count. Until it is loaded, texts are estimated by their length.
 #[derive(Clone, Default)]
 pub struct O200k(Arc<Table>);
 
 #[derive(Default)]
 struct Table {
-    read: OnceLock<Option<CoreBPE>>,
-    begun: OnceLock<()>,
+    encoding: OnceLock<Option<CoreBPE>>,
+    started: OnceLock<()>,
 }
 
 impl O200k {
-    /// Reads the table unless it is there, and waits for that.
+    /// Loads the table unless it is loaded, and waits for it.
     pub fn ready(&self) {
-        self.0.read.get_or_init(load_encoding);
+        self.0.encoding.get_or_init(load_encoding);
     }
 
-    fn begin(&self) {
+    fn start(&self) {
         let mut first = false;
-        self.0.begun.get_or_init(|| first = true);
+        self.0.started.get_or_init(|| first = true);
         if first {
             let table = self.clone();
             let reader = std::thread::Builder::new().name("tokens".to_owned());
-            // Without the thread, lengths go on being what is known.
+            // Without the thread, counts remain estimates.
             drop(reader.spawn(move || table.ready()));
         }
     }
@@ -46,16 +45,16 @@ impl O200k {
 
 impl TokenCounter for O200k {
     fn count(&self, text: &str) -> i64 {
-        let Some(Some(table)) = self.0.read.get() else {
-            self.begin();
-            return to_i64(text.len().div_ceil(BYTES_OF_A_TOKEN));
+        let Some(Some(table)) = self.0.encoding.get() else {
+            self.start();
+            return to_i64(text.len().div_ceil(BYTES_PER_TOKEN));
         };
         to_i64(slices(text).map(|it| table.encode_ordinary(it).len()).sum())
     }
 }
 
-/// A text in slices that end before a blank, where there is one: words begin
-/// with theirs. What has none takes the square of its length to count.
+/// Splits a text before spaces, with which tokens begin, where there are any.
+/// Encoding takes quadratic time in the length of a text without spaces.
 fn slices(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -72,7 +71,7 @@ fn to_i64(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A table that cannot be read is missed once, and then done without.
+/// Loads the encoding. A failure is logged once, and counts remain estimates.
 fn load_encoding() -> Option<CoreBPE> {
     match tiktoken_rs::o200k_base() {
         Ok(table) => Some(table),
@@ -90,18 +89,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_counted_as_the_models_do() {
+    fn texts_are_counted_with_the_models_encoding() {
         let tokens = O200k::default();
         tokens.ready();
 
         assert_eq!(tokens.count(""), 0);
         assert_eq!(tokens.count("Hello, world!"), 4);
-        // What would be a sign to the model is but text to whoever counts it.
+        // A special token of the model counts as ordinary text.
         assert!(tokens.count("<|endoftext|>") > 1);
     }
 
     #[test]
-    fn nobody_waits_for_the_table() {
+    fn counting_does_not_wait_for_the_table() {
         let tokens = O200k::default();
 
         let first = tokens.count("12345678");
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_the_whole_text_and_no_word_is_cut() {
+    fn slices_cover_the_text_and_cut_no_word() {
         let text = "a word of ü ".repeat(300);
 
         let all: Vec<&str> = slices(&text).collect();
@@ -123,7 +122,7 @@ mod tests {
         assert_eq!(slices("").count(), 0);
     }
 
-    /// The longest text that is counted at once.
+    /// The longest text that is counted.
     #[test]
     fn eight_kilobytes_take_a_few_milliseconds() {
         let tokens = O200k::default();
@@ -131,10 +130,10 @@ mod tests {
         let worst = ["a".repeat(8192), "ä ".repeat(2730), "word and 12345 ".repeat(546)];
 
         for text in worst {
-            let begun = Instant::now();
+            let started = Instant::now();
             tokens.count(&text);
             // Twenty times slower without optimisation.
-            assert!(begun.elapsed() < Duration::from_millis(400), "{:?}", begun.elapsed());
+            assert!(started.elapsed() < Duration::from_millis(400), "{:?}", started.elapsed());
         }
     }
 }

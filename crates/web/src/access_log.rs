@@ -1,4 +1,4 @@
-//! Line for each request, written when its answer has ended.
+//! Access log: one line for each request, written when its response has ended.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -15,8 +15,8 @@ use tracing::Span;
 use crate::metrics::InFlight;
 use crate::{Metrics, RequestId};
 
-/// Log entry and counters of one request. Of the path only its pattern is
-/// recorded: the rest may hold what does not belong in a log.
+/// Log entry and counters of one request. Only the pattern of the path is
+/// recorded: the path may contain data that does not belong in a log.
 pub(crate) struct Entry {
     pub(crate) id: RequestId,
     pub(crate) proxy_id: Option<String>,
@@ -28,15 +28,15 @@ pub(crate) struct Entry {
     pub(crate) user: Option<UserId>,
     pub(crate) started: Instant,
     pub(crate) metrics: Option<Data<Metrics>>,
-    /// Counted until the whole answer has been sent.
+    /// Counted until the response has been sent completely.
     pub(crate) _in_flight: Option<InFlight>,
 }
 
 impl Entry {
     pub(crate) fn write(&self, bytes: u64) {
-        let took = self.started.elapsed();
+        let elapsed = self.started.elapsed();
         if let Some(metrics) = &self.metrics {
-            metrics.request(&self.method, &self.route, self.status, took);
+            metrics.request(&self.method, &self.route, self.status, elapsed);
         }
         let client = self.client.map(|it| it.to_string());
         let user = self.user.map(|it| it.to_string());
@@ -49,15 +49,15 @@ impl Entry {
             client.address = client,
             user.id = user,
             sent_bytes = bytes,
-            took_ms = took.as_secs_f64() * 1000.0,
+            took_ms = elapsed.as_secs_f64() * 1000.0,
             "request answered"
         );
     }
 }
 
 pin_project! {
-    /// A body that writes its request's line when it has been sent, or when
-    /// the client has gone.
+    /// Body that writes the log entry of its request when it has been sent, or
+    /// when the client has disconnected.
     pub struct Logged<B> {
         #[pin]
         body: B,
@@ -77,7 +77,8 @@ pin_project! {
 
 impl<B: MessageBody> Logged<B> {
     pub(crate) fn new(body: B, entry: Entry) -> Self {
-        // What has a known size is sent by the connection without being asked.
+        // A body of a known size is sent by the connection without being
+        // polled.
         let sent = if let BodySize::Sized(bytes) = body.size() { bytes } else { 0 };
         Self { body, sent, entry: Some(entry) }
     }
@@ -96,8 +97,9 @@ impl<B: MessageBody> MessageBody for Logged<B> {
     ) -> Poll<Option<Result<Bytes, Self::Error>>> {
         let this = self.project();
         let sized = matches!(this.body.size(), BodySize::Sized(_));
-        // What is logged while an answer streams is notified of its request too.
-        let _of_the_request = this.entry.as_ref().map(|it| it.span.enter());
+        // Log events while a response streams belong to the span of its
+        // request.
+        let _span = this.entry.as_ref().map(|it| it.span.enter());
         let polled = this.body.poll_next(cx);
         if let (Poll::Ready(Some(Ok(bytes))), false) = (&polled, sized) {
             *this.sent += bytes.len() as u64;

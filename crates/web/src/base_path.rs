@@ -1,4 +1,4 @@
-//! Living under a path: `https://corp.example/pia/auth/me`.
+//! Serving below a base path: `https://corp.example/pia/auth/me`.
 
 use actix_web::Error;
 use actix_web::body::MessageBody;
@@ -8,12 +8,12 @@ use actix_web::http::uri::PathAndQuery;
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 
-/// The path before every route: empty, or `/pia`.
+/// Path before every route: empty, or `/pia`.
 #[derive(Debug, Clone, Default)]
 pub struct BasePath(pub String);
 
 impl BasePath {
-    /// Returns the rest of `path` after the base, if it starts with that.
+    /// Returns the rest of `path` after the base, if it starts with the base.
     pub(crate) fn strip<'a>(&self, path: &'a str) -> Option<&'a str> {
         let rest = path.strip_prefix(self.0.as_str())?;
         match rest.as_bytes().first() {
@@ -24,7 +24,7 @@ impl BasePath {
     }
 }
 
-/// Middleware that takes the base path off, before anything is matched.
+/// Middleware that strips the base path before any route is matched.
 ///
 /// A request without it is served too: some proxies strip it themselves.
 pub async fn strip_base_path<B: MessageBody + 'static>(
@@ -32,8 +32,8 @@ pub async fn strip_base_path<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let stripped = request.app_data::<Data<BasePath>>().and_then(|base| {
-        let whole = request.uri().path_and_query()?.as_str();
-        let rest = (!base.0.is_empty()).then(|| base.strip(whole)).flatten()?;
+        let path_and_query = request.uri().path_and_query()?.as_str();
+        let rest = (!base.0.is_empty()).then(|| base.strip(path_and_query)).flatten()?;
         let rest = if rest.starts_with('?') { format!("/{rest}") } else { rest.to_owned() };
         let mut parts = request.uri().clone().into_parts();
         parts.path_and_query = Some(PathAndQuery::try_from(rest).ok()?);
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_segments_are_stripped() {
+    fn only_complete_segments_are_stripped() {
         let base = BasePath("/pia".to_owned());
 
         assert_eq!(base.strip("/pia/auth/me?a=b"), Some("/auth/me?a=b"));

@@ -1,4 +1,4 @@
-//! Reading bodies: bounded, decompressed, and JSON with the place of a fault.
+//! Request bodies: bounded, decompressed, and JSON with the path of an error.
 
 use std::fmt;
 use std::ops::Deref;
@@ -23,35 +23,35 @@ use crate::budgets::Payer;
 use crate::extract::BodyLimit;
 use crate::{ApiError, BodyMemory, Caller, ClientAddress, FieldError};
 
-/// The time in which a sender of a body must have sent at least
-/// `MIN_BYTES_IN_WINDOW` more of it: 4 KiB a second.
+/// Time within which at least `MIN_BYTES_IN_WINDOW` more of a body must arrive:
+/// 4 KiB a second.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
 const MIN_BYTES_IN_WINDOW: usize = 30 * 4 * 1024;
-/// Maximum time for receiving a whole body.
+/// Maximum time for receiving a body.
 const MAX_UPLOAD_TIME: Duration = Duration::from_mins(10);
 const MAX_SMALL_UPLOAD_TIME: Duration = Duration::from_secs(30);
-/// Up to here a body is a small one.
+/// Maximum length of a small body.
 const MAX_SMALL_BODY_BYTES: usize = 1024 * 1024;
-/// Byte order mark that some programs put before a text in UTF-8. It is no part
-/// of the JSON (RFC 8259, 8.1).
+/// Byte order mark that some programs send before UTF-8. It is not part of the
+/// JSON (RFC 8259, 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum length of a description of an invalid value, in characters.
 const MAX_REASON_CHARS: usize = 200;
-/// Size of the input decompressed at once. It may grow a thousandfold in memory before its length
-/// can be checked.
+/// Size of the input decompressed at once. It may expand a thousandfold in
+/// memory before its length can be checked.
 const INFLATE_CHUNK_BYTES: usize = 256;
 
-/// A JSON body, no longer than the route table allows.
+/// JSON body, no longer than the route table allows.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
-/// A JSON body that may be left out, which is the default then.
+/// Optional JSON body; the default value if it is empty.
 #[derive(Debug)]
 pub struct OptionalBody<T>(pub T);
 
-/// A body as it was sent, decompressed, no longer than the route table allows.
+/// Body as bytes, decompressed, no longer than the route table allows.
 ///
-/// It takes its room as long as any part of it is held, wherever that goes.
+/// Its memory is reserved until the last slice of it is dropped.
 pub struct RawBody(Bytes);
 
 impl fmt::Debug for RawBody {
@@ -69,14 +69,14 @@ impl Deref for RawBody {
 }
 
 impl RawBody {
-    /// Returns the body. Handlers that wait for others give it away, so that it
-    /// is freed when it is no longer needed.
+    /// Returns the bytes. Handlers that wait for other services pass them on,
+    /// so that the memory is freed as early as possible.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }
 
-    /// Refuses a JSON body of more values than this: made into a tree, each takes
-    /// many times the room of its two bytes.
+    /// Rejects a JSON body of more than `max` values: as a tree, each takes
+    /// many times the memory of its two bytes.
     pub fn expect_values(&self, max: usize) -> Result<(), ApiError> {
         if count_separators(&self.0) <= max {
             return Ok(());
@@ -85,10 +85,11 @@ impl RawBody {
         Err(ApiError::refused(StatusCode::BAD_REQUEST, "too_many_values", message))
     }
 
-    /// Refuses any other media type than JSON; none at all is taken as JSON.
+    /// Rejects any media type but JSON; a missing one counts as JSON.
     pub fn expect_json(request: &HttpRequest) -> Result<(), ApiError> {
-        let input = text(request, CONTENT_TYPE).unwrap_or("application/json");
-        let essence = input.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let content_type = text(request, CONTENT_TYPE).unwrap_or("application/json");
+        let essence =
+            content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let subtype = essence.strip_prefix("application/").unwrap_or_default();
         if subtype == "json" || subtype.ends_with("+json") {
             return Ok(());
@@ -102,7 +103,7 @@ impl RawBody {
     }
 }
 
-/// Returns an upper bound of the number of values in a text, if it is JSON.
+/// Returns an upper bound of the number of values in a JSON text.
 fn count_separators(json: &[u8]) -> usize {
     let (mut count, mut in_text, mut escaped) = (0, false, false);
     for byte in json {
@@ -160,25 +161,26 @@ impl FromRequest for RawBody {
     }
 }
 
-/// Reads a request's body out of these pieces, no longer than the route table
+/// Reads a request's body from its chunks, no longer than the route table
 /// allows.
 pub(crate) fn read_body(
     request: &HttpRequest,
-    pieces: BodyChunks,
+    chunks: BodyChunks,
 ) -> LocalBoxFuture<'static, Result<RawBody, ApiError>> {
     let limit = request.extensions().get::<BodyLimit>().map_or(0, |it| it.0);
-    let room = request.app_data::<Data<BodyMemory>>().map(|it| it.new_permit(body_payer(request)));
-    let announced = content_length(request).min(limit);
-    let longest =
+    let permit =
+        request.app_data::<Data<BodyMemory>>().map(|it| it.new_permit(body_payer(request)));
+    let content_length = content_length(request).min(limit);
+    let timeout =
         if limit > MAX_SMALL_BODY_BYTES { MAX_UPLOAD_TIME } else { MAX_SMALL_UPLOAD_TIME };
-    let (coding, is_json) = (known_coding(request), RawBody::expect_json(request).is_ok());
+    let (encoding, is_json) = (check_encoding(request), RawBody::expect_json(request).is_ok());
     async move {
-        coding?;
-        let read = collect_body(pieces, Size { content_length: announced, limit }, room);
-        let read = tokio::time::timeout(longest, read).await;
+        encoding?;
+        let read = collect_body(chunks, Size { content_length, limit }, permit);
+        let read = tokio::time::timeout(timeout, read).await;
         let RawBody(bytes) = read.map_err(|_elapsed| too_slow())??;
-        let marked = is_json && bytes.starts_with(BYTE_ORDER_MARK);
-        Ok(RawBody(if marked { bytes.slice(BYTE_ORDER_MARK.len()..) } else { bytes }))
+        let has_bom = is_json && bytes.starts_with(BYTE_ORDER_MARK);
+        Ok(RawBody(if has_bom { bytes.slice(BYTE_ORDER_MARK.len()..) } else { bytes }))
     }
     .boxed_local()
 }
@@ -197,23 +199,23 @@ struct Size {
 
 pub(crate) type BodyChunks = LocalBoxStream<'static, Result<Bytes, PayloadError>>;
 
-/// The body, decompressed if it is compressed.
+/// Returns the chunks of a body, decompressed if it is compressed.
 pub(crate) fn decompressed(payload: Payload, request: &HttpRequest) -> BodyChunks {
     if !request.headers().contains_key(CONTENT_ENCODING) {
         return payload.boxed_local();
     }
-    let small = payload.flat_map(|piece| stream::iter(split_for_inflating(piece))).boxed_local();
+    let small = payload.flat_map(|chunk| stream::iter(split_for_inflating(chunk))).boxed_local();
     Decompress::from_headers(small, request.headers()).boxed_local()
 }
 
 pub(crate) fn split_for_inflating(
-    piece: Result<Bytes, PayloadError>,
+    chunk: Result<Bytes, PayloadError>,
 ) -> impl Iterator<Item = Result<Bytes, PayloadError>> {
-    let mut rest = Some(piece);
+    let mut rest = Some(chunk);
     std::iter::from_fn(move || match rest.take()? {
-        Ok(mut piece) if piece.len() > INFLATE_CHUNK_BYTES => {
-            let first = piece.split_to(INFLATE_CHUNK_BYTES);
-            rest = Some(Ok(piece));
+        Ok(mut chunk) if chunk.len() > INFLATE_CHUNK_BYTES => {
+            let first = chunk.split_to(INFLATE_CHUNK_BYTES);
+            rest = Some(Ok(chunk));
             Some(Ok(first))
         }
         last => Some(last),
@@ -223,73 +225,72 @@ pub(crate) fn split_for_inflating(
 async fn collect_body(
     mut body: BodyChunks,
     size: Size,
-    mut room: Option<MemoryPermit>,
+    mut permit: Option<MemoryPermit>,
 ) -> Result<RawBody, ApiError> {
     let limit = size.limit;
-    let mut whole = BytesMut::new();
-    let mut only = None;
+    let mut buffer = BytesMut::new();
+    let mut single = None;
     let mut rate = Rate::new();
     loop {
         let next = tokio::time::timeout_at(rate.window_end, body.next()).await;
-        let Some(piece) = next.map_err(|_elapsed| too_slow())? else { break };
-        let piece = piece.map_err(|err| payload_error(&err))?;
-        let length = whole.len() + only.as_ref().map_or(0, Bytes::len) + piece.len();
+        let Some(chunk) = next.map_err(|_elapsed| too_slow())? else { break };
+        let chunk = chunk.map_err(|err| payload_error(&err))?;
+        let length = buffer.len() + single.as_ref().map_or(0, Bytes::len) + chunk.len();
         rate.advance_to(length);
         if length > limit {
             return Err(ApiError::too_large(limit));
         }
-        if let Some(room) = &mut room {
-            room.grow_to(length)?;
+        if let Some(permit) = &mut permit {
+            permit.grow_to(length)?;
         }
-        // A body that came in one piece is not copied.
-        match (only.take(), whole.is_empty()) {
-            (None, true) => only = Some(piece),
-            (first, begins) => {
-                if begins {
-                    // What is not written to takes no memory, and what grows
-                    // by doubling takes twice as much for a moment.
-                    whole.reserve(size.content_length);
+        // A body of a single chunk is not copied.
+        match (single.take(), buffer.is_empty()) {
+            (None, true) => single = Some(chunk),
+            (first, is_second) => {
+                if is_second {
+                    // Unwritten memory takes no space, while growth by doubling
+                    // temporarily takes twice as much.
+                    buffer.reserve(size.content_length);
                 }
-                whole.extend_from_slice(first.as_deref().unwrap_or_default());
-                whole.extend_from_slice(&piece);
+                buffer.extend_from_slice(first.as_deref().unwrap_or_default());
+                buffer.extend_from_slice(&chunk);
             }
         }
     }
-    let bytes = only.unwrap_or_else(|| whole.freeze());
-    Ok(RawBody(match room.filter(MemoryPermit::is_counted) {
-        Some(room) => Bytes::from_owner(TrackedBytes { bytes, _room: room }),
+    let bytes = single.unwrap_or_else(|| buffer.freeze());
+    Ok(RawBody(match permit.filter(MemoryPermit::is_counted) {
+        Some(permit) => Bytes::from_owner(TrackedBytes { bytes, _permit: permit }),
         None => bytes,
     }))
 }
 
-/// The rate at which a body arrives.
+/// Minimum rate at which a body must arrive.
 ///
-/// A sender who sends the first part fast must go on at the least rate: an
-/// average over the whole would let it hold the memory for as long as it
-/// likes.
+/// It applies to each window, so that a sender cannot send a first part fast
+/// and then hold the memory for as long as it likes.
 struct Rate {
     window_end: Instant,
-    needed: usize,
+    required: usize,
 }
 
 impl Rate {
     fn new() -> Self {
-        Self { window_end: Instant::now() + RATE_WINDOW, needed: MIN_BYTES_IN_WINDOW }
+        Self { window_end: Instant::now() + RATE_WINDOW, required: MIN_BYTES_IN_WINDOW }
     }
 
-    /// Begins the next window if enough came for this one.
+    /// Starts the next window if enough has arrived in this one.
     fn advance_to(&mut self, length: usize) {
-        if length >= self.needed {
+        if length >= self.required {
             self.window_end = Instant::now() + RATE_WINDOW;
-            self.needed = length + MIN_BYTES_IN_WINDOW;
+            self.required = length + MIN_BYTES_IN_WINDOW;
         }
     }
 }
 
-/// Bytes whose room is given back with the last slice of them.
+/// Bytes whose memory is released with the last slice of them.
 struct TrackedBytes {
     bytes: Bytes,
-    _room: MemoryPermit,
+    _permit: MemoryPermit,
 }
 
 impl AsRef<[u8]> for TrackedBytes {
@@ -299,26 +300,26 @@ impl AsRef<[u8]> for TrackedBytes {
 }
 
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // serde would take an array for an object's values in their order.
+    // serde would accept an array as the values of a struct in order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return Err(match serde_json::from_slice::<IgnoredAny>(bytes) {
             Ok(_) => no_object(),
-            Err(fault) => malformed_json_error(&fault),
+            Err(err) => malformed_json_error(&err),
         });
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(|err| {
         let field = truncate(&err.path().to_string(), MAX_REASON_CHARS).to_owned();
-        let fault = err.into_inner();
-        if fault.is_data() {
+        let json_err = err.into_inner();
+        if json_err.is_data() {
             let field = if field == "." { String::new() } else { field };
-            let reason = format_json_error(&fault);
+            let reason = format_json_error(&json_err);
             let message = if field.is_empty() { reason } else { format!("`{field}`: {reason}") };
             return ApiError::invalid(vec![FieldError { field, code: "invalid", message }]);
         }
-        malformed_json_error(&fault)
+        malformed_json_error(&json_err)
     })?;
-    json.end().map_err(|fault| malformed_json_error(&fault))?;
+    json.end().map_err(|err| malformed_json_error(&err))?;
     Ok(parsed)
 }
 
@@ -331,40 +332,40 @@ fn no_object() -> ApiError {
 }
 
 /// Returns serde's description of an error, without line and column, which the
-/// field reports better, and without the value, which may be a secret or have no
-/// end.
-pub fn format_json_error(fault: &serde_json::Error) -> String {
-    let reported = fault.to_string();
-    let place = if fault.line() > 0 { reported.rsplit_once(" at line ") } else { None };
-    let reported = place.map_or(reported.as_str(), |(reason, _)| reason);
+/// field name replaces, and without the value, which may be a secret or of any
+/// length.
+pub fn format_json_error(err: &serde_json::Error) -> String {
+    let text = err.to_string();
+    let location = if err.line() > 0 { text.rsplit_once(" at line ") } else { None };
+    let text = location.map_or(text.as_str(), |(reason, _)| reason);
     let kinds = ["invalid type: ", "invalid value: ", "unknown variant "];
-    let Some(kind) = kinds.into_iter().find(|it| reported.starts_with(it)) else {
-        return truncate(reported, MAX_REASON_CHARS).to_owned();
+    let Some(kind) = kinds.into_iter().find(|it| text.starts_with(it)) else {
+        return truncate(text, MAX_REASON_CHARS).to_owned();
     };
-    let parts = reported.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
-    let Some((input, expected)) = parts else {
+    let parts = text.strip_prefix(kind).and_then(|it| it.rsplit_once(", expected "));
+    let Some((actual, expected)) = parts else {
         return kind.trim_end_matches([':', ' ']).to_owned();
     };
-    let input = input.split(['`', '"']).next().unwrap_or_default();
+    let actual = actual.split(['`', '"']).next().unwrap_or_default();
     let expected = truncate(expected, MAX_REASON_CHARS);
-    format!("{}, expected {expected}", format!("{kind}{input}").trim_end())
+    format!("{}, expected {expected}", format!("{kind}{actual}").trim_end())
 }
 
-/// Returns the error for a body that is no JSON.
-pub fn malformed_json_error(fault: &serde_json::Error) -> ApiError {
+/// Returns the error for a body that is not valid JSON.
+pub fn malformed_json_error(err: &serde_json::Error) -> ApiError {
     let message = format!(
         "The request body is not valid JSON (line {}, column {}).",
-        fault.line(),
-        fault.column()
+        err.line(),
+        err.column()
     );
     ApiError::refused(StatusCode::BAD_REQUEST, "malformed_json", message)
 }
 
-fn known_coding(request: &HttpRequest) -> Result<(), ApiError> {
-    let coding = text(request, CONTENT_ENCODING).unwrap_or("identity").trim();
-    let once = request.headers().get_all(CONTENT_ENCODING).count() <= 1;
+fn check_encoding(request: &HttpRequest) -> Result<(), ApiError> {
+    let encoding = text(request, CONTENT_ENCODING).unwrap_or("identity").trim();
+    let is_single = request.headers().get_all(CONTENT_ENCODING).count() <= 1;
     let known = ["gzip", "deflate", "identity", ""];
-    if once && known.iter().any(|it| it.eq_ignore_ascii_case(coding)) {
+    if is_single && known.iter().any(|it| it.eq_ignore_ascii_case(encoding)) {
         return Ok(());
     }
     let message = "Send the body plain, or compressed with gzip or deflate.";
@@ -382,7 +383,7 @@ fn payload_error(err: &PayloadError) -> ApiError {
     ApiError::refused(StatusCode::BAD_REQUEST, "unreadable_body", message)
 }
 
-/// The length that the sender says; nothing of a compressed body.
+/// Returns the announced length; 0 for a compressed body.
 fn content_length(request: &HttpRequest) -> usize {
     let compressed = request.headers().contains_key(CONTENT_ENCODING);
     let length = text(request, CONTENT_LENGTH).filter(|_| !compressed);

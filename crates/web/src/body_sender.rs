@@ -1,4 +1,5 @@
-//! Answers that are made piece by piece, beside the worker that sends them.
+//! Response bodies that are produced in chunks, independently of the worker
+//! that sends them.
 
 use std::error::Error;
 use std::fmt;
@@ -15,10 +16,11 @@ const MAX_QUEUED_CHUNKS: usize = 2;
 /// Maximum time that a client may take for one chunk.
 const CHUNK_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Sender of the pieces of a response body. Dropped before [`end`](Self::end),
-/// it cuts the connection: a part is never taken for the whole.
+/// Sender of the chunks of a response body. Dropped before [`end`](Self::end),
+/// it aborts the connection, so that an incomplete body is never taken for a
+/// complete one.
 pub struct BodySender {
-    pieces: Sender<BodyChunk>,
+    chunks: Sender<BodyChunk>,
     chunk_timeout: Duration,
 }
 
@@ -27,11 +29,11 @@ enum BodyChunk {
     End,
 }
 
-/// Error: the client hung up or was too slow, so no more is sent.
+/// Error: the client disconnected or was too slow, so no more is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyUnread;
 
-/// The answer ends before its end.
+/// Error: the body ended before it was complete.
 #[derive(Debug)]
 pub struct BodyCut;
 
@@ -52,30 +54,30 @@ impl fmt::Display for BodyCut {
 impl Error for BodyCut {}
 
 impl BodySender {
-    /// A feed, and the body that it fills.
+    /// Returns a sender, and the body that it fills.
     pub(crate) fn new() -> (Self, BoxStream<'static, Result<Bytes, BodyCut>>) {
         Self::with_chunk_timeout(CHUNK_TIMEOUT)
     }
 
     fn with_chunk_timeout(
-        patience: Duration,
+        chunk_timeout: Duration,
     ) -> (Self, BoxStream<'static, Result<Bytes, BodyCut>>) {
-        let (pieces, receiver) = channel(MAX_QUEUED_CHUNKS);
-        (Self { pieces, chunk_timeout: patience }, body(receiver).boxed())
+        let (chunks, receiver) = channel(MAX_QUEUED_CHUNKS);
+        (Self { chunks, chunk_timeout }, body(receiver).boxed())
     }
 
-    /// Sends a piece as soon as the client has taken those before.
-    pub async fn send(&self, piece: Bytes) -> Result<(), BodyUnread> {
-        self.send_chunk(BodyChunk::More(piece)).await
+    /// Sends a chunk, once the client has taken those before.
+    pub async fn send(&self, chunk: Bytes) -> Result<(), BodyUnread> {
+        self.send_chunk(BodyChunk::More(chunk)).await
     }
 
-    /// Says that the answer is whole.
+    /// Completes the body.
     pub async fn end(self) -> Result<(), BodyUnread> {
         self.send_chunk(BodyChunk::End).await
     }
 
-    async fn send_chunk(&self, piece: BodyChunk) -> Result<(), BodyUnread> {
-        match tokio::time::timeout(self.chunk_timeout, self.pieces.send(piece)).await {
+    async fn send_chunk(&self, chunk: BodyChunk) -> Result<(), BodyUnread> {
+        match tokio::time::timeout(self.chunk_timeout, self.chunks.send(chunk)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(BodyUnread),
         }
@@ -86,7 +88,7 @@ fn body(receiver: Receiver<BodyChunk>) -> impl Stream<Item = Result<Bytes, BodyC
     stream::unfold(Some(receiver), |receiver| async {
         let mut receiver = receiver?;
         match receiver.recv().await {
-            Some(BodyChunk::More(piece)) => Some((Ok(piece), Some(receiver))),
+            Some(BodyChunk::More(chunk)) => Some((Ok(chunk), Some(receiver))),
             Some(BodyChunk::End) => None,
             None => Some((Err(BodyCut), None)),
         }
@@ -98,39 +100,39 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_fed_comes_out_and_ends() {
-        let (feed, body) = BodySender::new();
+    async fn sent_chunks_arrive_and_the_body_ends() {
+        let (sender, body) = BodySender::new();
 
-        feed.send(Bytes::from_static(b"a")).await.unwrap();
-        feed.end().await.unwrap();
+        sender.send(Bytes::from_static(b"a")).await.unwrap();
+        sender.end().await.unwrap();
 
-        let pieces: Vec<_> = body.map(|it| it.unwrap()).collect().await;
-        assert_eq!(pieces, ["a"]);
+        let chunks: Vec<_> = body.map(|it| it.unwrap()).collect().await;
+        assert_eq!(chunks, ["a"]);
     }
 
     #[tokio::test]
-    async fn what_is_not_ended_is_cut() {
-        let (feed, body) = BodySender::new();
+    async fn a_dropped_sender_aborts_the_body() {
+        let (sender, body) = BodySender::new();
 
-        feed.send(Bytes::from_static(b"a")).await.unwrap();
-        drop(feed);
+        sender.send(Bytes::from_static(b"a")).await.unwrap();
+        drop(sender);
 
-        let pieces: Vec<_> = body.map(|it| it.is_ok()).collect().await;
-        assert_eq!(pieces, [true, false]);
+        let chunks: Vec<_> = body.map(|it| it.is_ok()).collect().await;
+        assert_eq!(chunks, [true, false]);
     }
 
     #[tokio::test]
-    async fn a_client_who_hangs_up_or_reads_nothing_ends_it() {
-        let (left, body) = BodySender::new();
+    async fn a_client_that_disconnects_or_stalls_ends_the_body() {
+        let (disconnected, body) = BodySender::new();
         drop(body);
         let (stalled, _body) = BodySender::with_chunk_timeout(Duration::from_millis(1));
 
-        let unread = left.send(Bytes::new()).await;
-        let mut taken = 0;
+        let unread = disconnected.send(Bytes::new()).await;
+        let mut sent = 0;
         while stalled.send(Bytes::new()).await.is_ok() {
-            taken += 1;
+            sent += 1;
         }
 
-        assert_eq!((unread, taken), (Err(BodyUnread), MAX_QUEUED_CHUNKS));
+        assert_eq!((unread, sent), (Err(BodyUnread), MAX_QUEUED_CHUNKS));
     }
 }

@@ -1,4 +1,4 @@
-//! Detection of browsers, and of requests that a page can answer.
+//! Detection of browsers and of clients that accept pages.
 
 use std::future::{Ready, ready};
 
@@ -9,14 +9,14 @@ use pia_identity::Program;
 
 use crate::ApiError;
 
-/// Header that the `fetch` of Node.js sends, too, alone; a browser that sends
-/// it sends `Sec-Fetch-Site` beside it.
+/// Header that the `fetch` of Node.js sends as well; browsers send
+/// `Sec-Fetch-Site` beside it.
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
-/// Kind of program that a request comes from.
+/// Kind of program that sent a request.
 ///
-/// Browsers add headers that no script can leave out; what adds them itself
-/// only shuts itself out.
+/// Browsers add headers that scripts cannot omit. A program that adds them is
+/// treated as a browser, to its own disadvantage.
 #[derive(Debug, Clone, Copy)]
 pub struct FromProgram(pub Program);
 
@@ -35,25 +35,25 @@ pub(crate) fn program_from_headers(headers: &HeaderMap) -> Program {
 }
 
 /// Returns the kind of program of a caller with an API key: SDKs for Node.js
-/// send browsers' headers.
+/// send headers of browsers.
 pub(crate) fn program_with_api_key(headers: &HeaderMap) -> Program {
     detect_program(headers, |it| it != SEC_FETCH_MODE)
 }
 
-fn detect_program(headers: &HeaderMap, reports: impl Fn(&HeaderName) -> bool) -> Program {
-    let fetched = headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && reports(it));
-    let browser = fetched || headers.contains_key(ORIGIN);
-    if browser { Program::Browser } else { Program::App }
+fn detect_program(headers: &HeaderMap, is_evidence: impl Fn(&HeaderName) -> bool) -> Program {
+    let has_fetch_metadata =
+        headers.keys().any(|it| it.as_str().starts_with("sec-fetch-") && is_evidence(it));
+    let is_browser = has_fetch_metadata || headers.contains_key(ORIGIN);
+    if is_browser { Program::Browser } else { Program::App }
 }
 
-/// Returns whether the client reads pages: `text/html` is named among the media
-/// types that it accepts.
+/// Returns whether the client accepts pages: `text/html` is named among its
+/// media types.
 pub fn reads_pages(headers: &HeaderMap) -> bool {
     accepts(headers, "text/html")
 }
 
-/// Returns whether `application/json` is named among the media types that are
-/// accepted.
+/// Returns whether `application/json` is named among the accepted media types.
 pub fn reads_json(headers: &HeaderMap) -> bool {
     accepts(headers, "application/json")
 }
@@ -67,11 +67,11 @@ fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     })
 }
 
-/// A weight of nothing: `q=0`, `q=0.000`.
+/// Returns whether a parameter is a weight of zero: `q=0`, `q=0.000`.
 fn is_never(parameter: &str) -> bool {
     let Some((name, weight)) = parameter.split_once('=') else { return false };
-    let nothing = weight.trim().parse::<f32>().is_ok_and(|it| it <= 0.0);
-    nothing && name.trim().eq_ignore_ascii_case("q")
+    let is_zero = weight.trim().parse::<f32>().is_ok_and(|it| it <= 0.0);
+    is_zero && name.trim().eq_ignore_ascii_case("q")
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn browsers_give_themselves_away() {
+    async fn browsers_are_detected_by_their_headers() {
         for header in [("Origin", "null"), ("SEC-FETCH-SITE", "none"), ("sec-fetch-anything", "")] {
             assert_eq!(program_of(header).await, Program::Browser, "{header:?}");
         }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_for_who_names_them() {
+    fn pages_are_for_clients_that_name_them() {
         let reads = |accept: &str| {
             let request = TestRequest::default().insert_header((ACCEPT, accept));
             reads_pages(request.to_http_request().headers())
@@ -116,18 +116,18 @@ mod tests {
     }
 
     #[test]
-    fn with_a_key_a_script_of_node_is_no_browser_and_a_page_that_fetches_is() {
-        let of = |headers: &[(&'static str, &'static str)]| {
+    fn with_an_api_key_node_is_not_a_browser_but_a_page_is() {
+        let programs_of = |headers: &[(&'static str, &'static str)]| {
             let request = headers
                 .iter()
                 .fold(TestRequest::default(), |it, header| it.insert_header(*header))
                 .to_http_request();
             (program_from_headers(request.headers()), program_with_api_key(request.headers()))
         };
-        let of_node = ("sec-fetch-mode", "cors");
+        let node_header = ("sec-fetch-mode", "cors");
 
-        assert_eq!(of(&[of_node]), (Program::Browser, Program::App));
-        let of_a_page = of(&[of_node, ("sec-fetch-site", "same-origin")]);
-        assert_eq!(of_a_page, (Program::Browser, Program::Browser));
+        assert_eq!(programs_of(&[node_header]), (Program::Browser, Program::App));
+        let page_programs = programs_of(&[node_header, ("sec-fetch-site", "same-origin")]);
+        assert_eq!(page_programs, (Program::Browser, Program::Browser));
     }
 }

@@ -1,4 +1,4 @@
-//! Rate limits of routes, and the callers that they are counted by.
+//! Rate limits of routes, and the callers they apply to.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -12,25 +12,25 @@ use pia_kernel::{Clock, LiveSetting, SessionId, Unavailable, UserId};
 
 const SWEEP_EVERY: u32 = 4096;
 
-/// Bucket that a route takes from.
+/// Rate limit bucket of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Budget {
-    /// Bucket of every route without another.
+    /// Default bucket.
     Global,
-    /// Probes of liveness: of the global budget's size, apart from it.
+    /// Liveness probes: the size of the global budget, counted separately.
     Health,
-    /// Accounts and sessions. Counted in the database, since instances that
-    /// counted apart would allow a guesser so many times as much.
+    /// Accounts and sessions. Counted in the database: separate counters of
+    /// each instance would multiply the attempts of a guesser.
     Auth,
-    /// Proving who one is. Counted in the database too.
+    /// Authentication with credentials. Counted in the database too.
     LocalAuth,
-    /// Keeping devices in step.
+    /// Synchronisation of devices.
     Sync,
-    /// Calling upstream models.
+    /// Calls of upstream models.
     Ai,
-    /// Complaining about an answer.
+    /// Reports on answers.
     Feedback,
-    /// Pods that connect.
+    /// Connections of pods.
     PodUplink,
     /// Identity providers that manage users and groups.
     Scim,
@@ -47,7 +47,7 @@ impl Budget {
         Self::Scim,
     ];
 
-    /// Name in the settings and in OpenAPI.
+    /// Returns the name in the settings and in OpenAPI.
     pub fn name(self) -> &'static str {
         match self {
             Self::Global => "global",
@@ -108,8 +108,9 @@ pub(crate) enum Payer {
 }
 
 impl Payer {
-    /// An address as it is counted: of IPv6 the 64 bits that a provider hands
-    /// to one customer, who could otherwise pay from a fresh one each time.
+    /// Returns the payer for an address. Of IPv6, the /64 prefix counts, which
+    /// a provider assigns to one customer; otherwise a caller could pay from a
+    /// fresh address each time.
     pub(crate) fn address(address: IpAddr) -> Self {
         Self::Address(match address {
             IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or_else(
@@ -132,15 +133,15 @@ impl Payer {
 
 type Limiter = DefaultKeyedRateLimiter<Payer>;
 
-/// The buckets that this process counts alone, for one set of quotas.
+/// Buckets that this process counts, for one set of quotas.
 struct InMemoryBuckets {
     quotas: Quotas,
     limiters: [Limiter; Budget::IN_MEMORY.len()],
 }
 
-/// The buckets of every budget.
+/// Buckets of every budget.
 pub struct Budgets {
-    counted: LiveSetting<InMemoryBuckets>,
+    buckets: LiveSetting<InMemoryBuckets>,
     shared: Arc<dyn RateLimitStore>,
     clock: Arc<dyn Clock>,
     monotonic: DefaultClock,
@@ -148,34 +149,35 @@ pub struct Budgets {
 }
 
 impl Budgets {
-    /// Full buckets; those that instances share are stored in `shared`.
+    /// Creates full buckets; those that instances share are in `shared`.
     pub fn new(quotas: Quotas, shared: Arc<dyn RateLimitStore>, clock: Arc<dyn Clock>) -> Self {
         Self {
-            counted: LiveSetting::new(InMemoryBuckets::full(quotas)),
+            buckets: LiveSetting::new(InMemoryBuckets::full(quotas)),
             shared,
             clock,
-            // The limiters have their own, monotonic time: nothing of it is stored.
+            // The limiters have their own monotonic clock: none of it is
+            // stored.
             monotonic: DefaultClock::default(),
             calls: AtomicU32::new(0),
         }
     }
 
-    /// Goes on with other quotas; buckets in memory start full where any changed.
+    /// Changes the quotas. Buckets in memory start full if any quota changed.
     pub fn resize(&self, quotas: Quotas) {
-        if self.counted.get().quotas != quotas {
-            self.counted.set(InMemoryBuckets::full(quotas));
+        if self.buckets.get().quotas != quotas {
+            self.buckets.set(InMemoryBuckets::full(quotas));
         }
     }
 
-    /// Counts one call here, or reports how long until there is room for it;
-    /// nothing if it is a budget that instances share.
-    pub(crate) fn take_here(&self, budget: Budget, payer: Payer) -> Option<RateLimitOutcome> {
-        let counted = self.counted.get();
+    /// Counts a call in memory, or returns the time to wait; `None` for a
+    /// budget that instances share.
+    pub(crate) fn take_local(&self, budget: Budget, payer: Payer) -> Option<RateLimitOutcome> {
+        let buckets = self.buckets.get();
         let index = Budget::IN_MEMORY.iter().position(|it| *it == budget)?;
-        let limiter = counted.limiters.get(index)?;
-        // Buckets that are full again go, or memory grows with every address.
+        let limiter = buckets.limiters.get(index)?;
+        // Full buckets are removed, or memory would grow with every address.
         if self.calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(SWEEP_EVERY) {
-            for limiter in &counted.limiters {
+            for limiter in &buckets.limiters {
                 limiter.retain_recent();
             }
         }
@@ -185,13 +187,13 @@ impl Budgets {
         })
     }
 
-    /// Takes from the bucket that all instances share.
+    /// Counts a call in the bucket that all instances share.
     pub(crate) async fn take_shared(
         &self,
         budget: Budget,
         payer: Payer,
     ) -> Result<RateLimitOutcome, Unavailable> {
-        let quota = self.counted.get().quotas.quota(budget);
+        let quota = self.buckets.get().quotas.quota(budget);
         self.shared.attempt(&payer.key(budget), quota, self.clock.now()).await
     }
 }
@@ -215,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_in_one_ipv6_network_pay_together() {
+    fn addresses_of_one_ipv6_network_share_a_bucket() {
         let payer = |text: &str| Payer::address(text.parse().unwrap());
 
         assert_eq!(payer("2001:db8:1:2::1"), payer("2001:db8:1:2:ffff::9"));

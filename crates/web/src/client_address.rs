@@ -1,4 +1,4 @@
-//! From where a request comes, behind proxies that are trusted to say so.
+//! Client address of a request, behind trusted proxies.
 
 use std::net::IpAddr;
 
@@ -6,51 +6,51 @@ use actix_web::dev::ServiceRequest;
 use actix_web::http::header::{FORWARDED, X_FORWARDED_FOR};
 use ipnet::IpNet;
 
-/// Proxies whose `X-Forwarded-For` is believed.
+/// Proxies whose `X-Forwarded-For` is trusted.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies(Vec<IpNet>);
 
-/// From where a request comes.
+/// Client address of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientAddress {
-    /// The address; nothing where the connection has none.
+    /// IP address; `None` if the connection has none.
     pub ip: Option<IpAddr>,
     /// True if the request was forwarded.
     forwarded: bool,
 }
 
 impl ClientAddress {
-    /// Returns whether the caller is a program on this machine, and not a proxy
-    /// on it that forwards for others.
-    pub(crate) fn is_here(&self) -> bool {
+    /// Returns whether the client is a program on this machine, and not a proxy
+    /// that forwards for others.
+    pub(crate) fn is_local(&self) -> bool {
         !self.forwarded && self.ip.is_some_and(|it| it.to_canonical().is_loopback())
     }
 }
 
 impl TrustedProxies {
-    /// These proxies.
+    /// Creates a set of proxies.
     pub fn new(proxies: Vec<IpNet>) -> Self {
         Self(proxies)
     }
 
-    /// Goes back from the connection's other end through every trusted proxy
-    /// to the first address that is not one. What that one claims is not read.
+    /// Returns the first address that is not a trusted proxy, from the peer of
+    /// the connection backwards. Headers set by that client are ignored.
     pub(crate) fn client_of(&self, request: &ServiceRequest) -> ClientAddress {
         let headers = request.headers();
         let forwarded = headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(FORWARDED);
         let Some(mut ip) = request.peer_addr().map(|it| it.ip().to_canonical()) else {
             return ClientAddress { ip: None, forwarded };
         };
-        // By bytes: what a client wrote into the header must not make the part
-        // unreadable that a proxy has put behind it.
+        // As bytes: a client's own header must not make the part unreadable
+        // that a proxy appends.
         let hops: Vec<&[u8]> = headers
             .get_all(X_FORWARDED_FOR)
             .flat_map(|it| it.as_bytes().split(|byte| *byte == b','))
             .collect();
         for hop in hops.into_iter().rev() {
             let hop = std::str::from_utf8(hop).ok().and_then(parse);
-            let (true, Some(before)) = (self.contains(ip), hop) else { break };
-            ip = before;
+            let (true, Some(previous)) = (self.contains(ip), hop) else { break };
+            ip = previous;
         }
         ClientAddress { ip: Some(ip), forwarded }
     }
@@ -65,7 +65,7 @@ impl TrustedProxies {
     }
 }
 
-/// An address, with or without a port, as proxies write it.
+/// Parses an address, with or without a port, in the forms that proxies write.
 fn parse(hop: &str) -> Option<IpAddr> {
     let hop = hop.trim().trim_matches('"');
     let bare = hop.parse::<IpAddr>().ok();
@@ -91,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_cannot_say_who_they_are() {
+    fn an_untrusted_client_cannot_choose_its_address() {
         assert_eq!(client(&[], "192.0.2.1", "198.51.100.7"), "192.0.2.1");
         assert_eq!(client(&["10.0.0.0/8"], "192.0.2.1", "198.51.100.7"), "192.0.2.1");
     }
 
     #[test]
-    fn trusted_proxies_are_believed_up_to_the_first_stranger() {
+    fn trusted_proxies_are_followed_up_to_the_first_untrusted_address() {
         let trusted = ["10.0.0.0/8"];
 
         assert_eq!(client(&trusted, "10.0.0.1", "1.1.1.1, 198.51.100.7, 10.0.0.2"), "198.51.100.7");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stranger_writes_does_not_hide_what_a_proxy_adds() {
+    fn an_unreadable_client_header_does_not_hide_a_proxys_entry() {
         let trusted = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
         let header = HeaderValue::from_bytes(b"\xff\xfe, 198.51.100.7").unwrap();
         let request = TestRequest::default()
@@ -119,12 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_was_passed_on_is_not_from_here() {
+    fn a_forwarded_request_is_not_local() {
         let request = TestRequest::default()
             .peer_addr("127.0.0.1:1".parse().unwrap())
             .insert_header((X_FORWARDED_FOR, "198.51.100.7"))
             .to_srv_request();
 
-        assert!(!TrustedProxies::default().client_of(&request).is_here());
+        assert!(!TrustedProxies::default().client_of(&request).is_local());
     }
 }

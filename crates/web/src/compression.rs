@@ -1,8 +1,7 @@
-//! Responses that are not worth compressing, and those that must not be
-//! compressed.
+//! Exclusion of responses from compression.
 //!
-//! `Compress` leaves alone what says `Content-Encoding: identity`; that header
-//! is our mark, set behind it and taken off before it.
+//! `Compress` skips responses with `Content-Encoding: identity`. This header
+//! serves as a marker, set before it and removed after it.
 
 use actix_web::Error;
 use actix_web::body::{BodySize, MessageBody};
@@ -10,44 +9,45 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use actix_web::middleware::Next;
 
-/// Below this a body fits a packet either way.
+/// Minimum length of a compressed body; shorter ones fit a packet anyway.
 const MIN_COMPRESSED_BYTES: u64 = 1024;
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// Middleware behind `Compress`: marks short answers, event streams, whose
-/// events would wait in the compressor for more, and archives, which are
+/// Middleware inside `Compress`: marks short responses, event streams, whose
+/// events would be buffered by the compressor, and archives, which are already
 /// compressed.
 pub async fn keep_uncompressed<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let mut answer = next.call(request).await?;
-    let short =
-        matches!(answer.response().body().size(), BodySize::Sized(n) if n < MIN_COMPRESSED_BYTES);
-    let kind = answer.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    let stream = kind.is_some_and(|it| it.starts_with("text/event-stream"));
-    let archive = kind == Some("application/zip");
-    if short || stream || archive {
-        answer.headers_mut().insert(CONTENT_ENCODING, IDENTITY);
+    let mut response = next.call(request).await?;
+    let is_short =
+        matches!(response.response().body().size(), BodySize::Sized(n) if n < MIN_COMPRESSED_BYTES);
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let is_stream = content_type.is_some_and(|it| it.starts_with("text/event-stream"));
+    let is_archive = content_type == Some("application/zip");
+    if is_short || is_stream || is_archive {
+        response.headers_mut().insert(CONTENT_ENCODING, IDENTITY);
     }
-    Ok(answer)
+    Ok(response)
 }
 
-/// Middleware before `Compress`: takes the mark off again, and lets no client
-/// ask for what there is not. `Compress` would refuse that in plain text; an
-/// answer in another coding than was requested is what the client can use.
+/// Middleware outside `Compress`: removes the marker, and replaces an
+/// unsupported `Accept-Encoding`. `Compress` would reject it in plain text,
+/// while an uncompressed response is usable for every client.
 pub async fn acceptable_encoding<B: MessageBody + 'static>(
     mut request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let requested = request.headers().get(ACCEPT_ENCODING).and_then(|it| it.to_str().ok());
-    let known = requested.is_some_and(|it| it.contains("gzip") || it.contains("deflate"));
-    if !known {
+    let accept_encoding = request.headers().get(ACCEPT_ENCODING).and_then(|it| it.to_str().ok());
+    let is_supported =
+        accept_encoding.is_some_and(|it| it.contains("gzip") || it.contains("deflate"));
+    if !is_supported {
         request.headers_mut().remove(ACCEPT_ENCODING);
     }
-    let mut answer = next.call(request).await?;
-    if answer.headers().get(CONTENT_ENCODING) == Some(&IDENTITY) {
-        answer.headers_mut().remove(CONTENT_ENCODING);
+    let mut response = next.call(request).await?;
+    if response.headers().get(CONTENT_ENCODING) == Some(&IDENTITY) {
+        response.headers_mut().remove(CONTENT_ENCODING);
     }
-    Ok(answer)
+    Ok(response)
 }

@@ -1,4 +1,4 @@
-//! A line before use cases that many ask for at once.
+//! Limit of concurrent use cases, with a queue.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -7,43 +7,46 @@ use tokio::sync::Semaphore;
 
 use crate::{ApiError, Runner};
 
-/// Runs a few use cases at a time and lets the others wait in line, in the
-/// order in which they came and having begun nothing. All that begin at once
-/// would be no sooner done where each waits for the same few threads, and
-/// their first steps would stand before everybody else's.
+/// Runs a few use cases at a time; the others wait in a queue, in the order of
+/// their arrival and without having started. If all started at once, they would
+/// be no faster, as each waits for the same few threads, and their first steps
+/// would delay all other requests.
 #[derive(Clone)]
 pub struct ConcurrencyLimiter {
     runner: Runner,
-    /// For who is served and who waits.
+    /// Slots of running and waiting use cases.
     queue_slots: Arc<Semaphore>,
     run_slots: Arc<Semaphore>,
 }
 
 impl ConcurrencyLimiter {
-    /// A line before `places`, with room for so many who are served or wait.
+    /// Creates a limiter that runs `places` use cases at a time, with room for
+    /// `room` in total.
     pub fn before(runner: Runner, places: NonZeroUsize, room: NonZeroUsize) -> Self {
-        let of = |it: NonZeroUsize| Arc::new(Semaphore::new(it.get().min(Semaphore::MAX_PERMITS)));
-        Self { runner, queue_slots: of(room), run_slots: of(places) }
+        let semaphore =
+            |it: NonZeroUsize| Arc::new(Semaphore::new(it.get().min(Semaphore::MAX_PERMITS)));
+        Self { runner, queue_slots: semaphore(room), run_slots: semaphore(places) }
     }
 
-    /// Runs a use case when its turn has come, and then to its end. Who hangs
-    /// up before leaves the line; who finds it full must come again.
+    /// Runs a use case to its end when its turn comes. A caller that
+    /// disconnects earlier leaves the queue; if the queue is full, the error is
+    /// temporary.
     pub async fn run<T, E, F>(&self, use_case: F) -> Result<T, ApiError>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
         T: Send + 'static,
         E: Into<ApiError> + Send + 'static,
     {
-        let full = |_| ApiError::overloaded("too many wait in line");
-        let room = Arc::clone(&self.queue_slots).try_acquire_owned().map_err(full)?;
-        let place =
+        let queue_full = |_| ApiError::overloaded("too many wait in line");
+        let queue_slot = Arc::clone(&self.queue_slots).try_acquire_owned().map_err(queue_full)?;
+        let run_slot =
             Arc::clone(&self.run_slots).acquire_owned().await.map_err(ApiError::internal)?;
-        let served = async move {
-            let done = use_case.await;
-            drop((place, room));
-            done
+        let running = async move {
+            let result = use_case.await;
+            drop((run_slot, queue_slot));
+            result
         };
-        self.runner.run(served).await
+        self.runner.run(running).await
     }
 }
 
@@ -61,9 +64,9 @@ mod tests {
     const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
     #[tokio::test]
-    async fn no_more_are_served_at_once_than_there_are_places() {
+    async fn no_more_use_cases_run_at_once_than_allowed() {
         let two = NonZeroUsize::new(2).unwrap();
-        let line = ConcurrencyLimiter::before(
+        let limiter = ConcurrencyLimiter::before(
             Runner::on_current_runtime(),
             two,
             NonZeroUsize::new(100).unwrap(),
@@ -71,7 +74,7 @@ mod tests {
         let (now, max) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
 
         let served = join_all((0..50).map(|number| {
-            let (line, now, max) = (line.clone(), Arc::clone(&now), Arc::clone(&max));
+            let (limiter, now, max) = (limiter.clone(), Arc::clone(&now), Arc::clone(&max));
             async move {
                 let use_case = async move {
                     max.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
@@ -79,7 +82,7 @@ mod tests {
                     now.fetch_sub(1, Ordering::SeqCst);
                     Ok::<_, Unavailable>(number)
                 };
-                line.run(use_case).await.unwrap()
+                limiter.run(use_case).await.unwrap()
             }
         }))
         .await;
@@ -89,22 +92,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_finds_the_line_full_is_reported_and_who_leaves_makes_room() {
-        let line = ConcurrencyLimiter::before(
+    async fn a_full_queue_is_reported_and_a_cancelled_caller_leaves_it() {
+        let limiter = ConcurrencyLimiter::before(
             Runner::on_current_runtime(),
             ONE,
             NonZeroUsize::new(2).unwrap(),
         );
         let (end, ended) = oneshot::channel::<()>();
-        let long = async { Ok::<_, Unavailable>(ended.await.is_ok()) };
-        let mut served = Box::pin(line.run(long));
+        let slow = async { Ok::<_, Unavailable>(ended.await.is_ok()) };
+        let mut served = Box::pin(limiter.run(slow));
         assert!(served.as_mut().now_or_never().is_none());
-        let mut waits = Box::pin(line.run(async { Ok::<_, Unavailable>(1) }));
-        assert!(waits.as_mut().now_or_never().is_none());
+        let mut waiting = Box::pin(limiter.run(async { Ok::<_, Unavailable>(1) }));
+        assert!(waiting.as_mut().now_or_never().is_none());
 
-        let refused = line.run(async { Ok::<_, Unavailable>(2) }).await;
-        drop(waits);
-        let mut next = Box::pin(line.run(async { Ok::<_, Unavailable>(3) }));
+        let refused = limiter.run(async { Ok::<_, Unavailable>(2) }).await;
+        drop(waiting);
+        let mut next = Box::pin(limiter.run(async { Ok::<_, Unavailable>(3) }));
         assert!(next.as_mut().now_or_never().is_none());
         drop(end);
 

@@ -1,13 +1,13 @@
-//! Cookie of a browser that is signed in to the console.
+//! Session cookie of the administration console.
 
 use std::time::Duration;
 
 use actix_web::http::header::{COOKIE, HeaderMap};
 
-/// Name of the cookie where browsers connect without TLS, in development.
+/// Name of the cookie if browsers connect without TLS, in development.
 const PLAIN_NAME: &str = "pia_console";
-/// Name of the cookie over TLS: with this prefix a browser accepts it from this
-/// very host alone, and no neighbour below the same domain can plant one.
+/// Name of the cookie over TLS: with this prefix browsers accept it from this
+/// host only, and no neighbour below the same domain can set one.
 const SECURE_NAME: &str = "__Host-pia_console";
 
 /// Cookie of the console, and the origin of the pages that may send it.
@@ -17,7 +17,7 @@ pub struct ConsoleCookie {
 }
 
 impl ConsoleCookie {
-    /// Creates the cookie of a server with this public address.
+    /// Creates the cookie of a server with this public URL.
     pub fn from_public_url(public_url: &str) -> Self {
         let host = public_url.find("://").map_or(0, |at| at + 3);
         let path = public_url.get(host..).and_then(|it| it.find('/'));
@@ -25,7 +25,7 @@ impl ConsoleCookie {
         Self { origin: origin.to_ascii_lowercase() }
     }
 
-    /// Returns the value that a request carries.
+    /// Returns the value of the cookie in a request.
     pub(crate) fn read<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let name = self.name();
         let cookies = headers.get_all(COOKIE).filter_map(|it| it.to_str().ok());
@@ -33,7 +33,7 @@ impl ConsoleCookie {
         pairs.find(|(it, _)| it.trim() == name).map(|(_, value)| value.trim())
     }
 
-    /// Returns whether an `Origin` is that of the server's own pages.
+    /// Returns whether an `Origin` is that of this server's pages.
     pub(crate) fn is_own_origin(&self, origin: &str) -> bool {
         origin.eq_ignore_ascii_case(&self.origin)
     }

@@ -1,10 +1,10 @@
-//! Health of the database, as far as is known.
+//! Health of the database.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Health of the database, as a task finds that polls it all the time.
+/// Health of the database, as reported by a task that polls it continuously.
 #[derive(Clone)]
 pub struct DatabaseHealth {
     answers: watch::Receiver<bool>,
@@ -12,8 +12,8 @@ pub struct DatabaseHealth {
 }
 
 impl DatabaseHealth {
-    /// A pulse that is set through `answers`. Nobody waits for a database
-    /// without one for longer than `limit`.
+    /// Creates a handle on the reports in `answers`. No caller waits longer
+    /// than `limit` for a database that does not answer.
     pub fn new(answers: watch::Receiver<bool>, limit: Duration) -> Self {
         Self { answers, limit }
     }
@@ -22,7 +22,7 @@ impl DatabaseHealth {
     pub(crate) async fn wait_until_lost(mut self) {
         tokio::time::sleep(self.limit).await;
         if self.answers.wait_for(|answers| !answers).await.is_err() {
-            // Nobody looks any more.
+            // The polling task has ended.
             std::future::pending::<()>().await;
         }
     }

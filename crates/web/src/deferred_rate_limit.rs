@@ -1,4 +1,4 @@
-//! Counting a call by what its body says.
+//! Rate limits that depend on the body of a request.
 
 use std::future::{Ready, ready};
 
@@ -12,20 +12,20 @@ use crate::{ApiError, Gates};
 
 /// Rate limit that a handler applies itself; see [`RateLimit`](crate::RateLimit).
 ///
-/// One address may belong to a whole company: a call that proves itself part of
-/// a session is counted against that, and only the rest against the address.
+/// One address may belong to a whole company: a call that proves a session is
+/// counted against that session, and only the others against the address.
 #[must_use = "a call that is not counted is not limited"]
 pub struct DeferredRateLimit {
     gates: web::Data<Gates>,
-    pays: Option<RateLimitPayer>,
+    rate_limit: Option<RateLimitPayer>,
 }
 
 impl DeferredRateLimit {
-    /// Counts the call against `session`, or else against its sender.
+    /// Counts the call against `session`, or else against the client address.
     pub async fn check(self, session: Option<SessionId>) -> Result<(), ApiError> {
-        let Some(pays) = self.pays else { return Ok(()) };
-        let payer = session.map_or(pays.default_payer, Payer::Session);
-        self.gates.charge(pays.budget, payer).await
+        let Some(rate_limit) = self.rate_limit else { return Ok(()) };
+        let payer = session.map_or(rate_limit.default_payer, Payer::Session);
+        self.gates.charge(rate_limit.budget, payer).await
     }
 }
 
@@ -35,9 +35,9 @@ impl FromRequest for DeferredRateLimit {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let gates = request.app_data::<web::Data<Gates>>().cloned();
-        let pays = request.extensions().get::<RateLimitPayer>().copied();
+        let rate_limit = request.extensions().get::<RateLimitPayer>().copied();
         ready(match gates {
-            Some(gates) => Ok(Self { gates, pays }),
+            Some(gates) => Ok(Self { gates, rate_limit }),
             None => Err(ApiError::internal("no gates are configured")),
         })
     }

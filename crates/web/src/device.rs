@@ -34,7 +34,7 @@ impl FromRequest for FromDevice {
     }
 }
 
-/// A header; what of it is no UTF-8 is shown as missing.
+/// Returns a header's value; invalid UTF-8 is replaced.
 fn text(request: &HttpRequest, name: &str) -> Option<String> {
     let value = request.headers().get(name)?;
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -48,11 +48,11 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn absent_headers_are_absent_and_broken_ones_are_displayed_as_that() {
-        let broken = HeaderValue::from_bytes(b"1.\xff").unwrap();
+    async fn absent_headers_are_none_and_invalid_utf8_is_replaced() {
+        let invalid = HeaderValue::from_bytes(b"1.\xff").unwrap();
         let request = TestRequest::default()
             .insert_header(("X-Pia-Device-Id", "a device"))
-            .insert_header(("X-Pia-App-Version", broken))
+            .insert_header(("X-Pia-App-Version", invalid))
             .to_http_request();
 
         let device = FromDevice::extract(&request).await.unwrap().0;

@@ -1,4 +1,4 @@
-//! Forms of errors, where a surface speaks another protocol than our own.
+//! Forms of errors, for surfaces of other protocols than our own.
 
 use actix_web::Error;
 use actix_web::body::{EitherBody, MessageBody};
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_full_segments_belong_to_a_surface() {
+    fn only_complete_segments_match() {
         for path in ["/v1", "/v1/", "/v1/x", "/api/ai/v1", "/api/ai/v1/chat/completions"] {
             assert_eq!(Dialect::from_path(path), Dialect::OpenAi, "{path}");
         }

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set when the server is asked to end: from then on each answer closes its
-/// connection, so that clients go elsewhere with what they ask next.
+/// Flag that is set when the server is asked to stop: from then on each
+/// response closes its connection, so that clients send their next requests
+/// elsewhere.
 #[derive(Debug, Clone, Default)]
 pub struct Draining(Arc<AtomicBool>);
 
 impl Draining {
-    /// Begins it.
+    /// Sets the flag.
     pub fn begin(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn has_begun(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -1,4 +1,4 @@
-//! Errors on the wire: `{ "error": code, "message": text }`.
+//! Error responses: `{ "error": code, "message": text }`.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -17,10 +17,11 @@ use crate::Dialect;
 
 type Cause = Box<dyn Error + Send + Sync>;
 
-/// Time after which a caller may repeat a request that an outage or overload refused.
+/// Time after which a client may repeat a request that an outage or overload
+/// refused.
 pub const RETRY_SOON: Duration = Duration::from_secs(1);
 
-/// Header that keeps OpenAI's clients from repeating a request.
+/// Header that prevents OpenAI's clients from repeating a request.
 const NO_RETRY: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-should-retry"), HeaderValue::from_static("false"));
 
@@ -38,7 +39,7 @@ const SCIM_TYPES: [&str; 7] = [
 /// Invalid part of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldError {
-    /// Path of the value: `messages[0].role`; empty for the body as a whole.
+    /// Path of the value: `messages[0].role`; empty for the body itself.
     pub field: String,
     /// Error code, for programs: `required`.
     pub code: &'static str,
@@ -46,34 +47,34 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// An error in the form of OpenAI's API, where it is not derived from the
-/// rest of an [`ApiError`].
+/// Error in the form of OpenAI's API, where it is not derived from the rest of
+/// an [`ApiError`].
 #[derive(Debug, Clone)]
 pub struct OpenAiForm {
     /// HTTP status.
     pub status: u16,
-    /// The member `type`: `invalid_request_error`.
+    /// Field `type`: `invalid_request_error`.
     pub kind: &'static str,
-    /// The member `code`: `context_length_exceeded`.
+    /// Field `code`: `context_length_exceeded`.
     pub code: &'static str,
-    /// The member `message`, for people.
+    /// Field `message`, for people.
     pub message: Cow<'static, str>,
 }
 
-/// A failed request: what the client gets, and what only the log does.
+/// Failed request: the response for the client, and the cause for the log.
 pub struct ApiError(Box<ErrorParts>);
 
 struct ErrorParts {
     status: StatusCode,
     code: &'static str,
     message: String,
-    /// Members of the body beside code and message.
+    /// Further fields of the body.
     fields: Map<String, Value>,
     retry_after: Option<Duration>,
     allow: Option<HeaderValue>,
     /// True if the same request would be refused again.
     is_final: bool,
-    /// True if nothing more is read from the connection.
+    /// True if the connection is closed after the response.
     closes: bool,
     /// Error for OpenAI's clients, where that is not derived from the rest.
     openai: Option<OpenAiForm>,
@@ -81,7 +82,7 @@ struct ErrorParts {
 }
 
 impl ApiError {
-    /// The client requested what it is not given.
+    /// Creates an error of a refused request.
     pub fn refused(status: StatusCode, code: &'static str, message: impl fmt::Display) -> Self {
         Self(Box::new(ErrorParts {
             status,
@@ -97,18 +98,18 @@ impl ApiError {
         }))
     }
 
-    /// The request says what it must not; each fault is reported.
-    pub fn invalid(faults: Vec<FieldError>) -> Self {
-        let message = faults.first().map_or_else(String::new, |it| it.message.clone());
-        let faults: Vec<Value> = faults
+    /// Creates a validation error that lists all invalid fields.
+    pub fn invalid(errors: Vec<FieldError>) -> Self {
+        let message = errors.first().map_or_else(String::new, |it| it.message.clone());
+        let errors: Vec<Value> = errors
             .into_iter()
             .map(|it| json!({ "field": it.field, "code": it.code, "message": it.message }))
             .collect();
         Self::refused(StatusCode::BAD_REQUEST, "validation_failed", message)
-            .with("errors", Value::Array(faults))
+            .with("errors", Value::Array(errors))
     }
 
-    /// A failure the client can do nothing about.
+    /// Creates an error that the client cannot act on.
     pub fn internal(cause: impl Into<Cause>) -> Self {
         let message = "The server failed; its log says why.";
         Self::refused(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", message).because(cause)
@@ -121,29 +122,29 @@ impl ApiError {
         self
     }
 
-    /// Says how soon the client may try again.
+    /// Sets the time after which the client may try again.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
         self
     }
 
-    /// Adds a cause for the log, which the client does not see.
+    /// Sets the cause, which is logged but not sent.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Cause>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// Says that the same request would be refused again, which clients that
-    /// repeat what failed with this status are reported (`x-should-retry`).
+    /// Marks the error as permanent, for clients that would otherwise repeat
+    /// the request (`x-should-retry`).
     #[must_use]
     pub fn without_retry(mut self) -> Self {
         self.0.is_final = true;
         self
     }
 
-    /// Closes the connection behind the answer.
+    /// Closes the connection after the response.
     #[must_use]
     pub(crate) fn closing(mut self) -> Self {
         self.0.closes = true;
@@ -185,21 +186,21 @@ impl ApiError {
 
     fn openai_response(&self) -> HttpResponse {
         let ErrorParts { status, code, message, fields, openai, .. } = &*self.0;
-        let fault = fields.get("errors").and_then(|it| it.get(0));
+        let field_error = fields.get("errors").and_then(|it| it.get(0));
         let (status, message, kind, code) =
-            if let Some(OpenAiForm { status: wanted, kind, code, message }) = openai {
-                (StatusCode::from_u16(*wanted).unwrap_or(*status), &**message, *kind, *code)
+            if let Some(OpenAiForm { status: openai_status, kind, code, message }) = openai {
+                (StatusCode::from_u16(*openai_status).unwrap_or(*status), &**message, *kind, *code)
             } else {
                 let (kind, code) = openai_kind(*status, code);
                 (*status, message.as_str(), kind, code)
             };
-        // The rest is such as when a budget is whole again.
+        // The other fields, such as the time when a budget is full again.
         let mut error: Map<_, _> = fields
             .iter()
             .filter(|it| it.0 != "errors")
             .map(|it| (it.0.clone(), it.1.clone()))
             .collect();
-        let param = fault.and_then(|it| it.get("field")).filter(|it| *it != "");
+        let param = field_error.and_then(|it| it.get("field")).filter(|it| *it != "");
         error.insert("message".to_owned(), message.into());
         error.insert("type".to_owned(), kind.into());
         error.insert("code".to_owned(), code.into());
@@ -207,8 +208,8 @@ impl ApiError {
         self.head(status).json(json!({ "error": error }))
     }
 
-    /// Code and message, for an answer in another form than this one's. What
-    /// is only for the log goes there now.
+    /// Returns code and message, for a response in another form. Logs the
+    /// cause.
     pub fn code_and_message(&self) -> (&'static str, &str) {
         self.log();
         (self.0.code, &self.0.message)
@@ -221,10 +222,11 @@ impl ApiError {
         body.insert("message".to_owned(), self.0.message.as_str().into());
         body.extend(self.0.fields.clone());
         if self.0.status == StatusCode::BAD_REQUEST {
-            // Each of them has the list; where no field is at fault, all is.
+            // Every error with status 400 has the list; without a field, the
+            // error concerns the body.
             let ErrorParts { code, message, .. } = &*self.0;
-            let fault = || json!([{ "field": "", "code": code, "message": message }]);
-            body.entry("errors").or_insert_with(fault);
+            let error_list = || json!([{ "field": "", "code": code, "message": message }]);
+            body.entry("errors").or_insert_with(error_list);
         }
         body
     }
@@ -235,13 +237,13 @@ impl ApiError {
         }
     }
 
-    /// The caller is not signed in, or no longer.
+    /// Creates an error for a caller who is not signed in, or no longer.
     pub fn unauthenticated() -> Self {
         let message = "The access token is missing, invalid or expired: sign in.";
         Self::refused(StatusCode::UNAUTHORIZED, "unauthorized", message)
     }
 
-    /// The caller must prove again that the account is theirs.
+    /// Creates an error for a caller who must reauthenticate.
     pub fn fresh_sign_in_required() -> Self {
         let message = "Send your `password`, a `code` or a `recoveryCode`, or sign in again: this \
                        needs a sign-in of the last ten minutes.";
@@ -254,7 +256,8 @@ impl ApiError {
             .with("feature", feature.name())
     }
 
-    /// Too many requests: the caller may come back after `wait`.
+    /// Creates an error for a caller with too many requests, who may retry
+    /// after `wait`.
     pub fn over_budget(wait: Duration) -> Self {
         let message = "Too many requests: try again after the time that Retry-After tells.";
         Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(wait)
@@ -280,24 +283,25 @@ impl ApiError {
 
     pub(crate) fn other_methods(allowed: &str) -> Self {
         let message = format!("This path takes {allowed}.");
-        let mut reported =
+        let mut error =
             Self::refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
-        reported.0.allow = HeaderValue::from_str(allowed).ok();
-        reported
+        error.0.allow = HeaderValue::from_str(allowed).ok();
+        error
     }
 
-    /// Error for a missing row, or one of somebody else's: the caller does not learn which.
+    /// Creates an error for a missing row, or for one of another user: the
+    /// caller cannot tell which.
     pub fn not_found() -> Self {
         Self::refused(StatusCode::NOT_FOUND, "not_found", "Nothing of yours has this id.")
     }
 
-    /// The caller's account was deleted.
+    /// Creates an error for an account that was deleted.
     pub(crate) fn no_such_account() -> Self {
         let message = "This account no longer exists.";
         Self::refused(StatusCode::NOT_FOUND, "user_not_found", message)
     }
 
-    /// Error where registration is suspended.
+    /// Creates an error for suspended registration.
     pub(crate) fn suspended() -> Self {
         let message = "Registration is closed at the moment.";
         Self::refused(StatusCode::FORBIDDEN, "free_tier_suspended", message)
@@ -317,13 +321,13 @@ impl From<Unavailable> for ApiError {
     }
 }
 
-/// Without the other fields, which may hold a token.
+/// Omits the other fields, which may contain a token.
 impl fmt::Debug for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ErrorParts { status, code, message, cause, .. } = &*self.0;
-        let mut presented = f.debug_struct("ApiError");
-        presented.field("status", status).field("code", code).field("message", message);
-        presented.field("cause", cause).finish_non_exhaustive()
+        let mut debug = f.debug_struct("ApiError");
+        debug.field("status", status).field("code", code).field("message", message);
+        debug.field("cause", cause).finish_non_exhaustive()
     }
 }
 
@@ -345,7 +349,7 @@ impl ResponseError for ApiError {
 }
 
 impl ApiError {
-    /// An answer with its headers.
+    /// Creates the response with its headers.
     fn head(&self, status: StatusCode) -> HttpResponseBuilder {
         let mut response = HttpResponse::build(status);
         if self.0.closes {
@@ -355,7 +359,7 @@ impl ApiError {
             response.insert_header(NO_RETRY);
         }
         if let Some(wait) = self.0.retry_after {
-            // Rounded up: a client that came back sooner would be refused again.
+            // Rounded up: a client that returned sooner would be refused again.
             let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
             response.insert_header((RETRY_AFTER, seconds.max(1)));
         }
@@ -369,7 +373,7 @@ impl ApiError {
     }
 }
 
-/// The `type` and the `code` of an error for OpenAI's clients.
+/// Returns `type` and `code` of an error for OpenAI's clients.
 fn openai_kind(status: StatusCode, code: &'static str) -> (&'static str, &'static str) {
     match status {
         StatusCode::UNAUTHORIZED => ("authentication_error", "invalid_api_key"),
@@ -380,7 +384,7 @@ fn openai_kind(status: StatusCode, code: &'static str) -> (&'static str, &'stati
     }
 }
 
-/// An error and what caused it, on one line.
+/// Error and its causes, on one line.
 struct Chain<'a>(&'a (dyn Error + 'static));
 
 impl fmt::Display for Chain<'_> {

@@ -1,4 +1,4 @@
-//! Examples of bodies, for readers of the description.
+//! Examples of bodies for the OpenAPI document.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Examples {
         Ok(Self(examples))
     }
 
-    /// The routes that have one, by method and path.
+    /// Returns the routes that have an example, by method and path.
     pub fn routes(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

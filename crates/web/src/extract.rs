@@ -1,6 +1,6 @@
-//! Extractors of what the gates found out. They only read what the gates left:
-//! actix-web polls all of a handler's extractors together, so one that decided
-//! would let the body be read before the answer is no.
+//! Extractors of the results of the gates. They only read them: actix-web polls
+//! all extractors of a handler together, so one that decided would let the body
+//! be read before the request is refused.
 
 use std::future::{Ready, ready};
 
@@ -11,14 +11,14 @@ use pia_identity::{CallerState, ScimClient, SessionRef};
 use crate::ApiError;
 use crate::budgets::{Budget, Payer};
 
-/// A caller whom the gates let in. A handler that takes one cannot be reached
-/// without.
+/// Caller that the gates admitted. A handler with this extractor cannot be
+/// reached without one.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller(pub CallerState);
 
 impl Caller {
-    /// Returns the caller's session. Only rows that take API keys are called
-    /// without one; there it is an error of the server.
+    /// Returns the caller's session. Only routes that accept API keys are
+    /// called without one; there it is an internal error.
     pub fn session_ref(self) -> Result<SessionRef, ApiError> {
         let session = self.0.credential.session();
         session.ok_or_else(|| ApiError::internal("the route takes other credentials"))
@@ -29,16 +29,16 @@ impl Caller {
 #[derive(Debug, Clone)]
 pub struct ScimCaller(pub ScimClient);
 
-/// Credential that came with the request, if any did; whether the account or
-/// the session still exists was not checked.
+/// Credential of the request, if any. It has a valid signature; whether the
+/// account or the session still exists was not checked.
 #[derive(Debug, Clone, Copy)]
 pub struct PresentedCredential(pub Option<SessionRef>);
 
-/// The longest body that the route reads.
+/// Maximum length of the route's body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyLimit(pub(crate) usize);
 
-/// Bucket against which the handler counts the call.
+/// Bucket that the handler counts the call in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RateLimitPayer {
     pub(crate) budget: Budget,
@@ -70,7 +70,7 @@ impl FromRequest for PresentedCredential {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let claimed = request.extensions().get::<Self>().copied();
-        ready(Ok(claimed.unwrap_or(Self(None))))
+        let credential = request.extensions().get::<Self>().copied();
+        ready(Ok(credential.unwrap_or(Self(None))))
     }
 }

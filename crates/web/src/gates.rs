@@ -1,5 +1,5 @@
-//! The gates before every route, in their one order: licence, identity (the
-//! token's signature alone), rate budget, account, feature, length of the body.
+//! Gates before every route, in a fixed order: licence, identity (only the
+//! token's signature), rate limit, account, feature, length of the body.
 
 mod console;
 mod credential;
@@ -47,23 +47,24 @@ pub struct Gates {
     pub budgets: Arc<Budgets>,
     /// Licence in force.
     pub licence: LiveSetting<LicenceState>,
-    /// URL of the set-up page: `https://…/admin/setup`, or the path alone where
-    /// the public address is not configured.
+    /// URL of the set-up page: `https://…/admin/setup`, or only the path if the
+    /// public URL is not configured.
     pub setup_url: String,
     /// Requirements that accounts must meet first.
     pub rules: LiveSetting<AccountRules>,
-    /// Opens [`Access::Operator`]; where there is none, a call from the machine
-    /// itself does.
+    /// Token that opens [`Access::Operator`]; without one, only calls from the
+    /// local machine do.
     pub metrics_token: LiveSetting<Option<Secret<String>>>,
-    /// The time that licences end by.
+    /// Clock that decides whether a licence has expired.
     pub clock: Arc<dyn Clock>,
     /// Runner of database queries.
     pub runner: Runner,
 }
 
-/// Middleware that lets a request through to its handler, or does not.
+/// Middleware that admits a request to its handler, or refuses it.
 ///
-/// What is registered beside the table is refused: it states no access.
+/// Routes that are registered outside the table are refused: they declare no
+/// access.
 pub async fn admit<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -84,26 +85,26 @@ pub async fn admit<B: MessageBody + 'static>(
 impl Gates {
     async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let pattern = request.match_pattern().unwrap_or_default();
-        let found = self.table.find(request.method(), &pattern);
-        let licensing = match &found {
+        let route_match = self.table.find(request.method(), &pattern);
+        let licensing = match &route_match {
             RouteMatch::Route(route) => route.licensing,
-            // An unlicensed server says so wherever it is called.
+            // An unlicensed server reports it on every path.
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => Licensing::MayHaveEnded,
         };
-        self.licensed(licensing)?;
-        match found {
+        self.check_licence(licensing)?;
+        match route_match {
             RouteMatch::Route(route) => self.check_access(request, route).await,
             RouteMatch::OtherMethods(allowed) => Err(ApiError::other_methods(&allowed)),
             RouteMatch::Nothing => Err(ApiError::no_such_path()),
         }
     }
 
-    fn licensed(&self, needed: Licensing) -> Result<(), ApiError> {
-        if needed == Licensing::NotNeeded {
+    fn check_licence(&self, required: Licensing) -> Result<(), ApiError> {
+        if required == Licensing::NotNeeded {
             return Ok(());
         }
         let state = self.licence.get();
-        match (state.at(self.clock.now()), needed) {
+        match (state.at(self.clock.now()), required) {
             (Licensed::Not, _) => {
                 let message = "This server has no licence yet. Its operator must install one.";
                 Err(ApiError::refused(StatusCode::FORBIDDEN, "no_license", message)
@@ -118,8 +119,9 @@ impl Gates {
         }
     }
 
-    /// A caller is counted before they are refused, so that guessing a token
-    /// costs the guesser; and refused before anything of the body is read.
+    /// Checks the rules of a route. Calls are counted before a caller is
+    /// refused, so that guessing tokens is limited; and callers are refused
+    /// before the body is read.
     async fn check_access(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
         let credential = self.identify(request, route).await?;
         let user = credential.map(Credential::user).filter(|_| route.payer == PaidBy::Caller);
@@ -134,66 +136,66 @@ impl Gates {
             | Access::OwnerOrGone
             | Access::Console(_)
             | Access::GroupConsole(_) => {
-                let standing = self.caller_state(credential, route).await?;
+                let state = self.caller_state(credential, route).await?;
                 if route.console_roles().is_some() {
                     self.check_forgery(request)?;
                 }
-                check_group(request, route, &standing)?;
-                request.extensions_mut().insert(Caller(standing));
+                check_group(request, route, &state)?;
+                request.extensions_mut().insert(Caller(state));
             }
-            Access::Operator => self.operator(request)?,
+            Access::Operator => self.check_operator(request)?,
             Access::Scim(scope) => {
                 let client = self.scim_client(request, scope).await?;
                 request.extensions_mut().insert(ScimCaller(client));
             }
         }
-        self.includes(route)?;
+        self.check_feature(route)?;
         check_content_length(request, route)?;
-        let mut left = request.extensions_mut();
-        left.insert(BodyLimit(route.body_limit));
-        left.insert(PresentedCredential(credential.and_then(Credential::session)));
+        let mut extensions = request.extensions_mut();
+        extensions.insert(BodyLimit(route.body_limit));
+        extensions.insert(PresentedCredential(credential.and_then(Credential::session)));
         if let (RateLimit::InHandler(budget), Some(payer)) = (route.charge, payer) {
-            left.insert(RateLimitPayer { budget, default_payer: payer });
+            extensions.insert(RateLimitPayer { budget, default_payer: payer });
         }
         Ok(())
     }
 
     pub(crate) async fn charge(&self, budget: Budget, payer: Payer) -> Result<(), ApiError> {
-        let attempt = if let Some(attempt) = self.budgets.take_here(budget, payer) {
-            attempt
+        let outcome = if let Some(outcome) = self.budgets.take_local(budget, payer) {
+            outcome
         } else {
             let budgets = Arc::clone(&self.budgets);
             self.runner.run(async move { budgets.take_shared(budget, payer).await }).await?
         };
-        match attempt {
+        match outcome {
             RateLimitOutcome::Allowed => Ok(()),
             RateLimitOutcome::Wait(wait) => Err(ApiError::over_budget(wait)),
         }
     }
 
-    /// The account and the session are looked at on every request: a token
-    /// says who its credential was when it was issued, not that they may still
-    /// come in. What is remembered of them may only let pass.
+    /// Returns the state of a caller, checked on every request: a token proves
+    /// who its owner was when it was issued, not that access is still allowed.
+    /// A cached state may only admit, not refuse.
     async fn caller_state(
         &self,
         credential: Option<Credential>,
         route: &Route,
     ) -> Result<CallerState, ApiError> {
         let credential = credential.ok_or_else(ApiError::unauthenticated)?;
-        if let Some(standing) = self.cached(credential)
-            && self.refusal(standing, route).is_none()
+        if let Some(state) = self.cached(credential)
+            && self.refusal(state, route).is_none()
         {
-            return Ok(standing);
+            return Ok(state);
         }
         let fresh = self.fresh(credential, route).await?;
-        let Some(standing) = fresh else { return Err(self.rejection(credential, route).await?) };
-        match self.refusal(standing, route) {
+        let Some(state) = fresh else { return Err(self.rejection(credential, route).await?) };
+        match self.refusal(state, route) {
             Some(refusal) => Err(refusal),
-            None => Ok(standing),
+            None => Ok(state),
         }
     }
 
-    /// Returns the error for somebody with a valid token who is refused.
+    /// Returns the error for a refused caller with a valid token.
     async fn rejection(&self, credential: Credential, route: &Route) -> Result<ApiError, ApiError> {
         let Credential::Session(session_ref) = credential else {
             return Ok(ApiError::unauthenticated());
@@ -202,22 +204,22 @@ impl Gates {
             return Ok(ApiError::unauthenticated());
         }
         let caller_cache = self.callers.clone();
-        let gone =
+        let is_gone =
             self.runner.run(async move { caller_cache.is_gone(session_ref.user).await }).await?;
-        Ok(if gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
+        Ok(if is_gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
     }
 
-    fn refusal(&self, standing: CallerState, route: &Route) -> Option<ApiError> {
+    fn refusal(&self, state: CallerState, route: &Route) -> Option<ApiError> {
         let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
-        if !route.takes(standing.scope) {
+        if !route.accepts(state.scope) {
             return Some(ApiError::unauthenticated());
         }
-        if let Some(roles) = route.console_roles()
-            && !roles.contains(&standing.role)
+        if let Access::Console(roles) = route.access
+            && !roles.contains(&state.role)
         {
             return Some(refused("forbidden", "Your role does not include this."));
         }
-        if route.owners_only() && standing.scope == SessionScope::Data {
+        if route.owners_only() && state.scope == SessionScope::Data {
             let message = "This session began with an app password: sign in with your own \
                            password for that.";
             return Some(refused("app_password_refused", message));
@@ -226,22 +228,25 @@ impl Gates {
             return None;
         }
         let rules = self.rules.get();
-        if rules.owes_verification(&standing) {
+        if rules.owes_verification(&state) {
             let message = "Open the link in the email first that went to your address.";
             return Some(refused("email_not_verified", message));
         }
         let message = "Declare first whether you use the service as a trader.";
         rules
-            .owes_declaration(standing.customer)
+            .owes_declaration(state.customer)
             .then(|| refused("business_profile_incomplete", message))
     }
 
-    /// A token that is set is asked of everybody: behind a proxy on the same
-    /// machine, whoever calls looks like a program on it.
-    fn operator(&self, request: &ServiceRequest) -> Result<(), ApiError> {
+    /// Checks the metrics token. If one is configured, it is required from the
+    /// local machine too: behind a proxy on this machine, all callers look
+    /// local.
+    fn check_operator(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let admitted = match &*self.metrics_token.get() {
             Some(token) => bearer(request).is_some_and(|it| token.ct_eq(it)),
-            None => request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_here),
+            None => {
+                request.extensions().get::<ClientAddress>().is_some_and(ClientAddress::is_local)
+            }
         };
         if admitted { Ok(()) } else { Err(ApiError::unauthenticated()) }
     }
@@ -262,7 +267,7 @@ impl Gates {
         Err(ApiError::refused(StatusCode::FORBIDDEN, "forbidden", message))
     }
 
-    fn includes(&self, route: &Route) -> Result<(), ApiError> {
+    fn check_feature(&self, route: &Route) -> Result<(), ApiError> {
         match route.feature {
             Some(feature) if !self.licence.get().includes(feature, self.clock.now()) => {
                 Err(ApiError::not_licensed(feature))
@@ -276,14 +281,14 @@ impl Gates {
 fn check_group(
     request: &ServiceRequest,
     route: &Route,
-    standing: &CallerState,
+    state: &CallerState,
 ) -> Result<(), ApiError> {
     let Access::GroupConsole(_) = route.access else { return Ok(()) };
     // The router has yet to match the path.
     let mut segments = route.path.split('/').zip(request.path().split('/'));
     let named = segments.find(|(pattern, _)| *pattern == "{id}");
     let named = named.and_then(|(_, id)| id.parse().ok());
-    if standing.role == Role::Admin || named == Some(standing.group.0) {
+    if state.role == Role::Admin || named == Some(state.group.0) {
         return Ok(());
     }
     Err(ApiError::not_found())
@@ -297,17 +302,18 @@ fn payer(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {
     user.map(Payer::User).or_else(address)
 }
 
-/// The one place that reads an access token or an API key from a request.
+/// Returns the access token or API key of a request. No other code reads it.
 fn bearer(request: &ServiceRequest) -> Option<&str> {
     let (scheme, token) = text(request, AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// True for a request to upgrade. No route accepts one, and the HTTP parser would take all that
-/// follows on the connection for this request's body.
+/// Returns whether a request requests an upgrade. No route supports one, and
+/// the HTTP parser would take all further bytes of the connection for this
+/// request's body.
 ///
-/// A value that cannot be read counts as one that names it: what another
-/// program on the way makes of it is not known.
+/// An unreadable value counts as one: another program on the way may interpret
+/// it.
 fn requests_websocket(request: &ServiceRequest) -> bool {
     request.headers().get_all(UPGRADE).any(|value| match value.to_str() {
         Ok(names) => names.to_ascii_lowercase().contains("websocket"),

@@ -1,5 +1,5 @@
-//! Parts that every surface shares: the route table, the gates before its
-//! routes, the extractors of handlers, and the form of errors.
+//! HTTP infrastructure that all surfaces share: the route table, the gates
+//! before its routes, the extractors of handlers, and the form of errors.
 
 mod access_log;
 mod base_path;

@@ -15,7 +15,8 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-/// Seconds that requests are sorted by; a long answer streams for minutes.
+/// Histogram buckets of request durations, in seconds; a long response streams
+/// for minutes.
 const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0, 60.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -30,7 +31,7 @@ struct RouteLabel {
     route: String,
 }
 
-/// The server's counters.
+/// Counters of the server.
 pub struct Metrics {
     registry: Mutex<Registry>,
     requests: Family<Labels, Counter>,
@@ -38,7 +39,7 @@ pub struct Metrics {
     in_flight: Arc<AtomicU64>,
 }
 
-/// A request that is being answered; counted until dropped.
+/// Request in flight; counted until dropped.
 pub(crate) struct InFlight(Arc<AtomicU64>);
 
 impl Drop for InFlight {
@@ -71,32 +72,34 @@ impl Default for Metrics {
     }
 }
 
-/// A number that is requested whenever the metrics are.
+/// Function that returns a number whenever the metrics are read.
 pub type Read = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// Numbers that are requested whenever the metrics are: each with its labels.
+/// Function that returns numbers with their labels whenever the metrics are
+/// read.
 pub type ReadEach = Box<dyn Fn() -> Vec<(Vec<(&'static str, String)>, u64)> + Send + Sync>;
 
 impl Metrics {
-    /// Reports a number that only grows under `name`, which gets `_total`.
+    /// Registers a number that only grows under `name`, to which `_total` is
+    /// appended.
     pub fn counter(&self, name: &'static str, help: &'static str, read: Read) {
-        self.collect(InFlightGauge { name, help, read, grows: true });
+        self.collect(ReadMetric { name, help, read, grows: true });
     }
 
-    /// Reports a number that goes up and down under `name`.
+    /// Registers a number that rises and falls under `name`.
     pub fn gauge(&self, name: &'static str, help: &'static str, read: Read) {
-        self.collect(InFlightGauge { name, help, read, grows: false });
+        self.collect(ReadMetric { name, help, read, grows: false });
     }
 
-    /// Reports numbers that only grow under `name`, which gets `_total`, each
-    /// with labels of its own.
+    /// Registers numbers that only grow under `name`, to which `_total` is
+    /// appended, each with its own labels.
     pub fn counters(&self, name: &'static str, help: &'static str, read: ReadEach) {
         let each = ReadEachMetric { name, help, read };
         let mut registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         registry.register_collector(Box::new(each));
     }
 
-    /// Everything in the text format of `OpenMetrics`.
+    /// Returns all metrics in the text format of `OpenMetrics`.
     pub fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -114,23 +117,24 @@ impl Metrics {
         InFlight(Arc::clone(&self.in_flight))
     }
 
-    pub(crate) fn request(&self, method: &Method, route: &str, status: u16, took: Duration) {
+    pub(crate) fn request(&self, method: &Method, route: &str, status: u16, duration: Duration) {
         let labels =
             Labels { method: method_label(method).to_owned(), route: route.to_owned(), status };
         self.requests.get_or_create(&labels).inc();
         let label = RouteLabel { route: route.to_owned() };
-        self.seconds.get_or_create(&label).observe(took.as_secs_f64());
+        self.seconds.get_or_create(&label).observe(duration.as_secs_f64());
     }
 
-    fn collect(&self, requested: InFlightGauge) {
+    fn collect(&self, collector: ReadMetric) {
         let mut registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        registry.register_collector(Box::new(requested));
+        registry.register_collector(Box::new(collector));
     }
 }
 
-/// A client may invent methods; a label each would fill the memory.
+/// Returns the label of a method. Clients may invent methods, and a label for
+/// each would fill the memory.
 fn method_label(method: &Method) -> &str {
-    let usual = [
+    let known = [
         Method::GET,
         Method::HEAD,
         Method::POST,
@@ -139,35 +143,35 @@ fn method_label(method: &Method) -> &str {
         Method::PATCH,
         Method::OPTIONS,
     ];
-    if usual.contains(method) { method.as_str() } else { "other" }
+    if known.contains(method) { method.as_str() } else { "other" }
 }
 
-struct InFlightGauge {
+struct ReadMetric {
     name: &'static str,
     help: &'static str,
     read: Read,
     grows: bool,
 }
 
-impl fmt::Debug for InFlightGauge {
+impl fmt::Debug for ReadMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asked").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Collector for InFlightGauge {
+impl Collector for ReadMetric {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let value = (self.read)();
         if self.grows {
             let metric = ConstCounter::new(value);
-            let reported =
+            let metric_encoder =
                 encoder.encode_descriptor(self.name, self.help, None, metric.metric_type())?;
-            return metric.encode(reported);
+            return metric.encode(metric_encoder);
         }
         let metric = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
-        let reported =
+        let metric_encoder =
             encoder.encode_descriptor(self.name, self.help, None, metric.metric_type())?;
-        metric.encode(reported)
+        metric.encode(metric_encoder)
     }
 }
 
@@ -185,10 +189,10 @@ impl fmt::Debug for ReadEachMetric {
 
 impl Collector for ReadEachMetric {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let mut reported =
+        let mut metric_encoder =
             encoder.encode_descriptor(self.name, self.help, None, MetricType::Counter)?;
         for (labels, value) in (self.read)() {
-            ConstCounter::new(value).encode(reported.encode_family(&labels)?)?;
+            ConstCounter::new(value).encode(metric_encoder.encode_family(&labels)?)?;
         }
         Ok(())
     }
@@ -199,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_is_reported() {
+    fn counted_requests_are_exported() {
         let metrics = Metrics::default();
         metrics.gauge("password_queue", "Passwords that wait", Box::new(|| 7));
 

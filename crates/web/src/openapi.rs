@@ -1,4 +1,4 @@
-//! The OpenAPI document, made of the route table.
+//! OpenAPI document, generated from the route table.
 
 mod common;
 
@@ -25,7 +25,7 @@ pub struct CreditDocs {
     pub examples: Vec<(String, Value)>,
 }
 
-/// Builds the document from the rows that the gates read, so it cannot
+/// Builds the document from the table that the gates read, so it cannot
 /// contradict them; only summaries, wire structs and examples come from
 /// elsewhere.
 pub fn openapi(
@@ -52,7 +52,8 @@ pub fn openapi(
     schemas.insert("OpenAiError".to_owned(), openai_error_schema());
     schemas.extend(credits.schemas);
     schemas.sort_keys();
-    let presented = credits.examples.into_iter().map(|(name, it)| (name, json!({ "value": it })));
+    let credit_examples =
+        credits.examples.into_iter().map(|(name, it)| (name, json!({ "value": it })));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -66,7 +67,7 @@ pub fn openapi(
         "components": {
             "responses": common::responses(),
             "schemas": schemas,
-            "examples": presented.collect::<Map<_, _>>(),
+            "examples": credit_examples.collect::<Map<_, _>>(),
             "headers": { "RetryAfter": retry_after() },
             "securitySchemes": security_schemes(document),
         },
@@ -91,8 +92,8 @@ fn operation(
         operation.insert("parameters".to_owned(), parameters.into());
     }
     if let Some(request) = body_of(route) {
-        let sent = example.and_then(|it| it.request.as_ref());
-        let content = json!({ "application/json": media(&request(schemas), sent) });
+        let request_example = example.and_then(|it| it.request.as_ref());
+        let content = json!({ "application/json": media(&request(schemas), request_example) });
         let body = json!({ "required": true, "content": content });
         operation.insert("requestBody".to_owned(), body);
         operation.insert("x-body-limit".to_owned(), route.body_limit.into());
@@ -106,8 +107,11 @@ fn operation(
     if let RateLimit::AtGate(budget) | RateLimit::InHandler(budget) = route.charge {
         operation.insert("x-rate-budget".to_owned(), budget.name().into());
     }
-    let answered = example.and_then(|it| it.response.as_ref());
-    operation.insert("responses".to_owned(), responses(route, answered, credits, schemas).into());
+    let response_example = example.and_then(|it| it.response.as_ref());
+    operation.insert(
+        "responses".to_owned(),
+        responses(route, response_example, credits, schemas).into(),
+    );
     operation.into()
 }
 
@@ -133,8 +137,8 @@ fn security(credentials: AcceptedCredentials) -> Value {
     }
 }
 
-/// The ids in the path, what chooses a part of a list, and for what a model is
-/// asked.
+/// Returns the parameters of a route: ids in the path, query parameters, and
+/// headers of calls that cost credits.
 fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     let ids = route.path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
     let mut parameters: Vec<Value> = ids
@@ -149,13 +153,13 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
         parameters.push(json!({ "name": "limit", "in": "query", "schema": limit }));
         let cursor = json!({ "type": "string" });
-        let from = "The `nextCursor` of the part before.";
+        let text = "The `nextCursor` of the part before.";
         parameters.push(
-            json!({ "name": "cursor", "in": "query", "description": from, "schema": cursor }),
+            json!({ "name": "cursor", "in": "query", "description": text, "schema": cursor }),
         );
     }
-    if let ResponseDoc::Part(_, named) = route.docs.answer {
-        parameters.extend(named.iter().map(|it| {
+    if let ResponseDoc::Part(_, parameters_of_page) = route.docs.answer {
+        parameters.extend(parameters_of_page.iter().map(|it| {
             let (name, description, schema) = (it.name, it.description, (it.schema)());
             json!({ "name": name, "in": "query", "description": description, "schema": schema })
         }));
@@ -166,7 +170,7 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
     parameters
 }
 
-/// Returns the schema of an id in a path: devices choose theirs freely, and
+/// Returns the schema of an id in a path: devices choose their ids freely, and
 /// models are named by operators.
 fn id_schema(name: &str) -> Value {
     match name {
@@ -180,7 +184,7 @@ fn body_of(route: &Route) -> Option<WireType> {
     route.docs.request.filter(|_| route.method != Method::GET)
 }
 
-/// The fields of a wire struct, each as a parameter.
+/// Returns the fields of a wire struct as query parameters.
 fn query_parameters(query: WireType) -> Vec<Value> {
     let mut schemas = Schemas::new();
     let name = query(&mut schemas);
@@ -193,8 +197,8 @@ fn query_parameters(query: WireType) -> Vec<Value> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let parameter = |(name, schema): (&String, &Value)| {
         let mut schema = schema.as_object().cloned().unwrap_or_default();
-        let reported = schema.remove("description");
-        // A query leaves out what it does not say.
+        let description = schema.remove("description");
+        // A query parameter is omitted, never null.
         if let Some(kind) = schema.get_mut("type")
             && let Some([one, _null]) = kind.as_array().map(Vec::as_slice)
         {
@@ -202,7 +206,11 @@ fn query_parameters(query: WireType) -> Vec<Value> {
         }
         let required = required(name);
         json!({
-            "name": name, "in": "query", "description": reported, "required": required, "schema": schema,
+            "name": name,
+            "in": "query",
+            "description": description,
+            "required": required,
+            "schema": schema,
         })
     };
     properties.map(|it| it.iter().map(parameter).collect()).unwrap_or_default()
@@ -225,10 +233,11 @@ fn responses(
         ResponseDoc::List(it) => ("200", json_content(&array(&it(schemas), example))),
         ResponseDoc::Stored(it) => {
             let content = json!({ "application/json": media(&it(schemas), example) });
-            for (status, when) in [("201", "It is new."), ("409", "What is there is newer: this.")]
+            for (status, description) in
+                [("201", "It is new."), ("409", "What is there is newer: this.")]
             {
-                let reported = json!({ "description": when, "content": &content });
-                responses.insert(status.to_owned(), reported);
+                let response = json!({ "description": description, "content": &content });
+                responses.insert(status.to_owned(), response);
             }
             ("200", content)
         }
@@ -247,23 +256,23 @@ fn responses(
         ResponseDoc::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
         ResponseDoc::Nothing => ("204", Value::Null),
     };
-    let mut reported = Map::from_iter([("description".to_owned(), "All is well.".into())]);
+    let mut response = Map::from_iter([("description".to_owned(), "All is well.".into())]);
     if !answer.is_null() {
-        reported.insert("content".to_owned(), answer);
+        response.insert("content".to_owned(), answer);
     }
-    responses.insert(status.to_owned(), reported.into());
-    for (status, when) in refusals(route) {
-        let mut reported = Map::from_iter([("description".to_owned(), when.into())]);
+    responses.insert(status.to_owned(), response.into());
+    for (status, description) in refusals(route) {
+        let mut response = Map::from_iter([("description".to_owned(), description.into())]);
         if status == 429 {
             let after = json!({ "$ref": "#/components/headers/RetryAfter" });
-            reported.insert("headers".to_owned(), json!({ "Retry-After": after }));
+            response.insert("headers".to_owned(), json!({ "Retry-After": after }));
         }
-        // What has not changed is no error, and is not reported.
+        // 304 is not an error and has no body.
         if status != 304 {
             let body = error_media(route, status, credits);
-            reported.insert("content".to_owned(), json!({ "application/json": body }));
+            response.insert("content".to_owned(), json!({ "application/json": body }));
         }
-        responses.entry(status.to_string()).or_insert(reported.into());
+        responses.entry(status.to_string()).or_insert(response.into());
     }
     if let ResponseDoc::JsonOrPage(_) = route.docs.answer {
         common::add_pages(&mut responses);
@@ -311,8 +320,8 @@ fn error_media(route: &Route, status: u16, credits: &CreditDocs) -> Value {
 }
 
 fn retry_after() -> Value {
-    let reported = "In how many seconds to come again.";
-    json!({ "description": reported, "schema": { "type": "integer", "minimum": 1 } })
+    let description = "In how many seconds to come again.";
+    json!({ "description": description, "schema": { "type": "integer", "minimum": 1 } })
 }
 
 fn json_content(media: &Value) -> Value {
@@ -328,7 +337,7 @@ fn array(name: &str, example: Option<&Value>) -> Value {
     media
 }
 
-/// A body in JSON: its schema, and what it looks like.
+/// Returns a media type object of a schema, with an example.
 fn media(name: &str, example: Option<&Value>) -> Value {
     let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
     match example {

@@ -13,19 +13,19 @@ use crate::{ApiError, FieldError};
 const DEFAULT_PAGE_ITEMS: u16 = 50;
 const MAX_PAGE_ITEMS: u16 = 200;
 
-/// Requested page of a list. Anything but a limit from 1 to 200 and a cursor of
-/// ours is refused.
+/// Requested page of a list. The limit must be from 1 to 200, and the cursor
+/// one that this server returned.
 #[derive(Debug, Clone, Copy)]
 pub struct Paging(pub PageRequest);
 
 impl Paging {
-    /// Formats a cursor for clients, who are not to look into it.
-    pub fn format_cursor(place: Cursor) -> String {
-        format!("{}.{}", place.at.micros(), place.id.simple())
+    /// Formats a cursor for clients, as an opaque text.
+    pub fn format_cursor(cursor: Cursor) -> String {
+        format!("{}.{}", cursor.at.micros(), cursor.id.simple())
     }
 
-    /// The place that a cursor leads back to; nothing if it was never reported.
-    pub fn place(cursor: &str) -> Option<Cursor> {
+    /// Parses a cursor; `None` if this server never returned it.
+    pub fn parse_cursor(cursor: &str) -> Option<Cursor> {
         parse_cursor(cursor)
     }
 
@@ -35,13 +35,13 @@ impl Paging {
             let message = "The query string is malformed.".to_owned();
             return Err(ApiError::invalid(vec![field_error("", message)]));
         };
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let limit = match single_parameter(&parameters, "limit") {
             Ok(limit) => limit.map_or(Some(DEFAULT_PAGE_ITEMS), parse_limit),
             Err(Repeated) => None,
         };
         if limit.is_none() {
-            faults.push(field_error(
+            errors.push(field_error(
                 "limit",
                 format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}."),
             ));
@@ -51,14 +51,14 @@ impl Paging {
             Err(Repeated) => None,
         };
         if after.is_none() {
-            faults.push(field_error(
+            errors.push(field_error(
                 "cursor",
                 "`cursor` must be a `nextCursor` from an earlier response.".to_owned(),
             ));
         }
         match (limit, after) {
             (Some(limit), Some(after)) => Ok(Self(PageRequest { after, limit })),
-            _ => Err(ApiError::invalid(faults)),
+            _ => Err(ApiError::invalid(errors)),
         }
     }
 }
@@ -72,15 +72,15 @@ impl FromRequest for Paging {
     }
 }
 
-/// A parameter stands there more than once.
+/// Error: the parameter is repeated.
 struct Repeated;
 
 fn single_parameter<'a>(
     parameters: &'a [(String, String)],
     name: &str,
 ) -> Result<Option<&'a str>, Repeated> {
-    let mut input = parameters.iter().filter(|(it, _)| it == name);
-    match (input.next(), input.next()) {
+    let mut values = parameters.iter().filter(|(it, _)| it == name);
+    match (values.next(), values.next()) {
         (first, None) => Ok(first.map(|(_, value)| value.as_str())),
         _ => Err(Repeated),
     }
@@ -94,10 +94,10 @@ fn parse_limit(text: &str) -> Option<u16> {
 
 fn parse_cursor(text: &str) -> Option<Cursor> {
     let (micros, id) = text.split_once('.')?;
-    let place =
+    let cursor =
         Cursor { at: Timestamp::from_micros(micros.parse().ok()?), id: Uuid::try_parse(id).ok()? };
-    // There is one way to write a cursor, the one that was returned.
-    (Paging::format_cursor(place) == text).then_some(place)
+    // The format is canonical: any other text was never returned.
+    (Paging::format_cursor(cursor) == text).then_some(cursor)
 }
 
 fn field_error(field: &str, message: String) -> FieldError {
@@ -116,31 +116,31 @@ mod tests {
         Paging::parse(query).unwrap().0
     }
 
-    /// The fields that are refused.
+    /// Returns the rejected fields.
     fn refused(query: &str) -> Vec<String> {
         let body = Paging::parse(query).unwrap_err().error_response().into_body();
         let body: serde_json::Value =
             serde_json::from_slice(&body.try_into_bytes().unwrap()).unwrap();
-        let faults = body["errors"].as_array().unwrap().iter();
-        faults.map(|it| it["field"].as_str().unwrap().to_owned()).collect()
+        let errors = body["errors"].as_array().unwrap().iter();
+        errors.map(|it| it["field"].as_str().unwrap().to_owned()).collect()
     }
 
     #[test]
-    fn what_is_not_stated_is_fifty_from_the_top() {
-        let usual = PageRequest { after: None, limit: 50 };
+    fn the_default_is_the_first_fifty() {
+        let default = PageRequest { after: None, limit: 50 };
 
-        assert_eq!([page(""), page("unknown=1&other"), page("limit=50")], [usual; 3]);
+        assert_eq!([page(""), page("unknown=1&other"), page("limit=50")], [default; 3]);
         assert_eq!([page("limit=1").limit, page("limit=200").limit], [1, 200]);
     }
 
     #[test]
-    fn a_cursor_leads_back_to_its_place() {
+    fn a_cursor_round_trips() {
         for micros in [i64::MIN, -1, 0, 1_800_000_000_000_000, i64::MAX] {
-            let place = Cursor { at: Timestamp::from_micros(micros), id: Uuid::now_v7() };
+            let cursor = Cursor { at: Timestamp::from_micros(micros), id: Uuid::now_v7() };
 
-            let query = format!("cursor={}&limit=3", Paging::format_cursor(place));
+            let query = format!("cursor={}&limit=3", Paging::format_cursor(cursor));
 
-            assert_eq!(page(&query), PageRequest { after: Some(place), limit: 3 });
+            assert_eq!(page(&query), PageRequest { after: Some(cursor), limit: 3 });
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_that_was_never_reported_is_refused() {
+    fn a_foreign_cursor_is_rejected() {
         let id = Uuid::now_v7().simple().to_string();
         for cursor in [
             String::new(),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn it_is_read_from_a_request() {
+    async fn paging_is_extracted_from_a_request() {
         let request = TestRequest::with_uri("/list?limit=7").to_http_request();
 
         assert_eq!(Paging::extract(&request).await.unwrap().0.limit, 7);

@@ -1,4 +1,4 @@
-//! The id in a request's path.
+//! Ids in the path of a request.
 
 use std::future::{Ready, ready};
 
@@ -8,12 +8,12 @@ use uuid::Uuid;
 
 use crate::ApiError;
 
-/// Length of a GUID with hyphens, the only form that is written.
+/// Length of a GUID with hyphens, the only accepted form.
 const GUID_CHARS: usize = 36;
 
-/// The one id in a request's path, a GUID in any case.
+/// Id in the path of a request, a GUID in any case.
 ///
-/// What is no id is nobody's, so it is answered as one that nobody has: 404.
+/// An invalid id matches nothing, so the response is 404, as for an unknown one.
 #[derive(Debug, Clone, Copy)]
 pub struct PathId(pub Uuid);
 
@@ -26,8 +26,8 @@ impl FromRequest for PathId {
     }
 }
 
-/// Id in the path where clients generate the ids: one that does not exist is
-/// not answered with 404, and what is no id is for the handler to judge.
+/// Id in the path where clients generate the ids: an unknown one is not
+/// answered with 404, and an invalid one is left to the handler.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientId(pub Option<Uuid>);
 
@@ -40,8 +40,8 @@ impl FromRequest for ClientId {
     }
 }
 
-/// Id in the path and the number of a version of what it names. What is
-/// neither is answered with 404.
+/// Id in the path, and the number of a version of its object. The response is
+/// 404 if either is invalid.
 #[derive(Debug, Clone, Copy)]
 pub struct PathVersion {
     /// Id.

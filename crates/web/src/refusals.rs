@@ -1,4 +1,4 @@
-//! Statuses of the errors that every surface meets: those of identity.
+//! HTTP errors of the identity domain, which all surfaces share.
 
 mod api_keys;
 mod app_passwords;

@@ -1,4 +1,4 @@
-//! The id of a request, in its answer and in every line logged of it.
+//! Request ids, in responses and in the log.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 const MAX_PROXY_ID_BYTES: usize = 128;
 
-/// The id that this server gives a request.
+/// Id that this server gives a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(Arc<str>);
 
@@ -18,14 +18,15 @@ impl RequestId {
         Self(Uuid::now_v7().to_string().into())
     }
 
-    /// Returns the id that a trusted proxy gave the request, if it is a plain
-    /// one. It is logged beside ours and never stands in its place.
+    /// Returns the id that a trusted proxy gave the request, if its characters
+    /// are harmless. It is logged beside this server's own and never replaces
+    /// it.
     pub(crate) fn of_proxy(headers: &HeaderMap) -> Option<&str> {
-        let sent = headers.get(Self::HEADER).and_then(|it| it.to_str().ok());
-        sent.filter(|it| is_plain(it))
+        let id = headers.get(Self::HEADER).and_then(|it| it.to_str().ok());
+        id.filter(|it| is_plain(it))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -35,7 +36,8 @@ impl RequestId {
     }
 }
 
-/// Letters, digits and little else: what is logged must not forge log lines.
+/// Returns whether an id consists of letters, digits and a few other
+/// characters: it must not forge log lines.
 fn is_plain(id: &str) -> bool {
     let allowed = |it: u8| it.is_ascii_alphanumeric() || b"-_.:".contains(&it);
     (1..=MAX_PROXY_ID_BYTES).contains(&id.len()) && id.bytes().all(allowed)

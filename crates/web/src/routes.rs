@@ -1,4 +1,4 @@
-//! The route table: all that is known of each route, in one place.
+//! Route table: all properties of every route.
 
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
@@ -9,19 +9,19 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::budgets::Budget;
 
-/// Route. Nothing has a default, so nothing is left unsaid.
+/// Route. No property has a default, so each is stated.
 pub struct Route {
     /// `GET`, `POST`, …; `HEAD` comes with `GET`.
     pub method: Method,
     /// Path pattern of actix-web: `/api/ai/chat`.
     pub path: &'static str,
-    /// Callers that may use it.
+    /// Callers that may call it.
     pub access: Access,
-    /// Credentials that it accepts.
+    /// Accepted credentials.
     pub credentials: AcceptedCredentials,
-    /// Accounts that may use it.
+    /// Accounts that may call it.
     pub accounts: AccountScope,
-    /// Licence that it needs.
+    /// Required licence.
     pub licensing: Licensing,
     /// Feature that the licence must include.
     pub feature: Option<Feature>,
@@ -29,28 +29,29 @@ pub struct Route {
     pub charge: RateLimit,
     /// Owner of the budget that a call takes from.
     pub payer: PaidBy,
-    /// The longest body it reads, in bytes after decompression.
+    /// Maximum length of the body, in bytes after decompression.
     pub body_limit: usize,
     /// OpenAPI document that lists the route.
     pub document: Document,
-    /// Puts the handler in its place.
+    /// Registers the handler with a route of actix-web.
     pub handler: fn(actix_web::Route) -> actix_web::Route,
-    /// Documentation for OpenAPI beyond all this.
+    /// Further documentation for OpenAPI.
     pub docs: Docs,
 }
 
-/// Callers that may use a route.
+/// Callers that may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anyone. A bearer token is read if present, but never refused.
+    /// Anyone. A bearer token is read if present, but never required.
     Anonymous,
-    /// Caller with one of the route's credentials whose account, and session or key, still exist.
+    /// Callers with one of the route's credentials whose account, and session
+    /// or key, still exist.
     Bearer,
-    /// Callers with a bearer token, but not with an app password: for what
-    /// secures the account.
+    /// Callers with a bearer token, except for app passwords: routes that
+    /// secure the account.
     Owner,
-    /// Owners on the way out: a caller whose account is gone gets that answer,
-    /// and not that they must sign in.
+    /// Like `Owner`, for deleting the account: if it is already gone, the
+    /// response says so instead of requesting a sign-in.
     OwnerOrGone,
     /// Accounts with one of these roles, from a browser that is signed in to
     /// the console. A write needs the browser's CSRF token.
@@ -64,46 +65,46 @@ pub enum Access {
     Scim(ScimScope),
 }
 
-/// The credentials that a route takes.
+/// Credentials that a route accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcceptedCredentials {
-    /// An access token of a session.
+    /// Access token of a session.
     Session,
-    /// An access token of a session, or an API key.
+    /// Access token of a session, or an API key.
     SessionOrApiKey,
-    /// The cookie of a browser in the console, and nothing else.
+    /// Cookie of a browser in the console, and nothing else.
     ConsoleCookie,
     /// A SCIM token, which belongs to no account, and nothing else.
     ScimToken,
 }
 
-/// The accounts that a route is open to.
+/// Accounts that a route is open to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccountScope {
-    /// Callers who owe neither the trader declaration nor the verification of their address, where
-    /// the operator requests these.
+    /// Accounts that owe neither the trader declaration nor the verification of
+    /// their address, where the operator requires these.
     Complete,
-    /// All of them: this is how one signs in, makes up for what is owed, and
-    /// leaves.
+    /// All accounts: routes to sign in, to complete the account, and to delete
+    /// it.
     Any,
 }
 
 /// Owner of the budget that a call takes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaidBy {
-    /// The caller's, or that of their address where nobody is signed in.
+    /// Budget of the caller, or of the address for anonymous calls.
     Caller,
-    /// Share of the address: a caller with several accounts would otherwise have several shares to
-    /// guess from.
+    /// Budget of the address: a caller with several accounts would otherwise
+    /// have several budgets for guessing.
     Address,
 }
 
-/// The OpenAPI document that lists a route.
+/// OpenAPI document that lists a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Document {
-    /// The one for everybody.
+    /// Document for everyone.
     Public,
-    /// The one for administrators.
+    /// Document for administrators.
     Admin,
     /// None: the surface describes itself in another form.
     Own,
@@ -112,11 +113,11 @@ pub enum Document {
 /// Licence that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Licensing {
-    /// None: probes, and what sets the server up.
+    /// None: probes and setup.
     NotNeeded,
-    /// One that may have ended: staying signed in, reading, leaving.
+    /// One that may have expired: sessions, reading, and deleting the account.
     MayHaveEnded,
-    /// One that is in force: writing, and what costs.
+    /// One in force: writing, and calls that cost credits.
     InForce,
 }
 
@@ -125,17 +126,19 @@ pub enum Licensing {
 pub enum RateLimit {
     /// Requests are not counted.
     Free,
-    /// The gates count it.
+    /// Gates count it.
     AtGate(Budget),
-    /// The handler counts it through [`DeferredRateLimit`](crate::DeferredRateLimit), once it has read
-    /// from the body who pays.
+    /// Handler counts it through
+    /// [`DeferredRateLimit`](crate::DeferredRateLimit), once it has read the
+    /// payer from the body.
     InHandler(Budget),
 }
 
-/// Documentation of a route for OpenAPI, beyond what the gates do.
+/// Documentation of a route for OpenAPI, beyond the properties that the gates
+/// enforce.
 #[derive(Clone, Copy)]
 pub struct Docs {
-    /// The group that it is listed under.
+    /// Tag of the operation.
     pub tag: &'static str,
     /// Purpose, in one sentence.
     pub summary: &'static str,
@@ -158,22 +161,22 @@ pub enum ResponseDoc {
     Accepted(WireType),
     /// JSON with status 200: an array.
     List(WireType),
-    /// JSON with status 200: a part of a list, which `limit` and `cursor` in
-    /// the query choose.
+    /// JSON with status 200: a page of a list, chosen by `limit` and `cursor`
+    /// in the query.
     Page(WireType),
-    /// JSON with status 200: a page of a list, which these query parameters
-    /// choose.
+    /// JSON with status 200: a page of a list, chosen by these query
+    /// parameters.
     Part(WireType, &'static [Parameter]),
-    /// JSON with status 200 or 201, or the same with 409: what is there, where
-    /// that stays.
+    /// JSON with status 200 or 201, or 409 with the stored object if that is
+    /// newer.
     Stored(WireType),
-    /// JSON with status 200, or an event stream where the request requests it.
+    /// JSON with status 200, or an event stream if the request requests one.
     JsonOrEvents(WireType),
-    /// Status 302: the browser goes elsewhere.
+    /// Status 302: redirects the browser.
     Redirect,
-    /// Status 302, or JSON with status 200 where there is nowhere to go.
+    /// Status 302, or JSON with status 200 if there is no redirect target.
     JsonOrRedirect(WireType),
-    /// JSON with status 200 where the request requests it, or else a page.
+    /// JSON with status 200 if the request accepts it, or else a page.
     JsonOrPage(WireType),
     /// Another media type with status 200.
     Other(&'static str),
@@ -192,29 +195,29 @@ pub struct Parameter {
     pub schema: fn() -> serde_json::Value,
 }
 
-/// Adds a wire struct, and those in it, to a document; answers its name there.
+/// Function that adds a wire struct, and those it contains, to a document, and
+/// returns its name there.
 pub type WireType = fn(&mut Vec<(String, RefOr<Schema>)>) -> String;
 
-/// The [`WireType`] of `T`.
+/// Adds `T` to a document; a [`WireType`].
 pub fn wire<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) -> String {
     T::schemas(schemas);
     schemas.push((T::name().into_owned(), T::schema()));
     T::name().into_owned()
 }
 
-/// Every route of the server. What is not in it does not exist.
+/// All routes of the server. A path that is not listed does not exist.
 pub struct RouteTable(Vec<Route>);
 
 pub(crate) enum RouteMatch<'a> {
     Route(&'a Route),
-    /// The path takes these methods only.
+    /// The path supports these methods only.
     OtherMethods(String),
     Nothing,
 }
 
 impl Route {
-    /// Returns whether it is closed to sessions that began with an app
-    /// password.
+    /// Returns whether it is closed to sessions of app passwords.
     pub(crate) fn owners_only(&self) -> bool {
         matches!(self.access, Access::Owner | Access::OwnerOrGone)
     }
@@ -234,20 +237,20 @@ impl Route {
         }
     }
 
-    /// Returns whether a script may call it with an API key instead of a token.
-    pub(crate) fn takes_keys(&self) -> bool {
+    /// Returns whether it accepts an API key instead of a token.
+    pub(crate) fn accepts_keys(&self) -> bool {
         self.credentials == AcceptedCredentials::SessionOrApiKey
     }
 
-    /// Returns whether its credentials are for this purpose.
-    pub(crate) fn takes(&self, scope: SessionScope) -> bool {
+    /// Returns whether it accepts credentials of this scope.
+    pub(crate) fn accepts(&self, scope: SessionScope) -> bool {
         match scope {
             SessionScope::Full | SessionScope::Data => matches!(
                 self.credentials,
                 AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey
             ),
             SessionScope::Console => self.credentials == AcceptedCredentials::ConsoleCookie,
-            SessionScope::Key(_) => self.takes_keys(),
+            SessionScope::Key(_) => self.accepts_keys(),
         }
     }
 
@@ -258,12 +261,12 @@ impl Route {
 }
 
 impl RouteTable {
-    /// A table of these routes.
+    /// Creates a table of these routes.
     pub fn new(routes: Vec<Route>) -> Self {
         Self(routes)
     }
 
-    /// The routes, in the order they were written.
+    /// Returns the routes, in their order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = &Route> {
         self.0.iter()
     }
@@ -271,8 +274,8 @@ impl RouteTable {
     /// Registers every route.
     pub fn register(&self, config: &mut ServiceConfig) {
         for route in &self.0 {
-            // `route`, which guards the resource by its method: of two plain
-            // resources with one path the second is never asked.
+            // `route` guards the resource by its method: of two plain resources
+            // with one path, the second would never be matched.
             config.route(route.path, (route.handler)(web::method(route.method.clone())));
             if route.method == Method::GET {
                 config.route(route.path, (route.handler)(web::method(Method::HEAD)));
@@ -282,20 +285,20 @@ impl RouteTable {
 
     pub(crate) fn find(&self, method: &Method, path: &str) -> RouteMatch<'_> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
-        let mut others = Vec::new();
+        let mut allowed = Vec::new();
         for route in self.0.iter().filter(|it| it.path == path) {
             if route.method == method {
                 return RouteMatch::Route(route);
             }
-            others.push(route.method.as_str());
+            allowed.push(route.method.as_str());
             if route.method == Method::GET {
-                others.push(Method::HEAD.as_str());
+                allowed.push(Method::HEAD.as_str());
             }
         }
-        if others.is_empty() {
+        if allowed.is_empty() {
             RouteMatch::Nothing
         } else {
-            RouteMatch::OtherMethods(others.join(", "))
+            RouteMatch::OtherMethods(allowed.join(", "))
         }
     }
 }

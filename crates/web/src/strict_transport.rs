@@ -2,13 +2,13 @@
 
 use actix_web::http::header::HeaderValue;
 
-/// The value of `Strict-Transport-Security` on every answer; without one the
+/// Value of `Strict-Transport-Security` in every response; without one the
 /// header is not sent.
 #[derive(Debug, Clone, Default)]
 pub struct StrictTransport(Option<HeaderValue>);
 
 impl StrictTransport {
-    /// A policy; nothing if the text is none.
+    /// Parses a policy; `None` if it is invalid.
     ///
     /// Source: RFC 6797, section 6.1.
     pub fn parse(text: &str) -> Option<Self> {

@@ -1,5 +1,4 @@
-//! The outermost layer: a request's id, what is logged and counted of it, and
-//! a panic that becomes an answer.
+//! Outermost layer: request ids, logging, metrics, and responses after a panic.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -28,11 +27,11 @@ use crate::{
     StrictTransport, TrustedProxies,
 };
 
-/// Longer ones are cut.
+/// Maximum length of a recorded user agent; longer ones are truncated.
 const MAX_USER_AGENT_CHARS: usize = 256;
 
-/// Headers of responses that set none themselves: they are data, which loads
-/// and frames nothing wherever a browser shows it.
+/// Default headers of responses: they are data, which loads and frames nothing
+/// in a browser.
 const DEFAULT_HEADERS: [(HeaderName, &str); 3] = [
     (CACHE_CONTROL, "no-store"),
     (CONTENT_SECURITY_POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
@@ -66,9 +65,9 @@ pub async fn surface<B: MessageBody + 'static>(
     }
     let span =
         tracing::info_span!("request", request.id = id.as_str(), request.proxy_id = proxy_id);
-    let origin = request_context(&request, &id);
-    let answering = origin.scope(next.call(request)).instrument(span.clone());
-    let answered = AssertUnwindSafe(answering).catch_unwind().await;
+    let context = request_context(&request, &id);
+    let handling = context.scope(next.call(request)).instrument(span.clone());
+    let result = AssertUnwindSafe(handling).catch_unwind().await;
     let mut entry = Entry {
         id: id.clone(),
         proxy_id,
@@ -82,32 +81,33 @@ pub async fn surface<B: MessageBody + 'static>(
         metrics,
         _in_flight: in_flight,
     };
-    // Nothing outlives a request here that could be seen half changed.
-    let Ok(answer) = answered else {
+    // No value that is used after the panic could be left inconsistent.
+    let Ok(response) = result else {
         return Err(after_panic(&id, &entry, dialect));
     };
-    let mut answer = answer?;
-    set_common_headers(&mut answer, &id);
-    let strict = answer.request().app_data::<Data<StrictTransport>>().cloned();
+    let mut response = response?;
+    set_common_headers(&mut response, &id);
+    let strict = response.request().app_data::<Data<StrictTransport>>().cloned();
     if let Some(policy) = strict.as_ref().and_then(|it| it.header()) {
-        answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy.clone());
+        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy.clone());
     }
-    if draining.is_some_and(|it| it.has_begun()) {
-        answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    if draining.is_some_and(|it| it.is_set()) {
+        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
-    entry.status = answer.status().as_u16();
-    entry.route = answer.request().match_pattern().unwrap_or(entry.route);
-    entry.user = session_ref(&answer).map(|it| it.user);
-    Ok(answer.map_body(|_, body| Logged::new(body, entry)))
+    entry.status = response.status().as_u16();
+    entry.route = response.request().match_pattern().unwrap_or(entry.route);
+    entry.user = session_ref(&response).map(|it| it.user);
+    Ok(response.map_body(|_, body| Logged::new(body, entry)))
 }
 
-/// The path of a request, without the base path that is taken off later.
+/// Returns the path of a request without the base path, which is stripped
+/// later.
 fn path(request: &ServiceRequest) -> &str {
     let base = request.app_data::<Data<BasePath>>();
     base.and_then(|it| it.strip(request.path())).unwrap_or_else(|| request.path())
 }
 
-/// Returns the context that audit entries and emails record of their request.
+/// Returns the context that audit entries and emails record.
 fn request_context(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     let text = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
     let agent =
@@ -120,10 +120,10 @@ fn request_context(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     }
 }
 
-/// Adds the headers of every response. Nothing here is for caches unless it
-/// says so itself: responses hold tokens and what people wrote.
-fn set_common_headers<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
-    let headers = answer.headers_mut();
+/// Adds the headers of every response. By default, no response may be cached:
+/// it may contain tokens or personal data.
+fn set_common_headers<B>(response: &mut ServiceResponse<B>, id: &RequestId) {
+    let headers = response.headers_mut();
     headers.insert(RequestId::HEADER, id.header_value());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     for (name, value) in DEFAULT_HEADERS {
@@ -133,16 +133,16 @@ fn set_common_headers<B>(answer: &mut ServiceResponse<B>, id: &RequestId) {
     }
 }
 
-fn session_ref<B>(answer: &ServiceResponse<B>) -> Option<SessionRef> {
-    answer.request().extensions().get::<PresentedCredential>().and_then(|it| it.0)
+fn session_ref<B>(response: &ServiceResponse<B>) -> Option<SessionRef> {
+    response.request().extensions().get::<PresentedCredential>().and_then(|it| it.0)
 }
 
-/// Left alone, a panic would close the connection, and with it what else the
-/// client had under way there.
+/// Returns the response after a panic, which would otherwise close the
+/// connection together with the client's other requests on it.
 fn after_panic(id: &RequestId, entry: &Entry, dialect: Dialect) -> Error {
-    let reported = ApiError::internal("a handler panicked");
-    let mut response = reported.response(dialect);
+    let error = ApiError::internal("a handler panicked");
+    let mut response = error.response(dialect);
     response.headers_mut().insert(RequestId::HEADER, id.header_value());
     entry.write(0);
-    InternalError::from_response(reported, response).into()
+    InternalError::from_response(error, response).into()
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::{Outcome, USAGE};
 
-/// Arguments, taken apart.
+/// Parsed arguments.
 #[derive(Debug)]
 pub(super) struct Flags {
     named: Vec<(String, String)>,
@@ -12,7 +12,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Takes `args` apart; a name that is not among `known` is refused.
+    /// Parses `args`; a name that is not among `known` is refused.
     pub(super) fn parse(mut args: impl Iterator<Item = String>, known: &[&str]) -> Outcome<Self> {
         let mut flags = Self { named: Vec::new(), bare: Vec::new() };
         while let Some(arg) = args.next() {
@@ -34,7 +34,7 @@ impl Flags {
         Ok(flags)
     }
 
-    /// The value of an option that may be given once.
+    /// Returns the value of an option that may appear once.
     pub(super) fn one(&self, name: &str) -> Outcome<Option<&str>> {
         let mut values = self.many(name);
         let first = values.next();
@@ -51,7 +51,7 @@ impl Flags {
         number.map(Some).ok_or_else(|| format!("--{name} is not a number: {text:?}").into())
     }
 
-    /// The values of an option that may be given often.
+    /// Returns the values of an option that may be repeated.
     pub(super) fn many(&self, name: &str) -> impl Iterator<Item = &str> {
         self.named.iter().filter(move |it| it.0 == name).map(|it| it.1.as_str())
     }
@@ -64,7 +64,7 @@ impl Flags {
         }
     }
 
-    /// The one argument that belongs to no option.
+    /// Returns the one argument that belongs to no option.
     pub(super) fn one_bare(&self) -> Outcome<&str> {
         match self.bare.as_slice() {
             [bare] => Ok(bare),

@@ -1,4 +1,4 @@
-//! Looking into a licence.
+//! Inspection of licences.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::Outcome;
 use super::flags::Flags;
 use super::keys;
 
-/// Says what a licence file holds, and fails if a server would refuse it.
+/// Describes a licence file; fails if a server would refuse it.
 pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
     let flags = Flags::parse(args, &["public-key"])?;
     let path = flags.one_bare()?;
@@ -21,12 +21,12 @@ pub(super) fn inspect(args: impl Iterator<Item = String>) -> Outcome<String> {
         None => VerifyingKey::built_in(),
     };
     let text = fs::read(path).map_err(|err| format!("{path}: {err}"))?;
-    describe_licence(&text, &key).map_err(|fault| {
-        let mut why = format!("{path}: {fault}");
-        if let LicenceError::Foreign(_) | LicenceError::Forged = fault {
-            why += &unverified(&text).unwrap_or_default();
+    describe_licence(&text, &key).map_err(|err| {
+        let mut message = format!("{path}: {err}");
+        if let LicenceError::Foreign(_) | LicenceError::Forged = err {
+            message += &unverified(&text).unwrap_or_default();
         }
-        why.into()
+        message.into()
     })
 }
 
@@ -40,7 +40,7 @@ pub(super) fn describe_licence(
     let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
     let count = |it: Option<u32>| it.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
     let end = licence.expires_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
-    let standing = match LicenceState::Loaded(licence.clone()).at(SystemClock.now()) {
+    let state = match LicenceState::Loaded(licence.clone()).at(SystemClock.now()) {
         Licensed::Valid(_) => "in force",
         Licensed::Expired(_) => "ended: a server takes it no more",
         Licensed::Not => "refused",
@@ -52,7 +52,7 @@ pub(super) fn describe_licence(
     Ok(format!(
         "signature:   good\n{}licence:     {}\nlicensee:    {}\nedition:     {}\n\
          features:    {}\n{unknown}users:       {}\nadmins:      {}\nissued at:   {}\n\
-         ends:        {end}\nstanding:    {standing}\n",
+         ends:        {end}\nstanding:    {state}\n",
         keys::describe_key(key),
         licence.id,
         licence.licensee,
@@ -64,8 +64,7 @@ pub(super) fn describe_licence(
     ))
 }
 
-/// Describes the claims of an invalid licence, for finding out where it is
-/// from.
+/// Describes the claims of an invalid licence, for finding out its origin.
 fn unverified(text: &[u8]) -> Option<String> {
     let text: String = std::str::from_utf8(text).ok()?.split_whitespace().collect();
     let payload = URL_SAFE_NO_PAD.decode(text.split('.').nth(2)?).ok()?;

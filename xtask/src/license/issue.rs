@@ -1,4 +1,4 @@
-//! Issuing a licence.
+//! Issuing of licences.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ const DAY: u64 = 24 * 60 * 60;
 const KNOWN: [&str; 9] =
     ["key", "licensee", "edition", "feature", "max-users", "max-admins", "expires", "days", "out"];
 
-/// Signs a licence, and shows what a server will read in it.
+/// Signs a licence, and describes it as a server reads it.
 pub(super) fn issue(args: impl Iterator<Item = String>) -> Outcome<String> {
     let flags = Flags::parse(args, &KNOWN)?;
     flags.none_bare()?;
@@ -38,8 +38,9 @@ fn terms(flags: &Flags, now: Timestamp) -> Outcome<Terms> {
     let features = features(flags)?;
     if features.is_none() && Edition::from_name(edition).is_none() {
         let names = Edition::ALL.map(Edition::name).join(", ");
-        let why = format!("there is no edition {edition:?}: take {names}, or name --feature too");
-        return Err(why.into());
+        let message =
+            format!("there is no edition {edition:?}: take {names}, or name --feature too");
+        return Err(message.into());
     }
     Ok(Terms {
         edition: edition.to_owned(),
@@ -76,20 +77,20 @@ fn expiry(flags: &Flags, now: Timestamp) -> Outcome<Option<Timestamp>> {
     Ok(Some(end))
 }
 
-/// A date alone is good to its end.
+/// Parses a time; a date without a time stands for its end.
 fn time(text: &str) -> Outcome<Timestamp> {
-    let whole = if text.len() == 10 { format!("{text}T23:59:59Z") } else { text.to_owned() };
-    serde_json::from_value(whole.into()).map_err(|_not_a_time| {
+    let date_time = if text.len() == 10 { format!("{text}T23:59:59Z") } else { text.to_owned() };
+    serde_json::from_value(date_time.into()).map_err(|_not_a_time| {
         format!("--expires is no time: {text:?}; write it as 2030-12-31 or 2030-12-31T12:00:00Z")
             .into()
     })
 }
 
-/// A licence may be written over an older one, but over nothing else: the file
-/// next to it is the key.
+/// Writes a licence. It may replace an older licence, but no other file: the
+/// key may be next to it.
 fn write(path: &str, text: &str) -> Outcome<()> {
     match fs::read(path) {
-        Ok(there) if !there.starts_with(b"pia-license-v1.") => {
+        Ok(existing) if !existing.starts_with(b"pia-license-v1.") => {
             return Err(format!("{path} holds something else than a licence: not written").into());
         }
         Err(err) if err.kind() != ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! The keys that licences are signed with.
+//! Keys that sign licences.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -10,34 +10,34 @@ use super::flags::Flags;
 
 const DEVELOPMENT: &str = include_str!("../../dev-license-key");
 
-/// Makes a key.
+/// Generates a key.
 pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
     let flags = Flags::parse(args, &["out"])?;
     flags.none_bare()?;
     let key = SigningKey::generate().map_err(|err| err.to_string())?;
     let public = describe_key(&key.verifying_key());
-    let remarks: Vec<_> = public.lines().collect();
+    let comment_lines: Vec<_> = public.lines().collect();
     let file = format!(
         "# A key that licences are signed with. Whoever has it can issue licences.\n# {}\n{}",
-        remarks.join("\n# "),
+        comment_lines.join("\n# "),
         key.to_text().expose()
     );
     let Some(path) = flags.one("out")? else { return Ok(file) };
-    keep_secret(path, &file)?;
+    write_secret(path, &file)?;
     Ok(format!("The key is in {path}. Keep it secret, and keep a copy.\n{public}"))
 }
 
-/// The key in this file, or else the development key.
+/// Returns the key of a file, or the development key.
 pub(super) fn signing(path: Option<&str>) -> Outcome<SigningKey> {
     let text = match path {
         Some(path) => fs::read_to_string(path).map_err(|err| format!("{path}: {err}"))?,
         None => DEVELOPMENT.to_owned(),
     };
-    let whose = path.unwrap_or("the development key");
-    SigningKey::parse(&text).map_err(|err| format!("{whose}: {err}").into())
+    let source = path.unwrap_or("the development key");
+    SigningKey::parse(&text).map_err(|err| format!("{source}: {err}").into())
 }
 
-/// A public key as people read it.
+/// Formats a public key for display.
 pub(super) fn describe_key(key: &VerifyingKey) -> String {
     let development = if key.is_development_key() { " (the development key)" } else { "" };
     format!(
@@ -47,8 +47,8 @@ pub(super) fn describe_key(key: &VerifyingKey) -> String {
     )
 }
 
-/// Writes a new file that only its owner can read; never over another.
-fn keep_secret(path: &str, content: &str) -> Outcome<()> {
+/// Writes a new file that only its owner can read; never replaces one.
+fn write_secret(path: &str, content: &str) -> Outcome<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

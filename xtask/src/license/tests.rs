@@ -1,4 +1,4 @@
-//! Keys and licences as the command line makes them.
+//! Tests of keys and licences on the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// The words of `line`, where `@name` is a file in this folder.
+    /// Returns the words of `line`, in which `@name` is a file in this folder.
     fn args(&self, line: &str) -> Vec<String> {
         let file = |it: &str| it.strip_prefix('@').map(|it| self.path(it).display().to_string());
         line.split_whitespace().map(|it| file(it).unwrap_or_else(|| it.to_owned())).collect()
@@ -52,7 +52,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn the_development_key_in_the_repository_is_the_one_that_builds_accept() {
+fn builds_accept_the_development_key_of_the_repository() {
     assert!(development_key().is_development_key());
 }
 
@@ -70,7 +70,7 @@ fn a_licence_of_the_development_key_is_issued_without_naming_a_key() {
 }
 
 #[test]
-fn all_that_can_be_stated_is_in_the_licence() {
+fn a_licence_contains_all_options() {
     let folder = Folder::new();
 
     let text = folder
@@ -88,7 +88,7 @@ fn all_that_can_be_stated_is_in_the_licence() {
 }
 
 #[test]
-fn an_end_may_be_a_time_or_a_number_of_days() {
+fn expiry_may_be_a_time_or_a_number_of_days() {
     let folder = Folder::new();
 
     for (flags, micros) in [
@@ -107,15 +107,14 @@ fn an_end_may_be_a_time_or_a_number_of_days() {
 }
 
 #[test]
-fn a_new_key_is_secret_and_its_licences_are_of_no_other() {
+fn a_new_key_is_private_and_its_licences_need_its_public_key() {
     let folder = Folder::new();
 
-    let reported = folder.keygen("--out @key").unwrap();
+    let output = folder.keygen("--out @key").unwrap();
     folder.issue("--key @key --licensee Somebody --out @license.lic").unwrap();
 
     assert_eq!(mode(&folder.path("key")), 0o600);
-    let public =
-        reported.lines().find_map(|it| it.split_once("PIA_LICENSE_PUBLIC_KEY=")).unwrap().1;
+    let public = output.lines().find_map(|it| it.split_once("PIA_LICENSE_PUBLIC_KEY=")).unwrap().1;
     let good = folder.inspect(&format!("@license.lic --public-key {public}")).unwrap();
     assert!(good.contains("licensee:    Somebody"), "{good}");
     let bad = refusal(folder.inspect("@license.lic"));
@@ -123,11 +122,11 @@ fn a_new_key_is_secret_and_its_licences_are_of_no_other() {
     assert!(bad.contains("nothing vouches for it") && bad.contains("Somebody"), "{bad}");
     let secret = fs::read_to_string(folder.path("key")).unwrap();
     let secret = secret.lines().last().unwrap();
-    assert!(!reported.contains(secret), "{reported}");
+    assert!(!output.contains(secret), "{output}");
 }
 
 #[test]
-fn a_key_that_is_printed_can_be_used() {
+fn a_printed_key_is_usable() {
     let folder = Folder::new();
 
     let key = folder.keygen("").unwrap();
@@ -137,20 +136,20 @@ fn a_key_that_is_printed_can_be_used() {
 }
 
 #[test]
-fn a_key_is_never_written_over() {
+fn a_key_is_never_overwritten() {
     let folder = Folder::new();
     folder.keygen("--out @key").unwrap();
     let before = fs::read(folder.path("key")).unwrap();
 
     assert!(refusal(folder.keygen("--out @key")).contains("exists"));
-    let reported = refusal(folder.issue("--key @key --licensee Somebody --out @key"));
-    assert!(reported.contains("something else than a licence"), "{reported}");
+    let message = refusal(folder.issue("--key @key --licensee Somebody --out @key"));
+    assert!(message.contains("something else than a licence"), "{message}");
 
     assert_eq!(fs::read(folder.path("key")).unwrap(), before);
 }
 
 #[test]
-fn a_licence_is_written_over_an_older_one() {
+fn a_licence_replaces_an_older_one() {
     let folder = Folder::new();
     folder.issue("--licensee Before --out @license.lic").unwrap();
 
@@ -160,11 +159,11 @@ fn a_licence_is_written_over_an_older_one() {
 }
 
 #[test]
-fn what_was_looked_into_is_described() {
+fn an_inspected_licence_is_described() {
     let folder = Folder::new();
     folder.issue("--licensee Somebody --max-users 5 --out @license.lic").unwrap();
 
-    let reported = folder.inspect("@license.lic").unwrap();
+    let output = folder.inspect("@license.lic").unwrap();
 
     for line in [
         "signature:   good",
@@ -175,33 +174,33 @@ fn what_was_looked_into_is_described() {
         "ends:        never",
         "standing:    in force",
     ] {
-        assert!(reported.contains(line), "{line} in {reported}");
+        assert!(output.contains(line), "{line} in {output}");
     }
 }
 
 #[test]
-fn what_a_server_would_refuse_is_refused_here() {
+fn licences_that_a_server_refuses_are_refused() {
     let folder = Folder::new();
     let text = folder.issue("--licensee Somebody").unwrap();
 
-    for (content, why) in [
+    for (content, reason) in [
         (String::new(), "it is empty"),
         (text.chars().take(text.len() - 9).collect(), "not whole"),
         (text.replace(".ey", ".eY"), "changed or forged"),
     ] {
         fs::write(folder.path("license.lic"), content).unwrap();
 
-        let reported = refusal(folder.inspect("@license.lic"));
+        let message = refusal(folder.inspect("@license.lic"));
 
-        assert!(reported.contains(why), "{reported}");
+        assert!(message.contains(reason), "{message}");
     }
 }
 
 #[test]
-fn wrong_arguments_are_reported_in_words() {
+fn invalid_arguments_are_reported() {
     let folder = Folder::new();
 
-    for (line, why) in [
+    for (line, reason) in [
         ("", "say whom the licence is for"),
         ("--licensee", "--licensee needs a value"),
         ("--licensee A --licensee B", "--licensee was given more than once"),
@@ -219,9 +218,9 @@ fn wrong_arguments_are_reported_in_words() {
         ("--licensee A --key @absent", "No such file"),
         ("--licensee A --out @absent/license.lic", "No such file"),
     ] {
-        let reported = refusal(folder.issue(line));
+        let message = refusal(folder.issue(line));
 
-        assert!(reported.contains(why), "{line}: {reported}");
+        assert!(message.contains(reason), "{line}: {message}");
     }
     assert!(refusal(folder.inspect("")).contains("name one file"));
     assert!(refusal(folder.inspect("@absent")).contains("No such file"));

@@ -1,4 +1,4 @@
-//! Deciding whether a call may be made, and out of which budget.
+//! Admission of calls, and reservation of their cost.
 
 use std::sync::Arc;
 
@@ -16,39 +16,39 @@ use crate::request::sample::PromptText;
 use crate::routing::target::{Mode, Target};
 use crate::rules::GroupRules;
 
-/// A call that somebody would like to make.
+/// Call to be admitted.
 pub(crate) struct CallRequest<'a> {
     pub(crate) caller: AiCaller,
-    /// For what it is written down.
+    /// Mode that is recorded.
     pub(crate) mode: Mode,
     /// Rules of the caller's group.
     pub(crate) rules: &'a GroupRules,
-    /// Model that is asked first.
+    /// First model of the route.
     pub(crate) target: Arc<Target>,
-    /// Highest rates of its tokens, whichever model answers in the end.
+    /// Highest token rates of all models of the route.
     pub(crate) rates: Rates,
     /// Highest fee of its tools, besides its tokens.
     pub(crate) fee: Micros,
     /// Text of its prompt.
     pub(crate) prompt: PromptText,
-    /// Maximum length of the answer that the caller requested.
+    /// Maximum length of the response that the caller requested.
     pub(crate) max_output: Option<OutputCap>,
 }
 
-/// A call that may be made.
+/// Call that was admitted.
 pub(crate) struct AdmittedCall {
     pub(crate) metered_call: MeteredCall,
-    /// Our estimate of its prompt, in tokens.
+    /// Estimate of its prompt in tokens.
     pub(crate) prompt: i64,
-    /// Maximum length of the response, as sent upstream.
+    /// Maximum length of its response, to be sent upstream.
     pub(crate) max_output: Option<OutputCap>,
 }
 
 /// Result of an admission.
 struct ReservationOutcome {
-    /// Reservation of the call; none where nothing is limited.
+    /// Reservation of the call; `None` if nothing is limited.
     reservation: Option<ReservationGuard>,
-    /// The tokens of the prompt, where they were counted.
+    /// Tokens of the prompt, if they were counted.
     prompt: Option<i64>,
     max_output: Option<OutputCap>,
     truncation_cause: Option<Box<TruncationCause>>,
@@ -56,29 +56,25 @@ struct ReservationOutcome {
 
 impl Gateway {
     /// Decides whether a call may be made, and reserves what it may spend. A
-    /// call that nothing limits waits for nobody.
+    /// call without limits makes no store request.
     pub(crate) async fn admit(
         &self,
-        wanted: CallRequest<'_>,
+        request: CallRequest<'_>,
     ) -> Result<AdmittedCall, AssistantError> {
-        let ReservationOutcome {
-            reservation: hold,
-            prompt: counted,
-            max_output,
-            truncation_cause: short,
-        } = self.reserved(&wanted).await?;
-        let CallRequest { caller, mode, target, fee, prompt, .. } = wanted;
-        let estimate = counted.unwrap_or_else(|| prompt.estimate());
-        let metered = counted.map_or(PromptTokens::PromptText(prompt), PromptTokens::Counted);
+        let ReservationOutcome { reservation, prompt: prompt_tokens, max_output, truncation_cause } =
+            self.reserve_checked(&request).await?;
+        let CallRequest { caller, mode, target, fee, prompt, .. } = request;
+        let estimate = prompt_tokens.unwrap_or_else(|| prompt.estimate());
+        let metered = prompt_tokens.map_or(PromptTokens::PromptText(prompt), PromptTokens::Counted);
         let metered_call = MeteredCall {
             caller,
             mode,
             target,
             fee,
-            meter: Meter::of_prompt(metered),
+            meter: Meter::for_prompt(metered),
             end: CallEnd::Open,
-            reservation: hold,
-            truncation_cause: short,
+            reservation,
+            truncation_cause,
             permit: None,
             log: Arc::clone(&self.usage),
             tokens: Arc::clone(&self.tokens),
@@ -88,36 +84,36 @@ impl Gateway {
     }
 
     /// Reserves the call's full cost; a refusal is re-checked against fresh group rules.
-    async fn reserved(
+    async fn reserve_checked(
         &self,
-        wanted: &CallRequest<'_>,
+        request: &CallRequest<'_>,
     ) -> Result<ReservationOutcome, AssistantError> {
-        let refused = match self.reserve(wanted, wanted.rules).await {
+        let refused = match self.reserve(request, request.rules).await {
             Err(refused @ AssistantError::OverBudget(_)) => refused,
             other => return other,
         };
-        let fresh = self.rules.fresh(wanted.caller.group).await?;
-        let same = fresh.credits == wanted.rules.credits && fresh.free == wanted.rules.free;
-        if same { Err(refused) } else { self.reserve(wanted, &fresh).await }
+        let fresh = self.rules.fresh(request.caller.group).await?;
+        let same = fresh.credits == request.rules.credits && fresh.free == request.rules.free;
+        if same { Err(refused) } else { self.reserve(request, &fresh).await }
     }
 
     async fn reserve(
         &self,
-        wanted: &CallRequest<'_>,
+        request: &CallRequest<'_>,
         rules: &GroupRules,
     ) -> Result<ReservationOutcome, AssistantError> {
         let settings = self.credits.get();
-        let AiCaller { user, group, key, .. } = wanted.caller;
+        let AiCaller { user, group, key, .. } = request.caller;
         if settings.suspends(group, rules) {
             let now = self.clock.now();
             let refusal = BudgetRefusal::suspended(settings.weeks.end(now), now);
             return Err(AssistantError::OverBudget(refusal));
         }
-        let name = wanted.max_output.and_then(|it| it.name);
-        let requested = wanted.max_output.map(|it| it.tokens);
+        let name = request.max_output.and_then(|it| it.name);
+        let max_output_tokens = request.max_output.map(|it| it.tokens);
         let holder = CreditHolder { member: user, group, key, limits: rules.credits };
         if holder.is_unlimited() {
-            let bound = requested.into_iter().chain(settings.max_output).min();
+            let bound = max_output_tokens.into_iter().chain(settings.max_output).min();
             let max_output = bound.map(|tokens| OutputCap { tokens, name });
             return Ok(ReservationOutcome {
                 reservation: None,
@@ -126,21 +122,18 @@ impl Gateway {
                 truncation_cause: None,
             });
         }
-        let output = settings.output(requested);
-        let prompt = wanted.prompt.tokens(&*self.tokens);
-        let ask = AdmissionRequest { holder, rates: wanted.rates, fee: wanted.fee, prompt, output };
-        match self.credit_store.admit(ask).await {
-            Ok(Admission::Granted {
-                reservation: hold,
-                output: tokens,
-                truncation_cause: short,
-            }) => {
+        let output = settings.output(max_output_tokens);
+        let prompt = request.prompt.tokens(&*self.tokens);
+        let admission_request =
+            AdmissionRequest { holder, rates: request.rates, fee: request.fee, prompt, output };
+        match self.credit_store.admit(admission_request).await {
+            Ok(Admission::Granted { reservation, output: tokens, truncation_cause }) => {
                 let max_output = Some(OutputCap { tokens, name });
                 Ok(ReservationOutcome {
-                    reservation: Some(hold),
+                    reservation: Some(reservation),
                     prompt: Some(prompt),
                     max_output,
-                    truncation_cause: short,
+                    truncation_cause,
                 })
             }
             Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),

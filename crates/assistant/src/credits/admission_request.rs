@@ -8,39 +8,39 @@ use crate::credits::rates::{Micros, Rates};
 use crate::credits::usage::Usage;
 use crate::rules::ApiKeyBudget;
 
-/// Tokens that a balance must at least pay for.
+/// Minimum number of tokens that a balance must pay for.
 const MIN_RESERVATION: i64 = 1000;
-/// Shortest answer worth a call, unless its caller requests less.
+/// Minimum length of a response in tokens, unless the caller requests less.
 const MIN_OUTPUT_TOKENS: i64 = 256;
 
-/// Owner of windows, and the limits of these.
+/// Owner of windows, and their limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreditHolder {
     /// Calling member.
     pub member: UserId,
-    /// Their group.
+    /// Group of the member.
     pub group: GroupId,
-    /// API key that they call with.
+    /// API key of the call, if one is used.
     pub key: Option<ApiKeyBudget>,
-    /// Limits of their group.
+    /// Limits of the group.
     pub limits: CreditLimits,
 }
 
 impl CreditHolder {
-    /// Returns whether nothing has to be counted.
+    /// Returns whether no limit applies.
     pub fn is_unlimited(&self) -> bool {
         self.limits.is_unlimited() && self.key.is_none_or(|it| it.weekly <= 0)
     }
 
-    /// Returns the limit of a window, where it has one. Pools and top-ups bring
-    /// their own.
+    /// Returns the limit of a window, if it has one. The size of pools and
+    /// top-ups is in their windows.
     pub(crate) fn limit(&self, kind: WindowKind) -> Option<Micros> {
-        let whole = match kind {
+        let credits = match kind {
             WindowKind::Limit(period) => self.limits.of(period),
             WindowKind::Key => self.key.map_or(0, |it| it.weekly),
             WindowKind::Pool | WindowKind::TopUp => 0,
         };
-        (whole > 0).then(|| Micros::credits(whole))
+        (credits > 0).then(|| Micros::credits(credits))
     }
 
     /// Returns whether a window of this kind applies.
@@ -60,7 +60,7 @@ impl CreditHolder {
         }
     }
 
-    /// Windows that apply. Top-ups may not exist.
+    /// Returns the windows that apply. That of top-ups need not exist.
     pub fn windows(&self) -> impl Iterator<Item = WindowKey> + '_ {
         let kinds = WindowKind::ALL.into_iter().filter(|it| self.counts(*it));
         kinds.map(|kind| WindowKey { kind, owner: self.owner(kind) })
@@ -76,14 +76,14 @@ pub struct AdmissionRequest {
     pub rates: Rates,
     /// Highest fee besides its tokens.
     pub fee: Micros,
-    /// Our estimate of its prompt, in tokens.
+    /// Estimate of its prompt in tokens.
     pub prompt: i64,
-    /// Maximum length of its answer, in tokens, if there is enough left for it.
+    /// Maximum length of its response in tokens, if the balance suffices.
     pub output: i64,
 }
 
 impl AdmissionRequest {
-    /// Returns the cost with an answer of this many tokens.
+    /// Returns the cost with a response of this many tokens.
     pub(crate) fn cost(&self, output: i64) -> Micros {
         let tokens = Usage { input: self.prompt, output, ..Usage::default() };
         self.rates.price(&tokens).plus(self.fee)
@@ -95,7 +95,7 @@ impl AdmissionRequest {
         reservation.max(self.cost(self.output.clamp(1, MIN_OUTPUT_TOKENS)))
     }
 
-    /// Returns the maximum length of an answer that this balance pays for.
+    /// Returns the maximum length of a response that this balance pays for.
     pub(crate) fn affordable(&self, balance: Micros) -> i64 {
         if self.rates.output == 0 {
             return self.output;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_affordable_never_costs_more_than_is_left() {
+    fn an_affordable_response_never_costs_more_than_the_balance() {
         let holder = CreditHolder {
             member: UserId::generate(),
             group: GroupId::generate(),
@@ -122,13 +122,16 @@ mod tests {
         for (input, output) in [(1, 1), (1_000_000, 1_000_000), (333, 7), (3, 999_999_999)] {
             let rates = Rates { input, output, ..Rates::default() };
             let fee = Micros(77_777);
-            let ask = AdmissionRequest { holder, rates, fee, prompt: 777, output: i64::MAX };
-            for left in [ask.cost(0).0, ask.cost(0).0 + 1, 1_000_000, 999_999_937] {
-                let left = Micros(left.max(ask.cost(0).0));
-                let tokens = ask.affordable(left);
+            let request = AdmissionRequest { holder, rates, fee, prompt: 777, output: i64::MAX };
+            for balance in [request.cost(0).0, request.cost(0).0 + 1, 1_000_000, 999_999_937] {
+                let balance = Micros(balance.max(request.cost(0).0));
+                let tokens = request.affordable(balance);
 
-                assert!(ask.cost(tokens) <= left, "{input} {output} {left:?} {tokens}");
-                assert!(ask.cost(tokens.saturating_add(1000)) >= left, "{output} {left:?}");
+                assert!(request.cost(tokens) <= balance, "{input} {output} {balance:?} {tokens}");
+                assert!(
+                    request.cost(tokens.saturating_add(1000)) >= balance,
+                    "{output} {balance:?}"
+                );
             }
         }
     }

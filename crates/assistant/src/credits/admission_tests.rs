@@ -11,7 +11,7 @@ use crate::credits::rates::Micros;
 use crate::credits::usage::CallOutcome;
 use crate::credits::{CreditSettings, FreeTier, Period};
 use crate::error::AssistantError;
-use crate::fakes::{self, Script, Surroundings, caller, look, pass};
+use crate::fakes::{self, Script, TestEnv, caller, look, pass};
 use crate::gateway::Gateway;
 use crate::ports::{CapName, Frame, OutputCap, UpstreamError};
 use crate::routing::catalogue::ModelCatalogue;
@@ -27,75 +27,71 @@ fn limited(hourly: i64) -> GroupRules {
     GroupRules { credits, free: true, ..GroupRules::default() }
 }
 
-async fn ask(
-    around: &Surroundings,
-    caller: AiCaller,
-    more: &str,
-) -> Result<ChatAnswer, AssistantError> {
-    ask_with(around, CreditSettings::default(), caller, more).await
+async fn send(env: &TestEnv, caller: AiCaller, more: &str) -> Result<ChatAnswer, AssistantError> {
+    send_with(env, CreditSettings::default(), caller, more).await
 }
 
-/// Something that makes a prompt longer by some eight hundred tokens.
+/// Returns members that lengthen a prompt by some eight hundred tokens.
 fn long() -> String {
     format!(r#","tools":[{{"type":"function","description":"{}"}}]"#, "x".repeat(3200))
 }
 
-async fn ask_with(
-    around: &Surroundings,
+async fn send_with(
+    env: &TestEnv,
     settings: CreditSettings,
     caller: AiCaller,
     more: &str,
 ) -> Result<ChatAnswer, AssistantError> {
-    let mut gateway = around.gateway();
+    let mut gateway = env.gateway();
     gateway.credits = LiveSetting::new(settings);
     let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{more}}}"#);
     Chat::new(gateway).answer(caller, Bytes::from(body)).await
 }
 
 #[tokio::test]
-async fn a_call_that_nothing_limits_calls_nobody_and_keeps_its_cap() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
+async fn an_unlimited_call_makes_no_admission_request_and_keeps_its_cap() {
+    let env = TestEnv::new(Script::Full(ANSWER));
 
-    drop(ask(&around, caller(), r#","max_completion_tokens":70"#).await.unwrap());
+    drop(send(&env, caller(), r#","max_completion_tokens":70"#).await.unwrap());
 
-    assert_eq!(around.requests(), []);
+    assert_eq!(env.requests(), []);
     let cap = OutputCap { tokens: 70, name: Some(CapName::MaxCompletionTokens) };
-    assert_eq!(around.call().max_output, Some(cap));
-    assert_eq!(around.noted().len(), 1);
+    assert_eq!(env.call().max_output, Some(cap));
+    assert_eq!(env.usage_records().len(), 1);
 }
 
 #[tokio::test]
-async fn a_call_without_a_cap_has_that_of_the_operator_alone() {
+async fn a_call_without_a_cap_has_only_that_of_the_operator() {
     let bounded = CreditSettings { max_output: Some(500), ..CreditSettings::default() };
     let mut caps = Vec::new();
     for settings in [CreditSettings::default(), bounded] {
-        let around = Surroundings::new(Script::Whole(ANSWER));
-        drop(ask_with(&around, settings, caller(), "").await.unwrap());
-        caps.push(around.call().max_output.map(|it| it.tokens));
+        let env = TestEnv::new(Script::Full(ANSWER));
+        drop(send_with(&env, settings, caller(), "").await.unwrap());
+        caps.push(env.call().max_output.map(|it| it.tokens));
     }
 
     assert_eq!(caps, [None, Some(500)]);
 }
 
 #[tokio::test]
-async fn a_call_out_of_a_budget_is_capped_and_settled_with_its_usage() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
-    let around = around.with_rules(limited(3));
+async fn a_limited_call_is_capped_and_settled_with_its_usage() {
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let env = env.with_rules(limited(3));
 
-    drop(ask(&around, caller(), r#","max_tokens":9000"#).await.unwrap());
+    drop(send(&env, caller(), r#","max_tokens":9000"#).await.unwrap());
 
-    // Four letters are a token, and the message itself four.
-    assert_eq!(around.requests()[0].prompt, 6);
+    // Four characters are a token, and the message itself counts four.
+    assert_eq!(env.requests()[0].prompt, 6);
     let cap = OutputCap { tokens: 2994, name: Some(CapName::MaxTokens) };
-    assert_eq!(around.call().max_output, Some(cap));
-    let [settled] = around.settled().try_into().unwrap();
-    assert_eq!(settled.lines[0].amount, Micros::credits(3));
-    assert_eq!(settled.spent, Micros(100_000));
-    let usage = settled.usage.unwrap();
+    assert_eq!(env.call().max_output, Some(cap));
+    let [settlement] = env.settlements().try_into().unwrap();
+    assert_eq!(settlement.lines[0].amount, Micros::credits(3));
+    assert_eq!(settlement.spent, Micros(100_000));
+    let usage = settlement.usage.unwrap();
     assert_eq!((usage.spent, usage.outcome), (Micros(100_000), CallOutcome::Completed));
 }
 
-/// A model that runs searches for seven credits each.
+/// Returns a catalogue with a model that runs searches for seven credits each.
 fn searching() -> ModelCatalogue {
     let tool = UpstreamTool { kind: "web_search".to_owned(), price: Micros::credits(7) };
     let target = Target { upstream_tools: vec![tool], ..Target::clone(&fakes::target("m")) };
@@ -103,45 +99,45 @@ fn searching() -> ModelCatalogue {
 }
 
 #[tokio::test]
-async fn each_tool_of_the_upstream_is_reserved_and_charged_used_or_not() {
+async fn each_upstream_tool_is_reserved_and_charged_even_if_unused() {
     let two = r#","tools":[{"type":"web_search"},{"type":"web_search"}],"max_tokens":500"#;
     let body = format!(r#"{{"messages":[{{"role":"user","content":"Good day"}}]{two}}}"#);
     let mut outcomes = Vec::new();
     for hourly in [14, 20] {
-        let around = Surroundings::new(Script::Whole(ANSWER)).with_rules(limited(hourly));
-        let gateway = Gateway { catalogue: LiveSetting::new(searching()), ..around.gateway() };
+        let env = TestEnv::new(Script::Full(ANSWER)).with_rules(limited(hourly));
+        let gateway = Gateway { catalogue: LiveSetting::new(searching()), ..env.gateway() };
 
         let answer = Chat::new(gateway).answer(caller(), Bytes::from(body.clone())).await;
 
-        assert_eq!(around.requests()[0].fee, Micros::credits(14));
-        outcomes.push((answer.is_ok(), around.settled().first().map(|it| it.spent)));
+        assert_eq!(env.requests()[0].fee, Micros::credits(14));
+        outcomes.push((answer.is_ok(), env.settlements().first().map(|it| it.spent)));
     }
 
-    // ANSWER reports a hundred tokens, and needs some when it is requested.
+    // ANSWER reports a hundred tokens; a reservation for them must fit, too.
     let spent = Micros::credits(14).plus(Micros(100_000));
     assert_eq!(outcomes, [(false, None), (true, Some(spent))]);
 }
 
 #[tokio::test]
-async fn a_call_that_failed_for_nothing_gives_all_of_it_back() {
+async fn a_failed_call_without_cost_releases_its_reservation() {
     let refused = UpstreamError::Unreachable("away".to_owned());
-    let around = Surroundings::new(Script::Fails(refused));
-    let around = around.with_rules(limited(3));
+    let env = TestEnv::new(Script::Fails(refused));
+    let env = env.with_rules(limited(3));
 
-    assert!(ask(&around, caller(), "").await.is_err());
+    assert!(send(&env, caller(), "").await.is_err());
 
-    let [settled] = around.settled().try_into().unwrap();
-    assert_eq!((settled.spent, settled.usage), (Micros(0), None));
+    let [settlement] = env.settlements().try_into().unwrap();
+    assert_eq!((settlement.spent, settlement.usage), (Micros(0), None));
 }
 
 #[tokio::test]
-async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
+async fn a_stream_whose_reader_leaves_is_settled_by_its_streamed_tokens() {
     let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"twelve chars\"}}]}\n\n";
     let frames: Vec<_> = vec![Ok(pass(chunk)), Ok(pass(chunk))];
-    let around = Surroundings::new(Script::FramesAndSilence(frames));
-    let around = around.with_rules(limited(30));
+    let env = TestEnv::new(Script::FramesAndSilence(frames));
+    let env = env.with_rules(limited(30));
 
-    let ChatAnswer::Stream(mut answer) = ask(&around, caller(), r#","stream":true"#).await.unwrap()
+    let ChatAnswer::Stream(mut answer) = send(&env, caller(), r#","stream":true"#).await.unwrap()
     else {
         panic!("a stream was asked for")
     };
@@ -149,39 +145,39 @@ async fn a_stream_whose_reader_leaves_is_settled_on_what_was_streamed() {
     futures_util::StreamExt::next(&mut answer).await.unwrap();
     drop(answer);
 
-    let [settled] = around.settled().try_into().unwrap();
-    assert_eq!(settled.spent, Micros((6 + 6) * 1000));
-    let usage = settled.usage.unwrap();
+    let [settlement] = env.settlements().try_into().unwrap();
+    assert_eq!(settlement.spent, Micros((6 + 6) * 1000));
+    let usage = settlement.usage.unwrap();
     assert_eq!((usage.outcome, usage.estimated), (CallOutcome::Abandoned, true));
 }
 
 #[tokio::test]
 async fn hidden_tokens_are_charged() {
-    let reported = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000,
+    let usage = r#"{"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5000,
         "completion_tokens_details":{"reasoning_tokens":4000}}}"#;
     let stop = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-    let frames = vec![Ok(look(stop)), Ok(look(reported)), Ok(Frame::Done)];
-    let around = Surroundings::new(Script::Frames(frames)).with_rules(limited(3));
+    let frames = vec![Ok(look(stop)), Ok(look(usage)), Ok(Frame::Done)];
+    let env = TestEnv::new(Script::Frames(frames)).with_rules(limited(3));
 
-    let ChatAnswer::Stream(mut answer) = ask(&around, caller(), r#","stream":true"#).await.unwrap()
+    let ChatAnswer::Stream(mut answer) = send(&env, caller(), r#","stream":true"#).await.unwrap()
     else {
         panic!("a stream was asked for")
     };
     while futures_util::StreamExt::next(&mut answer).await.is_some() {}
     drop(answer);
 
-    let [settled] = around.settled().try_into().unwrap();
-    assert_eq!(settled.spent, Micros(5_010_000));
-    assert_eq!(settled.hidden(), Micros(2_010_000));
+    let [settlement] = env.settlements().try_into().unwrap();
+    assert_eq!(settlement.spent, Micros(5_010_000));
+    assert_eq!(settlement.hidden(), Micros(2_010_000));
 }
 
 #[tokio::test]
-async fn more_than_was_reserved_is_charged_for_nothing_that_was_not_hidden() {
-    let reported = [
-        // More than we made of the prompt, and beyond the cap.
+async fn only_hidden_tokens_are_charged_beyond_the_reservation() {
+    let cases = [
+        // More than the estimate of the prompt, and beyond the cap.
         (r#"{"prompt_tokens":9000,"completion_tokens":10}"#, 3_000_000, 6_010_000),
         (r#"{"prompt_tokens":10,"completion_tokens":5000}"#, 3_000_000, 2_010_000),
-        // The same beside what was hidden, which is charged.
+        // The same beside hidden tokens, which are charged.
         (
             r#"{"prompt_tokens":9000,"completion_tokens":1010,
                 "completion_tokens_details":{"reasoning_tokens":1000}}"#,
@@ -190,52 +186,52 @@ async fn more_than_was_reserved_is_charged_for_nothing_that_was_not_hidden() {
         ),
         (r#"{"prompt_tokens":2000,"completion_tokens":1000}"#, 3_000_000, 0),
     ];
-    for (usage, spent, uncharged) in reported {
+    for (usage, spent, uncharged) in cases {
         let answer = format!(r#"{{"choices":[{{"message":{{"content":"Hi"}}}}],"usage":{usage}}}"#);
-        let around = Surroundings::new(Script::Whole(answer.leak())).with_rules(limited(3));
+        let env = TestEnv::new(Script::Full(answer.leak())).with_rules(limited(3));
 
-        drop(ask(&around, caller(), "").await.unwrap());
+        drop(send(&env, caller(), "").await.unwrap());
 
-        let [settled] = around.settled().try_into().unwrap();
-        assert_eq!((settled.spent, settled.uncharged()), (Micros(spent), Micros(uncharged)));
-        // What is written down is what it cost.
-        let cost = settled.usage.map(|it| it.spent);
+        let [settlement] = env.settlements().try_into().unwrap();
+        assert_eq!((settlement.spent, settlement.uncharged()), (Micros(spent), Micros(uncharged)));
+        // The record has the full cost.
+        let cost = settlement.usage.map(|it| it.spent);
         assert_eq!(cost, Some(Micros(spent + uncharged)), "{usage}");
     }
 }
 
 #[tokio::test]
-async fn a_budget_that_is_used_up_refuses_before_anything_is_sent() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
-    let around = around.with_rules(limited(1));
+async fn an_exhausted_budget_refuses_before_anything_is_sent() {
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let env = env.with_rules(limited(1));
 
-    let Err(AssistantError::OverBudget(refusal)) = ask(&around, caller(), &long()).await else {
+    let Err(AssistantError::OverBudget(refusal)) = send(&env, caller(), &long()).await else {
         panic!("there is not enough for an answer")
     };
 
     assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
-    assert!(around.settled().is_empty() && around.noted().is_empty());
+    assert!(env.settlements().is_empty() && env.usage_records().is_empty());
 }
 
 #[tokio::test]
-async fn nobody_is_refused_for_what_their_group_stated_before() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
-    let around = around.with_rules(limited(1)).with_fresh_rules(limited(5));
+async fn a_refusal_is_checked_against_fresh_rules() {
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let env = env.with_rules(limited(1)).with_fresh_rules(limited(5));
 
-    drop(ask(&around, caller(), &long()).await.unwrap());
+    drop(send(&env, caller(), &long()).await.unwrap());
 
-    let requested: Vec<_> = around.requests().iter().map(|it| it.holder.limits.hourly).collect();
-    assert_eq!(requested, [1, 5]);
+    let limits: Vec<_> = env.requests().iter().map(|it| it.holder.limits.hourly).collect();
+    assert_eq!(limits, [1, 5]);
 }
 
 #[tokio::test]
-async fn those_who_do_not_pay_are_not_served_while_that_is_suspended() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
-    let around = around.with_rules(limited(0));
+async fn free_users_are_refused_while_the_free_tier_is_suspended() {
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let env = env.with_rules(limited(0));
     let suspended = FreeTier { suspended: true, group: None };
     let settings = CreditSettings { free_tier: suspended, ..CreditSettings::default() };
 
-    let Err(AssistantError::OverBudget(refusal)) = ask_with(&around, settings, caller(), "").await
+    let Err(AssistantError::OverBudget(refusal)) = send_with(&env, settings, caller(), "").await
     else {
         panic!("the free tier is suspended")
     };
@@ -244,13 +240,13 @@ async fn those_who_do_not_pay_are_not_served_while_that_is_suspended() {
 }
 
 #[tokio::test]
-async fn a_key_with_a_purse_is_limited_though_its_owner_is_not() {
-    let around = Surroundings::new(Script::Whole(ANSWER));
-    let purse = ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 };
+async fn a_key_with_a_budget_is_limited_even_if_its_owner_is_not() {
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let budget = ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 };
 
-    drop(ask(&around, AiCaller { key: Some(purse), ..caller() }, "").await.unwrap());
+    drop(send(&env, AiCaller { key: Some(budget), ..caller() }, "").await.unwrap());
 
-    let [settled] = around.settled().try_into().unwrap();
-    assert_eq!(settled.lines[0].window.owner, purse.key.0);
-    assert_eq!(settled.usage.unwrap().key, Some(purse.key));
+    let [settlement] = env.settlements().try_into().unwrap();
+    assert_eq!(settlement.lines[0].window.owner, budget.key.0);
+    assert_eq!(settlement.usage.unwrap().key, Some(budget.key));
 }

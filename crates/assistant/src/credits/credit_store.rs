@@ -1,4 +1,4 @@
-//! Port of credits.
+//! Port of the credit store.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, SideEffects, Unavailable};
@@ -13,27 +13,27 @@ use crate::credits::rates::Micros;
 /// Outcome of a request for admission.
 #[derive(Debug)]
 pub enum Admission {
-    /// The call may be made.
+    /// Call admitted.
     Granted {
         /// Reservation of the call.
         reservation: ReservationGuard,
-        /// Maximum length of its answer, in tokens.
+        /// Maximum length of its response in tokens.
         output: i64,
-        /// Facts about the budget that shortens the requested answer.
+        /// Facts about the budget that shortens the requested response.
         truncation_cause: Option<Box<TruncationCause>>,
     },
     /// Call refused by a budget.
     Refused(BudgetRefusal),
 }
 
-/// A window in which more, or less, is reserved than open calls may spend.
+/// Window whose reserved amount differs from that of the open calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditMismatch {
     /// Key of the window in the database.
     pub window: String,
-    /// Amount that is reserved in it.
+    /// Amount that the window has reserved.
     pub reserved: Micros,
-    /// Amount of it that open calls may spend.
+    /// Amount that open calls may spend.
     pub open: Micros,
 }
 
@@ -41,16 +41,16 @@ pub struct CreditMismatch {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait CreditStore: Send + Sync {
-    /// Admits a call if there is enough left in every window that it counts
-    /// in, and reserves what it may spend. Dropped before it answers, nothing
-    /// stays reserved.
-    async fn admit(&self, ask: AdmissionRequest) -> Result<Admission, Unavailable>;
+    /// Admits a call if every window that it counts in has enough left, and
+    /// reserves what it may spend. If the future is dropped before it
+    /// completes, nothing stays reserved.
+    async fn admit(&self, request: AdmissionRequest) -> Result<Admission, Unavailable>;
 
-    /// The windows of somebody as they are now.
+    /// Loads the current windows of a holder.
     async fn load_windows(&self, holder: CreditHolder) -> Result<CreditWindows, Unavailable>;
 
-    /// Gives a group more credits, which do not expire. Answers how much it
-    /// was ever given; nothing if there is no such group.
+    /// Adds credits that do not expire to a group. Returns the total of its
+    /// top-ups, or `None` if there is no such group.
     async fn top_up(
         &self,
         group: GroupId,
@@ -58,6 +58,7 @@ pub trait CreditStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<Option<Micros>, Unavailable>;
 
-    /// The windows in which what is reserved is not what open calls may spend.
+    /// Returns the windows whose reserved amount differs from that of the open
+    /// calls.
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable>;
 }

@@ -1,4 +1,4 @@
-//! Counting what a call uses while it goes on.
+//! Metering of a running call.
 
 use memchr::memmem;
 
@@ -6,12 +6,12 @@ use crate::credits::usage::Usage;
 use crate::ports::TokenCounter;
 use crate::request::sample::{PromptText, TokenSample};
 
-/// The keys whose texts a model wrote, as they stand in chunks.
+/// Keys of chunks whose values are texts of the model.
 const TEXTS: [&[u8]; 4] =
     [b"\"content\"", b"\"reasoning_content\"", b"\"reasoning\"", b"\"arguments\""];
 
-/// Length of a prompt. It is counted where something depends on it, and
-/// otherwise only if nobody has reported it in the end.
+/// Length of a prompt. It is counted if something depends on it, and otherwise
+/// only if the upstream does not report it.
 #[derive(Debug)]
 pub(crate) enum PromptTokens {
     Counted(i64),
@@ -37,21 +37,21 @@ impl PromptTokens {
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     prompt: PromptTokens,
-    /// Number of events that came, each of which carries a token at least.
+    /// Number of received events, each of which has at least one token.
     pub(crate) events: i64,
-    /// Last report of the upstream, which reports sums.
+    /// Last usage that the upstream reported; its reports are cumulative.
     pub(crate) reported: Option<Usage>,
-    /// The beginning of what was written, and how much it was.
+    /// Sample of the output, and its length.
     output_sample: TokenSample,
 }
 
 impl Meter {
-    /// One that nothing has come for yet.
-    pub(crate) fn of_prompt(prompt: PromptTokens) -> Self {
+    /// Creates a meter without output.
+    pub(crate) fn for_prompt(prompt: PromptTokens) -> Self {
         Self { prompt, ..Self::default() }
     }
 
-    /// Counts chunks that went by.
+    /// Counts the chunks of events.
     pub(crate) fn count_chunks(&mut self, chunks: &[u8], events: u32) {
         self.events += i64::from(events);
         for key in TEXTS {
@@ -66,23 +66,23 @@ impl Meter {
         }
     }
 
-    /// Counts a text that came whole.
+    /// Counts a complete text.
     pub(crate) fn count_text(&mut self, text: &str) {
         self.output_sample.add(text.as_bytes());
     }
 
-    /// Returns whether no word came, of an answer, of thoughts, or of a call's
+    /// Returns whether no text was received: no content, reasoning or call
     /// arguments.
-    pub(crate) fn is_wordless(&self) -> bool {
+    pub(crate) fn has_no_text(&self) -> bool {
         self.output_sample.is_empty()
     }
 
-    /// Returns whether anything came.
-    pub(crate) fn is_silent(&self) -> bool {
+    /// Returns whether nothing was received.
+    pub(crate) fn is_empty(&self) -> bool {
         self.events == 0 && self.output_sample.is_empty() && self.reported.is_none()
     }
 
-    /// The tokens, as reported or as we count them.
+    /// Returns the reported tokens, or an estimate.
     pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> Usage {
         self.reported.unwrap_or_else(|| Usage {
             input: self.prompt.tokens(tokens),
@@ -93,20 +93,20 @@ impl Meter {
         })
     }
 
-    /// Returns the usage of an answer that was cut off: the report may be of
-    /// its beginning, and no less than arrived is charged.
+    /// Returns the usage of a response that was cut off: the report may be
+    /// partial, and no less than was received is charged.
     pub(crate) fn tokens_so_far(&self, tokens: &dyn TokenCounter) -> Usage {
         let usage = self.tokens(tokens);
         Usage { output: usage.output.max(self.output(tokens)), ..usage }
     }
 
-    /// Returns the output tokens. A model writes a token an event, or several.
+    /// Returns the output tokens: at least one per event.
     fn output(&self, tokens: &dyn TokenCounter) -> i64 {
         self.output_sample.tokens(tokens).max(self.events)
     }
 }
 
-/// A JSON string up to the quote that ends it.
+/// Returns a JSON string up to its closing quote.
 fn string(json: &[u8]) -> &[u8] {
     let mut escaped = false;
     let end = json.iter().position(|it| {
@@ -123,8 +123,8 @@ mod tests {
     use crate::fakes::CharTokens;
 
     #[test]
-    fn what_was_written_is_counted_and_no_less_than_the_events() {
-        let mut meter = Meter::of_prompt(PromptTokens::Counted(3));
+    fn output_is_counted_with_at_least_one_token_per_event() {
+        let mut meter = Meter::for_prompt(PromptTokens::Counted(3));
         let chunk = br#"data: {"choices":[{"delta":{"content":"ab\"c"}}]}
 
 data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
@@ -140,7 +140,7 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
     }
 
     #[test]
-    fn blanks_between_key_and_text_hide_nothing() {
+    fn spaces_between_key_and_text_are_skipped() {
         let mut meter = Meter::default();
 
         meter.count_chunks(br#"data: {"delta": {"content" : "abc", "reasoning": "de"}}"#, 1);
@@ -149,30 +149,28 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
     }
 
     #[test]
-    fn an_answer_that_was_broken_off_costs_no_less_than_came_of_it() {
-        let usage_reported =
-            Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
-        let mut meter = Meter { reported: Some(usage_reported), ..Meter::default() };
+    fn a_response_that_breaks_off_costs_at_least_its_received_part() {
+        let usage = Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
+        let mut meter = Meter { reported: Some(usage), ..Meter::default() };
 
         meter.count_chunks(br#"{"content":"abcdef"}"#, 1);
 
         assert_eq!(
             (meter.tokens(&CharTokens), meter.tokens_so_far(&CharTokens).output),
-            (usage_reported, 6)
+            (usage, 6)
         );
     }
 
     #[test]
-    fn what_the_upstream_reported_is_believed() {
-        let usage_reported =
-            Usage { input: 1, cached_input: 1, output: 2, connector: 3, reasoning: 0 };
+    fn reported_usage_is_trusted() {
+        let usage = Usage { input: 1, cached_input: 1, output: 2, connector: 3, reasoning: 0 };
         let meter = Meter {
-            reported: Some(usage_reported),
+            reported: Some(usage),
             events: 99,
-            ..Meter::of_prompt(PromptTokens::Counted(5))
+            ..Meter::for_prompt(PromptTokens::Counted(5))
         };
 
-        assert_eq!(meter.tokens(&CharTokens), usage_reported);
+        assert_eq!(meter.tokens(&CharTokens), usage);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Metering of one call, from before it is made until it is recorded.
+//! Metering of one call, from its admission to its usage record.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::ports::{TokenCounter, UpstreamError, UsageLog};
 use crate::routing::target::{Mode, Target};
 use crate::routing::upstream_limiter::Permit;
 
-/// Call that is being metered: caller, model, and the cost so far. Dropping it
-/// records that and settles its reservation, so no path can forget to.
+/// Metered call: caller, model, and usage so far. Dropping it records its usage
+/// and settles its reservation, so that no path can forget to.
 ///
-/// A caller who leaves before the answer leaves a record, too: the upstream has
-/// the prompt by then and may bill it. So does an upstream that falls silent or
-/// breaks off. Only a call that was refused, or never arrived, cost nothing.
+/// Calls whose caller leaves early are recorded, too: the upstream has the
+/// prompt and may bill it. So are calls whose upstream stalls or breaks off.
+/// Only a call that was refused, or never arrived, costs nothing.
 pub(crate) struct MeteredCall {
     pub(crate) caller: AiCaller,
     pub(crate) mode: Mode,
@@ -30,33 +30,32 @@ pub(crate) struct MeteredCall {
     pub(crate) fee: Micros,
     pub(crate) meter: Meter,
     pub(crate) end: CallEnd,
-    /// Reservation, where anything limits the caller.
+    /// Reservation, if the caller is limited.
     pub(crate) reservation: Option<ReservationGuard>,
-    /// Facts about the budget that shortens the answer.
+    /// Facts about the budget that shortens the response.
     pub(crate) truncation_cause: Option<Box<TruncationCause>>,
-    /// The room that it takes at its upstream.
+    /// Permit of its upstream's limiter.
     pub(crate) permit: Option<Permit>,
     pub(crate) log: Arc<dyn UsageLog>,
     pub(crate) tokens: Arc<dyn TokenCounter>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// End of a call, as far as is known.
+/// State of the end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallEnd {
-    /// Call is running; dropped in this state, its caller has left.
+    /// Running; if it is dropped in this state, its caller has left.
     Open,
-    /// The whole answer is there.
+    /// The response is complete.
     Completed,
-    /// The upstream, or this server's stop, has ended it.
+    /// Ended by the upstream, or by this server's stop.
     Failed,
-    /// Call cost nothing.
+    /// Without cost.
     Void,
 }
 
 impl MeteredCall {
-    /// Ends a call that its upstream failed. Nothing is owed to one that has
-    /// said nothing but that it would not answer.
+    /// Ends a call that its upstream failed.
     pub(crate) fn fail(&mut self, cost: Billable) {
         self.end = match cost {
             Billable::Nothing => CallEnd::Void,
@@ -64,22 +63,22 @@ impl MeteredCall {
         };
     }
 
-    /// Ends a call whose answer is of no use, as it lacks all or its end: the
-    /// upstream's fault, unless it was cut off where the caller's budget did
-    /// not reach for more.
+    /// Ends a call whose response is empty or incomplete, and returns the
+    /// error: the upstream's failure, unless the caller's budget shortened the
+    /// response and it was cut off there.
     pub(crate) fn fail_incomplete(&mut self, cut_off: bool) -> AssistantError {
         self.fail(Billable::Something);
-        let Some(short) = self.truncation_cause.take().filter(|_| cut_off) else {
+        let Some(cause) = self.truncation_cause.take().filter(|_| cut_off) else {
             return AssistantError::UpstreamFailed;
         };
         let tokens = self.meter.tokens_so_far(&*self.tokens);
         let rates = &self.target.rates;
         let charge = Charge::charge_for(rates, &tokens, self.fee);
-        let refusal = short.after(charge, self.clock.now());
+        let refusal = cause.after(charge, self.clock.now());
         AssistantError::OverBudget(refusal)
     }
 
-    /// The tokens so far, as the upstream reported them or as we count them.
+    /// Returns the reported tokens so far, or an estimate.
     pub(crate) fn used(&self) -> Usage {
         self.meter.tokens(&*self.tokens)
     }
@@ -130,11 +129,11 @@ impl Drop for MeteredCall {
                 self.meter.tokens_so_far(&*self.tokens)
             }
         };
-        if let Some(slot) = &mut self.permit {
-            slot.took = tokens.input.saturating_add(tokens.output);
+        if let Some(permit) = &mut self.permit {
+            permit.used_tokens = tokens.input.saturating_add(tokens.output);
         }
         let outcome = match self.end {
-            // What was reserved is released as it is dropped.
+            // The reservation is released by its drop.
             CallEnd::Void => return,
             CallEnd::Open => CallOutcome::Abandoned,
             CallEnd::Completed => CallOutcome::Completed,
@@ -143,7 +142,7 @@ impl Drop for MeteredCall {
         let usage = self.record(outcome, tokens);
         let charge = Charge::charge_for(&usage.rates, &tokens, self.fee);
         match self.reservation.take() {
-            Some(hold) => hold.settle_call(usage, charge),
+            Some(reservation) => reservation.settle_call(usage, charge),
             None => self.log.record(usage),
         }
     }

@@ -1,4 +1,4 @@
-//! Rates of tokens.
+//! Token rates and amounts of credits.
 
 use crate::credits::usage::Usage;
 
@@ -12,7 +12,7 @@ pub struct Rates {
     pub output: u64,
     /// Price of prompt tokens read from a cache; at most `input`.
     pub cached_input: u64,
-    /// Price of tokens that a provider's own tools add to the conversation.
+    /// Price of tokens that the provider's own tools add to the conversation.
     pub connector: u64,
 }
 
@@ -22,43 +22,43 @@ impl Default for Rates {
     }
 }
 
-/// Millionths of a credit: what sums are stored in, so that nothing is rounded
-/// until it is reported.
+/// Millionths of a credit, the unit of stored sums: amounts are rounded only
+/// for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Micros(pub i64);
 
 impl Micros {
     /// Converts whole credits.
-    pub fn credits(whole: i64) -> Self {
-        Self(whole.saturating_mul(1_000_000))
+    pub fn credits(credits: i64) -> Self {
+        Self(credits.saturating_mul(1_000_000))
     }
 
-    /// Both together.
+    /// Returns the sum, saturating.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Returns the rest after the other is subtracted.
+    /// Returns the difference, saturating.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// Whole credits; what was begun counts as whole.
+    /// Returns whole credits, rounded up.
     pub fn rounded_up(self) -> i64 {
         self.0.div_euclid(1_000_000) + i64::from(self.0.rem_euclid(1_000_000) > 0)
     }
 
-    /// Whole credits; what was begun does not count.
+    /// Returns whole credits, rounded down.
     pub fn rounded_down(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }
 }
 
 impl Rates {
-    /// The higher of both, kind by kind: what a call costs at most that either
-    /// may answer.
+    /// Returns the higher rate for each kind of token: the maximum for a call
+    /// that either model may answer.
     #[must_use]
     pub fn highest(self, other: Self) -> Self {
         Self {
@@ -69,8 +69,8 @@ impl Rates {
         }
     }
 
-    /// Returns the price of those of these tokens that nobody knows of until
-    /// the end: no cap holds them back for certain, and no caller sees them.
+    /// Returns the price of the hidden tokens, which are known only at the end:
+    /// no cap limits them reliably, and no caller sees them.
     pub(crate) fn price_of_hidden(&self, usage: &Usage) -> Micros {
         let output = usage.reasoning.min(usage.output);
         self.price(&Usage { output, connector: usage.connector, ..Usage::default() })
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thousand_tokens_are_a_credit_unless_it_is_stated_otherwise() {
+    fn a_thousand_tokens_are_a_credit_by_default() {
         let usage =
             Usage { input: 700, cached_input: 200, output: 300, connector: 5000, reasoning: 0 };
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_credits_are_rounded_as_is_called() {
+    fn credits_are_rounded_up_or_down() {
         assert_eq!((Micros(1).rounded_up(), Micros(1).rounded_down()), (1, 0));
         assert_eq!((Micros(-1).rounded_up(), Micros(-1).rounded_down()), (0, -1));
         assert_eq!(Micros(2_000_000).rounded_up(), 2);

@@ -1,20 +1,20 @@
-//! Reason why a call is not admitted.
+//! Refusal of a call by a budget.
 
 use std::time::Duration;
 
 use pia_kernel::{BudgetPeriod, Timestamp};
 
-/// Period of the budget that is used up, as reported to callers.
+/// Period of the exhausted budget, as reported to callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
     /// Budget of the member, their group or their API key.
     Budget(BudgetPeriod),
-    /// No budget: those who do not pay are not served at the moment.
+    /// No budget: the free tier is suspended.
     FreeTierSuspended,
 }
 
 impl Period {
-    /// Name of the period on the wire.
+    /// Returns the name of the period on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Budget(period) => period.name(),
@@ -28,32 +28,32 @@ impl Period {
 pub struct Gauge {
     /// Size of the budget.
     pub limit: i64,
-    /// Used part of it; a started credit counts as whole.
+    /// Used part of it, rounded up.
     pub used: i64,
 }
 
-/// Reason why a call is not admitted, and when the next may be.
+/// Refusal of a call, with the time at which to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetRefusal {
-    /// Budget that is used up.
+    /// Exhausted budget.
     pub period: Period,
-    /// Gauge of the budget; nothing where the free tier is suspended. Amounts
-    /// that open calls may still spend count as used.
+    /// Gauge of the budget; `None` if the free tier is suspended. Reserved
+    /// amounts count as used.
     pub gauge: Option<Gauge>,
-    /// The group's pool, where a weekly budget is used up and it has one.
+    /// Pool of the group, if a weekly budget is exhausted and there is one.
     pub pool: Option<Gauge>,
-    /// The group's top-ups, where it ever bought some and members have
-    /// allowances that they come after.
+    /// Top-ups of the group, if it ever bought some and its members have
+    /// allowances.
     pub top_up: Option<Gauge>,
-    /// Time at which enough of it is there again.
+    /// Time at which enough is available again.
     pub resets_at: Timestamp,
     /// Time until then.
     pub retry_after: Duration,
 }
 
 impl BudgetRefusal {
-    /// Refuses a user of the suspended free tier. When it ends is unknown, so the caller is informed
-    /// to retry when the next week begins.
+    /// Returns the refusal of a user of the suspended free tier. The end of the suspension is
+    /// unknown, so the caller is to retry when the next week begins.
     pub(crate) fn suspended(resets_at: Timestamp, now: Timestamp) -> Self {
         let (gauge, pool, top_up) = (None, None, None);
         let retry_after = until(resets_at, now);

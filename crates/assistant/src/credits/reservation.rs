@@ -9,7 +9,7 @@ use super::window::WindowKey;
 use crate::credits::rates::{Micros, Rates};
 use crate::credits::usage::{Usage, UsageRecord};
 
-/// Amount that was reserved in one window.
+/// Amount reserved in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservationLine {
     /// Window that the line is reserved in.
@@ -18,7 +18,7 @@ pub struct ReservationLine {
     pub amount: Micros,
 }
 
-/// The end of a call for which something was reserved.
+/// Settlement of the reservation of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
     /// Id of the reservation that ends.
@@ -27,13 +27,13 @@ pub struct Settlement {
     pub lines: Vec<ReservationLine>,
     /// Spent amount.
     pub spent: Micros,
-    /// Usage record of the call, where there is one.
+    /// Usage record of the call, if there is one.
     pub usage: Option<UsageRecord>,
 }
 
 impl Settlement {
     /// Returns the amount spent beyond the reservation: tokens that no cap
-    /// holds back, and that are known at the end alone.
+    /// limits and that are known only at the end.
     pub fn hidden(&self) -> Micros {
         self.spent.minus(reserved(&self.lines)).max(Micros(0))
     }
@@ -45,8 +45,8 @@ impl Settlement {
     }
 }
 
-/// Returns the reserved amount, in each plain window and in those together that
-/// are drawn from one after the other.
+/// Returns the reserved amount: that of any plain window, which equals the sum
+/// of the balances.
 fn reserved(lines: &[ReservationLine]) -> Micros {
     let (drawn, plain): (Vec<&ReservationLine>, Vec<&ReservationLine>) =
         lines.iter().partition(|it| it.window.kind.is_balance());
@@ -57,23 +57,22 @@ fn reserved(lines: &[ReservationLine]) -> Micros {
 /// Cost of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Charge {
-    /// Cost that nobody knew of before its end.
+    /// Cost of the hidden tokens.
     hidden: Micros,
-    /// Everything else.
+    /// Cost of everything else.
     expected: Micros,
 }
 
 impl Charge {
-    /// Charge for these tokens and this tool fee.
+    /// Returns the charge for these tokens and this tool fee.
     pub(crate) fn charge_for(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
         let hidden = rates.price_of_hidden(tokens);
         Self { hidden, expected: rates.price(tokens).minus(hidden).plus(fee) }
     }
 
-    /// Returns the part that is spent of the reservation. However much its
-    /// upstream made of the prompt, or wrote beyond its cap, that is at most
-    /// all of it, so that no budget is exceeded; only what was hidden until the
-    /// end comes on top.
+    /// Returns the amount to spend. However many tokens the upstream counts for
+    /// the prompt or writes beyond its cap, it is at most the reservation, so
+    /// that no budget is exceeded; only hidden tokens are added.
     pub(super) fn spent(self, lines: &[ReservationLine]) -> Micros {
         self.expected.min(reserved(lines)).plus(self.hidden)
     }
@@ -82,26 +81,27 @@ impl Charge {
 /// Sink of settlements.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait SettlementSink: Send + Sync {
-    /// Ends a reservation and notes what was used. Never waits; the adapter
-    /// books it soon after, and tries again while the database is away.
+    /// Ends a reservation and records its usage. Never waits; the adapter
+    /// writes it soon after, and retries while the database is unavailable.
     fn settle(&self, settlement: Settlement);
 }
 
-/// Reservation of a call. Dropping it settles it, so no path can forget to.
+/// Reservation of a call. Dropping it settles it, so that no path can forget
+/// to.
 pub struct ReservationGuard {
     reservation: Uuid,
     lines: Vec<ReservationLine>,
-    to: Arc<dyn SettlementSink>,
+    sink: Arc<dyn SettlementSink>,
 }
 
 impl ReservationGuard {
-    /// Creates a guard of these lines, which settles them there.
+    /// Creates a guard that settles these lines in a sink.
     pub fn new(
         reservation: Uuid,
         lines: Vec<ReservationLine>,
-        to: Arc<dyn SettlementSink>,
+        sink: Arc<dyn SettlementSink>,
     ) -> Self {
-        Self { reservation, lines, to }
+        Self { reservation, lines, sink }
     }
 
     /// Returns the id of the reservation.
@@ -109,12 +109,12 @@ impl ReservationGuard {
         self.reservation
     }
 
-    /// Ends it, with what was spent.
+    /// Settles it with the spent amount.
     pub fn settle(mut self, spent: Micros, usage: Option<UsageRecord>) {
         self.end(spent, usage);
     }
 
-    /// Ends it with what a call used.
+    /// Settles it with the usage of a call.
     pub(crate) fn settle_call(mut self, usage: UsageRecord, charge: Charge) {
         self.end(charge.spent(&self.lines), Some(usage));
     }
@@ -122,12 +122,12 @@ impl ReservationGuard {
     fn end(&mut self, spent: Micros, usage: Option<UsageRecord>) {
         let lines = std::mem::take(&mut self.lines);
         if !lines.is_empty() {
-            self.to.settle(Settlement { reservation: self.reservation, lines, spent, usage });
+            self.sink.settle(Settlement { reservation: self.reservation, lines, spent, usage });
         }
     }
 }
 
-/// A call that was never made, or cost nothing.
+/// Settles a call that was never made, or that cost nothing.
 impl Drop for ReservationGuard {
     fn drop(&mut self) {
         self.end(Micros(0), None);
@@ -161,21 +161,21 @@ mod tests {
         }
     }
 
-    fn hold(till: &Arc<TestSink>) -> ReservationGuard {
+    fn reserve(sink: &Arc<TestSink>) -> ReservationGuard {
         let window =
             WindowKey { kind: WindowKind::Limit(BudgetPeriod::Hourly), owner: Uuid::nil() };
         let lines = vec![ReservationLine { window, amount: Micros(9) }];
-        ReservationGuard::new(Uuid::now_v7(), lines, Arc::clone(till) as Arc<dyn SettlementSink>)
+        ReservationGuard::new(Uuid::now_v7(), lines, Arc::clone(sink) as Arc<dyn SettlementSink>)
     }
 
     #[test]
-    fn each_is_settled_once_and_for_nothing_where_nobody_stated_for_what() {
-        let till = Arc::new(TestSink::default());
+    fn a_reservation_is_settled_once_and_with_nothing_if_it_is_dropped() {
+        let sink = Arc::new(TestSink::default());
 
-        drop(hold(&till));
-        hold(&till).settle(Micros(4), None);
+        drop(reserve(&sink));
+        reserve(&sink).settle(Micros(4), None);
 
-        let spent: Vec<_> = till.0.lock().unwrap().iter().map(|it| it.spent).collect();
+        let spent: Vec<_> = sink.0.lock().unwrap().iter().map(|it| it.spent).collect();
         assert_eq!(spent, [Micros(0), Micros(4)]);
     }
 }

@@ -1,4 +1,4 @@
-//! Spending within the last hour or day, in buckets of a few minutes.
+//! Spending of the last hour or day, in buckets of a few minutes.
 
 use std::time::Duration;
 
@@ -33,27 +33,27 @@ impl Span {
         self.bucket_expires_at(self.index(now))
     }
 
-    /// Returns the time at which a bucket leaves the window: its last moment is
-    /// a whole length ago, so that no window of that length ever has more than
-    /// its limit.
+    /// Returns the time at which a bucket leaves the window: one window length
+    /// after its end, so that no window of that length exceeds its limit.
     fn bucket_expires_at(self, index: i64) -> Timestamp {
         Timestamp::from_micros((index + 1).saturating_mul(self.bucket).saturating_add(self.length))
     }
 }
 
-/// Recent spending: bucket and amount, the oldest first.
+/// Recent spending: bucket index and amount, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Buckets(pub Vec<(i64, i64)>);
 
 impl Buckets {
-    /// Forgets what is over.
+    /// Removes expired buckets.
     pub(crate) fn age(&mut self, span: Span, now: Timestamp) {
         self.0.retain(|(index, _)| span.bucket_expires_at(*index) > now);
     }
 
     pub(crate) fn add(&mut self, span: Span, now: Timestamp, amount: Micros) {
         let newest = self.0.last().map_or(i64::MIN, |(index, _)| *index);
-        // Clocks of instances differ a little; what is late counts as now.
+        // Clocks of instances differ slightly; late amounts count in the newest
+        // bucket.
         let index = span.index(now).max(newest);
         match self.0.last_mut() {
             Some((last, sum)) if *last == index => *sum = sum.saturating_add(amount.0),
@@ -65,8 +65,8 @@ impl Buckets {
         Micros(self.0.iter().fold(0, |sum: i64, (_, amount)| sum.saturating_add(*amount)))
     }
 
-    /// Returns the time at which so much has left the window; if all of it is
-    /// not enough, the time at which all has. Nothing if it is empty.
+    /// Returns the time at which the needed amount has left the window, or at
+    /// which everything has, if that is not enough. `None` if it is empty.
     pub(crate) fn available_at(&self, span: Span, needed: Micros) -> Option<Timestamp> {
         let mut freed = 0_i64;
         let enough = self.0.iter().find(|(_, amount)| {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_spent_counts_for_an_hour_and_at_most_a_minute_more() {
+    fn spending_counts_for_an_hour_and_at_most_a_minute_more() {
         let mut buckets = Buckets::default();
         buckets.add(Span::HOUR, start(), Micros(5));
         buckets.add(Span::HOUR, start() + MINUTE * 30, Micros(7));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_forgets_by_the_quarter_of_an_hour() {
+    fn a_day_expires_in_quarters_of_an_hour() {
         let mut buckets = Buckets::default();
         buckets.add(Span::DAY, start(), Micros(5));
         buckets.add(Span::DAY, start() + MINUTE * 14, Micros(5));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_when_enough_is_forgotten() {
+    fn the_time_at_which_enough_has_expired_is_known() {
         let mut buckets = Buckets::default();
         for minute in [0, 10, 20] {
             buckets.add(Span::HOUR, start() + MINUTE * minute, Micros(10));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_behind_spoils_no_order() {
+    fn a_clock_that_is_behind_keeps_the_order() {
         let mut buckets = Buckets::default();
         buckets.add(Span::HOUR, start() + MINUTE * 5, Micros(1));
         buckets.add(Span::HOUR, start(), Micros(2));

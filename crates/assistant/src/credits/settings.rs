@@ -1,18 +1,18 @@
-//! Operator's settings of credits.
+//! Operator's credit settings.
 
 use pia_kernel::GroupId;
 
 use super::week::Weeks;
 use crate::rules::GroupRules;
 
-/// Reserved output tokens where nobody bounds the answer: more than an answer
-/// of a conversation has, and no more than most models take as a bound.
+/// Default of reserved output tokens: more than a typical response has, and no
+/// more than most models accept as a limit.
 const DEFAULT_OUTPUT_TOKENS: i64 = 8_192;
 
-/// Operator's settings of credits; all of it reloads.
+/// Operator's credit settings; all of them reload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CreditSettings {
-    /// Maximum length of answers, in tokens.
+    /// Maximum length of responses in tokens.
     pub max_output: Option<i64>,
     /// Rules for users without a paid plan.
     pub free_tier: FreeTier,
@@ -23,21 +23,20 @@ pub struct CreditSettings {
 /// Rules for users without a paid plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FreeTier {
-    /// True if they are not served at the moment, and do not become more.
+    /// Set while they are not served, and no user can join them.
     pub suspended: bool,
-    /// The group that they are in; if it is not said, the default one.
+    /// Group of these users; the default one if `None`.
     pub group: Option<GroupId>,
 }
 
 impl CreditSettings {
-    /// Returns whether the members of this group are not served at the moment.
+    /// Returns whether the members of this group are currently not served.
     pub fn suspends(&self, group: GroupId, rules: &GroupRules) -> bool {
         let FreeTier { suspended, group: free } = self.free_tier;
         suspended && free.map_or(rules.free, |it| it == group)
     }
 
-    /// Returns the maximum length of an answer out of a budget with enough
-    /// left.
+    /// Returns the maximum length of a response whose budget suffices.
     pub(crate) fn output(&self, requested: Option<i64>) -> i64 {
         let bound = self.max_output.or(requested).unwrap_or(DEFAULT_OUTPUT_TOKENS);
         requested.unwrap_or(bound).min(bound)
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_free_group_is_suspended_and_only_while_it_is() {
+    fn only_the_free_group_is_suspended() {
         let (named, other) = (GroupId::generate(), GroupId::generate());
         let free = GroupRules { free: true, ..GroupRules::default() };
         let paying = GroupRules::default();
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_as_long_as_caller_and_operator_both_allow() {
+    fn a_response_is_limited_by_caller_and_operator() {
         let output = |max_output, requested| {
             CreditSettings { max_output, ..CreditSettings::default() }.output(requested)
         };

@@ -4,14 +4,14 @@ use super::*;
 use pia_kernel::{BudgetPeriod, CreditLimits};
 
 #[test]
-fn a_week_that_is_used_up_reports_of_pool_and_top_ups() {
+fn an_exhausted_week_reports_pool_and_top_ups() {
     let (holder, mut credit_windows) = pooled();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
         .spend(Micros::credits(10), now());
     window(&mut credit_windows, WindowKind::Pool).spend(Micros::credits(5), now());
     window(&mut credit_windows, WindowKind::TopUp).spend(Micros(99_999_999), now());
 
-    let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
+    let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
     assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
     assert_eq!(refusal.pool, Some(Gauge { limit: 5, used: 5 }));
@@ -20,7 +20,7 @@ fn a_week_that_is_used_up_reports_of_pool_and_top_ups() {
 }
 
 #[test]
-fn every_refusal_reports_of_top_ups_that_were_bought() {
+fn every_refusal_reports_bought_top_ups() {
     let (holder, mut credit_windows) = pooled();
     let limits = CreditLimits { hourly: 1, ..holder.limits };
     let holder = CreditHolder { limits, ..holder };
@@ -31,7 +31,7 @@ fn every_refusal_reports_of_top_ups_that_were_bought() {
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
         .spend(Micros::credits(1), now());
 
-    let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
+    let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
     assert_eq!((refusal.period, refusal.pool), (Period::Budget(BudgetPeriod::Hourly), None));
     assert_eq!(refusal.top_up, Some(Gauge { limit: 100, used: 0 }));

@@ -1,4 +1,4 @@
-//! Budget that shortened an answer.
+//! Budget that shortened a response.
 
 use pia_kernel::Timestamp;
 
@@ -7,33 +7,33 @@ use super::refusal::BudgetRefusal;
 use super::reservation::{Charge, ReservationLine};
 use super::windows::CreditWindows;
 
-/// Facts that name the budget that shortened an answer once the call has ended
-/// and its cost counts.
+/// Facts from which the budget that shortened a response is found once the call
+/// has ended and its cost counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TruncationCause {
     /// Windows of the caller, with the reservation.
     pub(super) credit_windows: CreditWindows,
-    pub(super) ask: AdmissionRequest,
-    /// Maximum length of the answer, in tokens.
+    pub(super) request: AdmissionRequest,
+    /// Maximum length of the response in tokens.
     pub(super) output: i64,
     /// Lines of the reservation.
     pub(super) lines: Vec<ReservationLine>,
 }
 
 impl TruncationCause {
-    /// Returns the refusal of the budget that blocks a longer answer after a
+    /// Returns the refusal of the budget that blocks a longer response after a
     /// call of this cost.
     pub(crate) fn after(mut self, charge: Charge, now: Timestamp) -> BudgetRefusal {
         let credit_windows = &mut self.credit_windows;
         credit_windows.now = credit_windows.now.max(now);
         let (weeks, now) = (credit_windows.weeks, credit_windows.now);
-        // What a new week has brought is not known here.
+        // The size of a new week's pool is not known here.
         for window in credit_windows.windows.values_mut().filter(|it| !it.is_over(weeks, now)) {
             window.roll_over(weeks, now);
         }
         credit_windows.settle(&self.lines, charge.spent(&self.lines), &self.lines);
         let (min_cost, full_cost) =
-            (self.ask.cost(self.output + 1), self.ask.cost(self.ask.output));
-        credit_windows.refusal(&self.ask.holder, min_cost, full_cost)
+            (self.request.cost(self.output + 1), self.request.cost(self.request.output));
+        credit_windows.refusal(&self.request.holder, min_cost, full_cost)
     }
 }

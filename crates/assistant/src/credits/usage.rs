@@ -1,4 +1,4 @@
-//! Usage of a call, as it is recorded.
+//! Recorded usage of a call.
 
 use pia_kernel::{ApiKeyId, GroupId, Timestamp, UserId};
 use uuid::Uuid;
@@ -22,7 +22,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Sum of two calls.
+    /// Returns the sum of two calls.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             input: self.input.saturating_add(other.input),
@@ -37,16 +37,16 @@ impl Usage {
 /// End of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOutcome {
-    /// With a whole answer.
+    /// Response was complete.
     Completed,
-    /// The caller left before the end.
+    /// Caller left before the end.
     Abandoned,
-    /// The upstream failed after it had begun to answer.
+    /// Upstream failed after its response had started.
     Failed,
 }
 
 impl CallOutcome {
-    /// Name in the database.
+    /// Returns the name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -59,31 +59,31 @@ impl CallOutcome {
 /// Usage of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageRecord {
-    /// Own id, so that writing it twice is noticed.
+    /// Own id, by which duplicate writes are detected.
     pub id: Uuid,
     /// Time at which the call ended.
     pub at: Timestamp,
     /// Account of the caller.
     pub user: UserId,
-    /// The group that they were in.
+    /// Group of the caller at the time.
     pub group: GroupId,
-    /// The key that they called with, if they used one.
+    /// API key of the call, if one was used.
     pub key: Option<ApiKeyId>,
     /// Mode of the call.
     pub mode: Mode,
     /// Provider type that answered: `OpenAI`.
     pub provider: &'static str,
-    /// The id of the catalogue entry that answered, if it was one.
+    /// Id of the catalogue entry that answered, if it was one.
     pub entry: Option<String>,
     /// Model that was called.
     pub model: String,
-    /// The tokens.
+    /// Token counts.
     pub tokens: Usage,
     /// Rates per million tokens of each kind at that time.
     pub rates: Rates,
     /// Cost of the call at these rates.
     pub spent: Micros,
-    /// True if the tokens are our estimate, the upstream having reported none.
+    /// Set if the tokens are an estimate, as the upstream reported none.
     pub estimated: bool,
     /// End of the call.
     pub outcome: CallOutcome,

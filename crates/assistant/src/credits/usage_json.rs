@@ -4,24 +4,25 @@ use serde_json::Value;
 
 use crate::credits::usage::Usage;
 
-/// More than any call can use; what an upstream reports beyond it is nonsense
-/// that must not spoil a sum. Clients read sums into 32 bits.
+/// Maximum of a token count: more than any call can use. Larger counts are
+/// errors of the upstream that must not spoil a sum; clients read sums into 32
+/// bits.
 const MAX_TOKENS: i64 = 1_000_000_000;
 
-/// Reads a `usage` object; nothing if it reports neither input nor output. What
-/// makes no sense in it reports nothing.
+/// Parses a `usage` object, or returns `None` if it has neither input nor
+/// output. Invalid members count as absent.
 pub(crate) fn usage(json: &str) -> Option<Usage> {
-    let reported: Value = serde_json::from_str(json).ok()?;
-    let of = |one: &str, other: &str| {
-        reported.get(one).and_then(tokens).or(reported.get(other).and_then(tokens))
+    let usage: Value = serde_json::from_str(json).ok()?;
+    let count = |one: &str, other: &str| {
+        usage.get(one).and_then(tokens).or(usage.get(other).and_then(tokens))
     };
-    let input = of("prompt_tokens", "input_tokens");
-    let output = of("completion_tokens", "output_tokens");
+    let input = count("prompt_tokens", "input_tokens");
+    let output = count("completion_tokens", "output_tokens");
     if input.is_none() && output.is_none() {
         return None;
     }
-    let detail = |of: [&str; 2], key: &str| {
-        of.into_iter().find_map(|it| reported.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
+    let detail = |parents: [&str; 2], key: &str| {
+        parents.into_iter().find_map(|it| usage.get(it)?.get(key).and_then(tokens)).unwrap_or(0)
     };
     let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
     let cached = detail(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
@@ -31,18 +32,18 @@ pub(crate) fn usage(json: &str) -> Option<Usage> {
         input,
         cached_input: cached.min(input),
         output,
-        connector: reported.get("connector_tokens").and_then(tokens).unwrap_or(0),
+        connector: usage.get("connector_tokens").and_then(tokens).unwrap_or(0),
         reasoning: reasoning.min(output),
     })
 }
 
 /// Returns whether a `usage` object has the keys that every client reads, and
-/// nothing in it is of a type that some fail at.
+/// no value of a type that some clients reject.
 pub(crate) fn is_common(json: &str) -> bool {
-    let Ok(Value::Object(reported)) = serde_json::from_str(json) else { return false };
+    let Ok(Value::Object(usage)) = serde_json::from_str(json) else { return false };
     let is_plain = |it: &Value| it.as_i64().is_some_and(|it| (0..=2 * MAX_TOKENS).contains(&it));
     let is_count =
-        |key: &str| reported.get(key).is_some_and(|it| is_plain(it) && tokens(it) == it.as_i64());
+        |key: &str| usage.get(key).is_some_and(|it| is_plain(it) && tokens(it) == it.as_i64());
     let is_sound = |(key, value): (&String, &Value)| match key.as_str() {
         it if it.ends_with("_tokens") => is_plain(value) || value.is_null(),
         it if it.ends_with("_details") => value.as_object().map_or(value.is_null(), |details| {
@@ -50,18 +51,19 @@ pub(crate) fn is_common(json: &str) -> bool {
         }),
         _ => true,
     };
-    is_count("prompt_tokens") && is_count("completion_tokens") && reported.iter().all(is_sound)
+    is_count("prompt_tokens") && is_count("completion_tokens") && usage.iter().all(is_sound)
 }
 
-/// A count, which some write with a point or as a text; nothing if it is none.
+/// Parses a count, which some upstreams write with a decimal point or as a
+/// string.
 fn tokens(value: &Value) -> Option<i64> {
-    let whole = |text: &str| {
+    let integer = |text: &str| {
         let digits = text.strip_suffix(".0").unwrap_or(text);
         digits.parse::<i128>().ok()
     };
     let count = match value {
-        Value::Number(number) => whole(&number.to_string()),
-        Value::String(text) => whole(text.trim()),
+        Value::Number(number) => integer(&number.to_string()),
+        Value::String(text) => integer(text.trim()),
         _ => None,
     };
     i64::try_from(count?.clamp(0, MAX_TOKENS.into())).ok()
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_spellings_are_read() {
+    fn both_spellings_are_parsed() {
         let read = |json| usage(json).unwrap();
 
         assert_eq!(
@@ -105,18 +107,18 @@ mod tests {
     }
 
     #[test]
-    fn counts_may_be_written_oddly_and_callers_are_reported_them_plainly() {
-        let odd = [
+    fn unusual_counts_are_parsed_and_are_not_common() {
+        let variants = [
             r#"{"prompt_tokens":5.0,"completion_tokens":"2"}"#,
             r#"{"prompt_tokens":5,"completion_tokens":2,"prompt_tokens_details":"none"}"#,
             r#"{"prompt_tokens":5,"completion_tokens":2,"completion_tokens_details":{"a":"b"}}"#,
             r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":"7"}"#,
             r#"{"input_tokens":5,"output_tokens":2}"#,
         ];
-        for json in odd {
-            let reported = usage(json).unwrap();
+        for json in variants {
+            let counts = usage(json).unwrap();
 
-            assert_eq!((reported.input, reported.output, is_common(json)), (5, 2, false), "{json}");
+            assert_eq!((counts.input, counts.output, is_common(json)), (5, 2, false), "{json}");
         }
         let common = r#"{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"cost":0.1,
             "completion_tokens_details":null,"prompt_tokens_details":{"cached_tokens":null}}"#;
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_bounded_or_nothing() {
+    fn invalid_counts_are_clamped_or_absent() {
         assert_eq!(usage("{}"), None);
         assert_eq!(usage("7"), None);
         assert_eq!(usage(r#"{"prompt_tokens":"many"}"#), None);

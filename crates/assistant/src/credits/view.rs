@@ -1,4 +1,4 @@
-//! Views of people's credits.
+//! Views of users' credits.
 
 use std::sync::Arc;
 
@@ -37,29 +37,29 @@ pub struct CreditStock {
 /// exist, are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreditView {
-    /// True if the group limits anything.
+    /// Set if the group limits anything.
     pub limited: bool,
-    /// True if those who do not pay are not served, and this is one of them.
+    /// Set if the free tier is suspended and the caller is in it.
     pub suspended: bool,
     /// Spending of the current hour.
     pub hourly: Option<Gauge>,
     /// Spending of the current 24 hours.
     pub daily: Option<Gauge>,
-    /// Weekly allowance of the user's own.
+    /// Own weekly allowance of the user.
     pub weekly: Option<WeekGauge>,
     /// Credits that the group's members left unused last week, and when they expire.
     pub pool: Option<(CreditStock, Timestamp)>,
     /// Credits that the group bought.
     pub top_up: Option<CreditStock>,
-    /// Spending of the whole group within 24 hours.
+    /// Spending of the entire group within 24 hours.
     pub group_daily: Option<Gauge>,
-    /// Spending of the whole group this week.
+    /// Spending of the entire group this week.
     pub group_weekly: Option<WeekGauge>,
-    /// Weekly budget of the API key that the call was made with.
+    /// Weekly budget of the caller's API key.
     pub key: Option<WeekGauge>,
 }
 
-/// Reports people of their credits.
+/// Reader of users' credits.
 #[derive(Clone)]
 pub struct Credits {
     rules: Arc<dyn Rules>,
@@ -69,7 +69,7 @@ pub struct Credits {
 }
 
 impl Credits {
-    /// Combines the rules of groups with the counted windows.
+    /// Creates a reader of group rules and windows.
     pub fn new(
         rules: Arc<dyn Rules>,
         credit_store: Arc<dyn CreditStore>,
@@ -79,9 +79,8 @@ impl Credits {
         Self { rules, credit_store, settings, clock }
     }
 
-    /// Returns the budgets of a caller, and their use. Amounts that open calls
-    /// may still spend do not count yet. Of keys it shows the one that is
-    /// called with.
+    /// Returns the budgets of a caller, and their use. Reserved amounts do not
+    /// count yet. The only key included is the caller's.
     pub async fn view(
         &self,
         member: UserId,
@@ -105,21 +104,21 @@ impl Credits {
 
 fn view(holder: &CreditHolder, credit_windows: &CreditWindows, week_ends: Timestamp) -> CreditView {
     let spent = |kind| credit_windows.window(holder, kind).map_or(Micros(0), |it| it.used);
-    let of_kind = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
-    let of = |period| of_kind(WindowKind::Limit(period));
-    let of_week = |kind| of_kind(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
+    let kind_gauge = |kind| holder.limit(kind).map(|limit| gauge(limit, spent(kind)));
+    let limit_gauge = |period| kind_gauge(WindowKind::Limit(period));
+    let week_gauge = |kind| kind_gauge(kind).map(|gauge| WeekGauge { gauge, resets_at: week_ends });
     let stock = |kind| credit_windows.window(holder, kind).map(|it| stock(it.total, it.used));
     CreditView {
         limited: !holder.limits.is_unlimited(),
         suspended: false,
-        hourly: of(BudgetPeriod::Hourly),
-        daily: of(BudgetPeriod::Daily),
-        weekly: of_week(WindowKind::ALLOWANCE),
+        hourly: limit_gauge(BudgetPeriod::Hourly),
+        daily: limit_gauge(BudgetPeriod::Daily),
+        weekly: week_gauge(WindowKind::ALLOWANCE),
         pool: stock(WindowKind::Pool).map(|it| (it, week_ends)),
         top_up: stock(WindowKind::TopUp).filter(|it| it.total > 0),
-        group_daily: of(BudgetPeriod::GroupDaily),
-        group_weekly: of_week(WindowKind::Limit(BudgetPeriod::GroupWeekly)),
-        key: of_week(WindowKind::Key),
+        group_daily: limit_gauge(BudgetPeriod::GroupDaily),
+        group_weekly: week_gauge(WindowKind::Limit(BudgetPeriod::GroupWeekly)),
+        key: week_gauge(WindowKind::Key),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Calendar weeks, which begin on Monday at midnight somewhere.
+//! Calendar weeks, which begin on Monday at midnight of a time zone.
 
 use std::time::Duration;
 
@@ -18,19 +18,20 @@ impl Default for Weeks {
 }
 
 impl Weeks {
-    /// Monday comes to all zones within 26 hours, so what begins within half a
-    /// week is the same week of another zone.
+    /// Half a week. Monday begins in all zones within 26 hours, so weeks that
+    /// begin within this time of each other are the same week in different
+    /// zones.
     pub const HALF: Duration = Duration::from_hours(84);
 
     /// Weeks in UTC.
     pub const UTC: Self = Self(Tz::UTC);
 
-    /// Weeks in the IANA time zone with this id, such as `Europe/Berlin`, in any case.
+    /// Returns the weeks of the IANA time zone with this case-insensitive id: `Europe/Berlin`.
     pub fn of_zone(id: &str) -> Option<Self> {
         Tz::from_str_insensitive(id.trim()).ok().map(Self)
     }
 
-    /// The id of their zone.
+    /// Returns the id of the time zone.
     pub fn zone(&self) -> &'static str {
         self.0.name()
     }
@@ -55,8 +56,8 @@ impl Weeks {
         day - Days::new(day.weekday().num_days_from_monday().into())
     }
 
-    /// The first moment of a day. Where clocks are put forward at midnight,
-    /// the day begins an hour later.
+    /// Returns the first moment of a day. If clocks go forward at midnight, the
+    /// day begins an hour later.
     fn midnight(self, day: NaiveDate) -> Timestamp {
         let mut time = day.and_time(NaiveTime::MIN);
         for _ in 0..24 {
@@ -81,8 +82,8 @@ mod tests {
 
     fn week(weeks: Weeks, time: &str) -> (String, String, String) {
         let it = at(time);
-        let reported = [weeks.before(it), weeks.start(it), weeks.end(it)];
-        reported.map(|it| it.to_string()).into()
+        let times = [weeks.before(it), weeks.start(it), weeks.end(it)];
+        times.map(|it| it.to_string()).into()
     }
 
     fn three(before: &str, start: &str, end: &str) -> (String, String, String) {
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_monday_has_no_midnight_its_week_begins_when_the_day_does() {
+    fn a_week_whose_monday_has_no_midnight_begins_with_the_day() {
         // Jordan's clocks went from midnight to one on Monday, 1 April 1985.
         let amman = Weeks::of_zone("asia/amman").unwrap();
 
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_known_by_their_ids() {
+    fn zones_are_found_by_their_ids() {
         assert_eq!(Weeks::of_zone(" europe/berlin "), Some(Weeks::default()));
         assert_eq!(Weeks::of_zone("UTC"), Some(Weeks::UTC));
         assert_eq!(Weeks::of_zone("Middle/Earth"), None);

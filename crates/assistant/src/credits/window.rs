@@ -1,4 +1,4 @@
-//! Spending windows: the periods that usage is counted in.
+//! Spending windows: the periods in which usage is counted.
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ use crate::credits::rates::Micros;
 /// Kind of spending that a window counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WindowKind {
-    /// Spending under a limit of the group's.
+    /// Spending under a limit of the group.
     Limit(BudgetPeriod),
     /// Spending with an API key within a calendar week.
     Key,
-    /// Pool of what members left of last week's allowances.
+    /// Pool of credits that members left unused last week.
     Pool,
-    /// Credits that a group bought, for as long as there are some.
+    /// Credits that a group bought, which do not expire.
     TopUp,
 }
 
@@ -38,7 +38,7 @@ impl WindowKind {
     /// Spending of a member from their allowance of a calendar week.
     pub(crate) const ALLOWANCE: Self = Self::Limit(BudgetPeriod::Weekly);
 
-    /// Name of the kind in the database.
+    /// Returns the name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Limit(period) => period.name(),
@@ -48,7 +48,7 @@ impl WindowKind {
         }
     }
 
-    /// Returns the period that a refusal names where this is used up.
+    /// Returns the period that a refusal reports if this window is exhausted.
     pub(crate) fn period(self) -> BudgetPeriod {
         match self {
             Self::Limit(period) => period,
@@ -56,12 +56,12 @@ impl WindowKind {
         }
     }
 
-    /// The kind of this name.
+    /// Returns the kind of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Returns whether it is a group's and not one person's.
+    /// Returns whether it belongs to a group and not to one user.
     pub fn is_groups(self) -> bool {
         match self {
             Self::Limit(period) => period.is_of_group(),
@@ -70,8 +70,8 @@ impl WindowKind {
         }
     }
 
-    /// Returns whether it is one of those of which the next is drawn from when
-    /// one is used up: allowance, pool, top-ups.
+    /// Returns whether it is a balance. Balances are drawn from in turn:
+    /// allowance, pool, top-ups.
     pub(crate) fn is_balance(self) -> bool {
         matches!(self, Self::ALLOWANCE | Self::Pool | Self::TopUp)
     }
@@ -87,7 +87,7 @@ impl WindowKind {
         }
     }
 
-    fn is_of_a_week(self) -> bool {
+    fn is_weekly(self) -> bool {
         self.span().is_none() && self != Self::TopUp
     }
 }
@@ -97,18 +97,18 @@ impl WindowKind {
 pub struct WindowKey {
     /// Kind of the window.
     pub kind: WindowKind,
-    /// The person, group or key.
+    /// Id of the user, group or key.
     pub owner: Uuid,
 }
 
-/// Text form that the database sorts by.
+/// Key by which the database sorts.
 impl fmt::Display for WindowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.owner.as_hyphenated(), self.kind.name())
     }
 }
 
-/// Size of a pool that nobody has computed yet. Nothing can be drawn from it.
+/// Size of a pool that is not computed yet. Nothing can be drawn from it.
 const UNFILLED_TOTAL: Micros = Micros(-1);
 
 /// Counter of one budget.
@@ -116,22 +116,22 @@ const UNFILLED_TOTAL: Micros = Micros(-1);
 pub struct Window {
     /// Identity of the window.
     pub key: WindowKey,
-    /// Time at which the week began that is counted, where weeks are.
+    /// Start of the counted week, for weekly windows.
     pub week: Option<Timestamp>,
-    /// Size: of a pool this week, of top-ups ever.
+    /// Size of a pool this week, or of all top-ups.
     pub total: Micros,
     /// Spent amount.
     pub used: Micros,
-    /// Amount that open calls may spend.
+    /// Amount reserved by open calls.
     pub reserved: Micros,
-    /// Amount spent in the week before.
+    /// Amount spent in the previous week.
     pub last_used: Micros,
-    /// Spending by time, where it leaves the window bit by bit.
+    /// Spending by time, for rolling windows.
     pub buckets: Buckets,
 }
 
 impl Window {
-    /// One in which nothing was counted.
+    /// Creates an empty window.
     pub fn new(key: WindowKey) -> Self {
         Self {
             key,
@@ -144,15 +144,15 @@ impl Window {
         }
     }
 
-    /// Returns whether its week is over, or none was counted. A week that
-    /// another zone begins some hours later is the same.
+    /// Returns whether its week is over, or was never counted. A week of
+    /// another zone that begins some hours later is the same.
     pub fn is_over(&self, weeks: Weeks, now: Timestamp) -> bool {
         let is_over = |it: Timestamp| it + Weeks::HALF <= weeks.start(now);
-        self.key.kind.is_of_a_week() && self.week.is_none_or(is_over)
+        self.key.kind.is_weekly() && self.week.is_none_or(is_over)
     }
 
-    /// Forgets what is over. A pool of another week is empty until it is
-    /// [`filled`](Self::fill); what is reserved stays reserved.
+    /// Removes expired spending. A pool of another week is empty until it is
+    /// [filled](Self::fill); reservations remain.
     pub fn roll_over(&mut self, weeks: Weeks, now: Timestamp) {
         if let Some(span) = self.key.kind.span() {
             self.buckets.age(span, now);
@@ -166,18 +166,17 @@ impl Window {
         }
     }
 
-    /// Returns whether it is yet to be found out what there is in a pool this
-    /// week.
+    /// Returns whether this week's size of a pool is not computed yet.
     pub fn is_unfilled(&self) -> bool {
         self.key.kind == WindowKind::Pool && self.total == UNFILLED_TOTAL
     }
 
-    /// Says what there is in a pool this week.
+    /// Sets this week's size of a pool.
     pub fn fill(&mut self, total: Micros) {
         self.total = Micros(total.0.max(0));
     }
 
-    /// Counts what was spent.
+    /// Adds a spent amount.
     pub fn spend(&mut self, amount: Micros, now: Timestamp) {
         if let Some(span) = self.key.kind.span() {
             self.buckets.add(span, now, amount);
@@ -185,24 +184,23 @@ impl Window {
         self.used = self.used.plus(amount);
     }
 
-    /// Returns the rest of a limit; negative where more was spent.
+    /// Returns the rest of a limit; negative if more was spent.
     pub(crate) fn remaining(&self, limit: Micros) -> Micros {
         limit.minus(self.used).minus(self.reserved)
     }
 
-    /// Returns the amount that is spent or reserved, as a refused caller sees
-    /// it.
+    /// Returns the spent and reserved amount, as reported in refusals.
     pub(crate) fn committed(&self) -> Micros {
         self.used.plus(self.reserved)
     }
 
-    /// Returns the time at which so much more may be spent than now: once
-    /// enough has left the window, or the week is over. An amount beyond the
-    /// window's size has no such time; then it is that of a whole window.
-    pub(crate) fn available_at(&self, short: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
+    /// Returns the time at which the missing amount is available: once enough
+    /// has left the window, or the week is over. For an amount beyond the
+    /// window's size, returns the time at which the window is empty.
+    pub(crate) fn available_at(&self, missing: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
         match self.key.kind.span() {
             Some(span) => {
-                self.buckets.available_at(span, short).unwrap_or_else(|| span.expires_at(now))
+                self.buckets.available_at(span, missing).unwrap_or_else(|| span.expires_at(now))
             }
             None => weeks.end(now),
         }
@@ -226,20 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn a_week_that_is_over_is_remembered_for_one_more() {
+    fn a_past_week_is_stored_for_one_more() {
         let mut window = window(WindowKind::Limit(BudgetPeriod::Weekly));
-        let mut reported = Vec::new();
+        let mut amounts = Vec::new();
         for at in [monday(), monday() + WEEK, monday() + WEEK * 3] {
             window.roll_over(Weeks::UTC, at);
-            reported.push((window.used.0, window.last_used.0));
+            amounts.push((window.used.0, window.last_used.0));
             window.spend(Micros(5), at);
         }
 
-        assert_eq!(reported, [(0, 0), (0, 5), (0, 0)]);
+        assert_eq!(amounts, [(0, 0), (0, 5), (0, 0)]);
     }
 
     #[test]
-    fn a_clock_that_is_behind_brings_no_week_back() {
+    fn a_clock_that_is_behind_does_not_reopen_a_week() {
         let mut window = window(WindowKind::Limit(BudgetPeriod::Weekly));
         window.roll_over(Weeks::UTC, monday());
         window.spend(Micros(5), monday());
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn another_zone_in_mid_week_begins_no_week_anew() {
+    fn another_zone_in_mid_week_does_not_restart_the_week() {
         let zones =
             ["Pacific/Kiritimati", "Europe/Berlin", "America/New_York", "Pacific/Pago_Pago"];
         let zone = |id| Weeks::of_zone(id).unwrap();
@@ -272,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_stays_reserved_and_top_ups_stay_for_ever() {
+    fn reservations_and_top_ups_survive_a_new_week() {
         let mut open =
             Window { reserved: Micros(7), ..window(WindowKind::Limit(BudgetPeriod::GroupWeekly)) };
         let mut bought = Window { total: Micros(9), used: Micros(2), ..window(WindowKind::TopUp) };
@@ -298,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_back() {
+    fn names_are_parsed() {
         for kind in WindowKind::ALL {
             assert_eq!(WindowKind::from_name(kind.name()), Some(kind));
         }

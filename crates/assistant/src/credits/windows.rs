@@ -13,17 +13,17 @@ use super::week::Weeks;
 use super::window::{Window, WindowKey, WindowKind};
 use crate::credits::rates::Micros;
 
-/// Retry delay where only open calls block, which may end at any time.
+/// Retry delay if only open calls block, which may end at any time.
 const OPEN_CALL_RETRY: Duration = Duration::from_mins(1);
 
 /// Spending windows at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreditWindows {
-    /// The windows, each as of that moment.
+    /// Windows as of that moment.
     pub windows: BTreeMap<WindowKey, Window>,
-    /// The weeks that are counted by.
+    /// Calendar of the weekly windows.
     pub weeks: Weeks,
-    /// The moment.
+    /// Time of the snapshot.
     pub now: Timestamp,
 }
 
@@ -32,13 +32,13 @@ pub struct CreditWindows {
 pub struct CallGrant {
     /// Reserved amount by window.
     pub lines: Vec<ReservationLine>,
-    /// Maximum length of its answer, in tokens.
+    /// Maximum length of its response in tokens.
     pub output: i64,
-    /// Facts about the budget that shortens the requested answer.
+    /// Facts about the budget that shortens the requested response.
     pub truncation_cause: Option<Box<TruncationCause>>,
 }
 
-/// Window that blocks a call, and when it no longer does.
+/// Window that blocks a call, and the time from which it no longer does.
 struct BlockingWindow {
     kind: WindowKind,
     available_at: Timestamp,
@@ -46,37 +46,41 @@ struct BlockingWindow {
 
 impl CreditWindows {
     /// Admits a call and reserves its cost, or refuses it.
-    pub fn admit(&mut self, ask: &AdmissionRequest) -> Result<CallGrant, BudgetRefusal> {
-        let holder = &ask.holder;
-        let min_cost = ask.min_cost();
+    pub fn admit(&mut self, request: &AdmissionRequest) -> Result<CallGrant, BudgetRefusal> {
+        let holder = &request.holder;
+        let min_cost = request.min_cost();
         let remaining = self.remaining(holder);
         if remaining < min_cost {
             return Err(self.refusal(holder, min_cost, min_cost));
         }
-        let output = ask.affordable(remaining);
-        let lines = self.reservation_lines(holder, ask.cost(output));
+        let output = request.affordable(remaining);
+        let lines = self.reservation_lines(holder, request.cost(output));
         for line in &lines {
             if let Some(window) = self.windows.get_mut(&line.window) {
                 window.reserved = window.reserved.plus(line.amount);
             }
         }
-        let truncation_cause = (output < ask.output).then(|| {
+        let truncation_cause = (output < request.output).then(|| {
             let credit_windows = self.for_holder(holder);
-            Box::new(TruncationCause { credit_windows, ask: *ask, output, lines: lines.clone() })
+            Box::new(TruncationCause {
+                credit_windows,
+                request: *request,
+                output,
+                lines: lines.clone(),
+            })
         });
         Ok(CallGrant { lines, output, truncation_cause })
     }
 
-    /// Returns the windows of one holder alone.
+    /// Returns the windows of one holder.
     fn for_holder(&self, holder: &CreditHolder) -> Self {
         let own = holder.windows().filter_map(|it| Some((it, self.windows.get(&it)?.clone())));
         Self { windows: own.collect(), weeks: self.weeks, now: self.now }
     }
 
-    /// Charges what a call spent to the windows of its reservation, and ends
-    /// the reservations in `released`; those of `lines` that it does not name
-    /// have expired before. Spending beyond the reservation is charged to the
-    /// last balance.
+    /// Charges the spending of a call to the windows of its reservation, and
+    /// ends the reservations in `released`; `lines` that it lacks have expired
+    /// before. Spending beyond the reservation is charged to the last balance.
     pub fn settle(
         &mut self,
         lines: &[ReservationLine],
@@ -100,8 +104,8 @@ impl CreditWindows {
         self.windows.get(&key)
     }
 
-    /// Returns what the holder may still spend: the least of all rate windows
-    /// and of the balances together.
+    /// Returns the amount that the holder may still spend: the minimum of all
+    /// rate windows and of the sum of the balances.
     fn remaining(&self, holder: &CreditHolder) -> Micros {
         let rates = WindowKind::ALL.into_iter().filter(|it| !it.is_balance());
         let tightest = rates.filter_map(|it| self.remaining_in(holder, it)).min();
@@ -113,13 +117,13 @@ impl CreditWindows {
         Some(self.window(holder, kind)?.remaining(holder.limit(kind)?))
     }
 
-    /// Returns what remains of allowance, pool and top-ups together. An
-    /// overdrawn balance counts as empty and does not reduce the next.
+    /// Returns the sum of allowance, pool and top-ups that remain. An overdrawn
+    /// balance counts as empty and does not reduce the next.
     fn remaining_balance(&self, holder: &CreditHolder) -> Micros {
         self.balances(holder).map(|(_, remaining)| remaining).fold(Micros(0), Micros::plus)
     }
 
-    /// Returns the balances, with what remains of each, in the order in which
+    /// Returns the balances and their remaining amounts, in the order in which
     /// they are drawn down.
     fn balances<'a>(
         &'a self,
@@ -134,8 +138,8 @@ impl CreditWindows {
         )
     }
 
-    /// Returns the lines that reserve the amount: the whole of it in every rate window, and
-    /// shares of it in the balances.
+    /// Returns the lines that reserve the amount: all of it in every rate window, and shares of
+    /// it in the balances.
     fn reservation_lines(&self, holder: &CreditHolder, amount: Micros) -> Vec<ReservationLine> {
         let rates = holder.windows().filter(|it| !it.kind.is_balance());
         let mut lines: Vec<ReservationLine> =
@@ -167,7 +171,7 @@ impl CreditWindows {
         let blocking = rates.chain(self.blocking_balance(holder, min_cost, full_cost));
         let longest = blocking.reduce(|a, b| if b.available_at > a.available_at { b } else { a });
         let Some(BlockingWindow { kind, available_at }) = longest else {
-            // Unreachable: callers ask only when a window blocks.
+            // Unreachable: this is called only if a window blocks.
             return BudgetRefusal::suspended(self.weeks.end(self.now), self.now);
         };
         let period = kind.period();
@@ -184,7 +188,7 @@ impl CreditWindows {
         }
     }
 
-    /// Returns the time to retry where only open calls block.
+    /// Returns the time to retry if only open calls block.
     fn after_open_calls(&self) -> Timestamp {
         self.now + OPEN_CALL_RETRY
     }
@@ -232,8 +236,8 @@ pub(crate) fn gauge(limit: Micros, used: Micros) -> Gauge {
     Gauge { limit: limit.rounded_down(), used: used.rounded_up() }
 }
 
-/// Returns the gauge of a stock in whole credits. It never shows more used than
-/// there was.
+/// Returns the gauge of a stock in whole credits; the used part never exceeds
+/// the total.
 pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
     let limit = total.rounded_down().max(0);
     Gauge { limit, used: used.rounded_up().min(limit) }

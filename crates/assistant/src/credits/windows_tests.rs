@@ -1,4 +1,4 @@
-//! Tests of what windows admit, and of their refusals.
+//! Tests of admissions and refusals.
 
 use std::time::Duration;
 
@@ -25,9 +25,9 @@ fn holder(limits: CreditLimits) -> CreditHolder {
     CreditHolder { member: UserId::generate(), group: GroupId::generate(), key: None, limits }
 }
 
-/// A call with a short prompt, whose answer may have so many tokens. A credit
-/// is a thousand of them.
-fn ask(holder: CreditHolder, output: i64) -> AdmissionRequest {
+/// Returns a request with an empty prompt and this many output tokens. A
+/// thousand tokens cost a credit.
+fn request(holder: CreditHolder, output: i64) -> AdmissionRequest {
     AdmissionRequest { holder, rates: Rates::default(), fee: Micros(0), prompt: 0, output }
 }
 
@@ -48,7 +48,7 @@ fn credits(grant: &CallGrant) -> Vec<(WindowKind, i64)> {
 }
 
 #[test]
-fn a_call_is_reserved_in_every_window_that_it_counts_in() {
+fn a_call_is_reserved_in_every_applicable_window() {
     let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 50 });
     let limits = CreditLimits {
         hourly: 10,
@@ -61,7 +61,7 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
     let holder = CreditHolder { key, ..holder(limits) };
     let mut credit_windows = credit_windows(&holder);
 
-    let grant = credit_windows.admit(&ask(holder, 4_000)).unwrap();
+    let grant = credit_windows.admit(&request(holder, 4_000)).unwrap();
 
     let kinds = [
         WindowKind::Limit(BudgetPeriod::Hourly),
@@ -78,7 +78,7 @@ fn a_call_is_reserved_in_every_window_that_it_counts_in() {
 }
 
 #[test]
-fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
+fn the_tightest_window_limits_a_response() {
     let limits = CreditLimits { hourly: 10, daily: 7, weekly: 30, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
@@ -86,7 +86,7 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
         .spend(Micros::credits(2), now());
 
     let grant =
-        credit_windows.admit(&AdmissionRequest { prompt: 500, ..ask(holder, 90_000) }).unwrap();
+        credit_windows.admit(&AdmissionRequest { prompt: 500, ..request(holder, 90_000) }).unwrap();
 
     assert_eq!(grant.output, 4_500);
     assert_eq!(credits(&grant)[0], (WindowKind::Limit(BudgetPeriod::Hourly), 5));
@@ -94,33 +94,33 @@ fn an_answer_may_be_as_long_as_the_tightest_window_allows() {
 }
 
 #[test]
-fn the_budget_that_cut_an_answer_off_is_reported_as_it_is_after_the_call() {
+fn the_budget_that_shortened_a_response_is_reported_as_of_the_end() {
     let limits = CreditLimits { hourly: 3, daily: 90, weekly: 90, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
         .spend(Micros(400_000), now() - Duration::from_mins(30));
-    let grant = credit_windows.admit(&ask(holder, 2_700)).unwrap();
+    let grant = credit_windows.admit(&request(holder, 2_700)).unwrap();
     assert_eq!(grant.output, 2_600);
 
-    let ended = now() + Duration::from_mins(2);
+    let end = now() + Duration::from_mins(2);
     let tokens = Usage { output: 2_600, ..Usage::default() };
     let refusal = grant
         .truncation_cause
         .unwrap()
-        .after(Charge::charge_for(&Rates::default(), &tokens, Micros(0)), ended);
+        .after(Charge::charge_for(&Rates::default(), &tokens, Micros(0)), end);
 
     assert_eq!(
         (refusal.period, refusal.gauge),
         (Period::Budget(BudgetPeriod::Hourly), Some(Gauge { limit: 3, used: 3 }))
     );
-    // What was spent before is not enough for as much as was requested.
-    assert_eq!(refusal.resets_at, ended + Duration::from_mins(61));
+    // Earlier spending alone does not free the requested amount.
+    assert_eq!(refusal.resets_at, end + Duration::from_mins(61));
     assert_eq!(refusal.retry_after, Duration::from_mins(61));
 }
 
 #[test]
-fn a_call_that_needs_more_than_there_ever_is_is_reported_the_end_of_the_window() {
+fn a_call_beyond_a_budget_reports_the_end_of_the_window() {
     for (limits, at) in [
         (CreditLimits { hourly: 3, ..CreditLimits::default() }, now() + Duration::from_mins(61)),
         (
@@ -132,7 +132,7 @@ fn a_call_that_needs_more_than_there_ever_is_is_reported_the_end_of_the_window()
         let holder = holder(limits);
 
         let refusal = credit_windows(&holder)
-            .admit(&AdmissionRequest { prompt: 5_000, ..ask(holder, 9) })
+            .admit(&AdmissionRequest { prompt: 5_000, ..request(holder, 9) })
             .unwrap_err();
 
         assert_eq!(refusal.resets_at, at, "{limits:?}");
@@ -143,41 +143,41 @@ fn a_call_that_needs_more_than_there_ever_is_is_reported_the_end_of_the_window()
 #[test]
 fn with_less_than_a_thousand_tokens_left_a_call_is_refused() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
-    let left = |left: i64, prompt: i64, output: i64| {
+    let admit = |balance: i64, prompt: i64, output: i64| {
         let mut credit_windows = credit_windows(&holder);
         window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
-            .spend(Micros(10_000_000 - left), now());
-        credit_windows.admit(&AdmissionRequest { prompt, ..ask(holder, output) })
+            .spend(Micros(10_000_000 - balance), now());
+        credit_windows.admit(&AdmissionRequest { prompt, ..request(holder, output) })
     };
 
-    assert!(left(1_000_000, 100, 50).is_ok());
-    assert_eq!(left(999_999, 100, 50).unwrap_err().period, Period::Budget(BudgetPeriod::Hourly));
-    // There must be room for the prompt and a few words, too.
-    assert_eq!(left(1_156_000, 900, 5000).unwrap().output, 256);
+    assert!(admit(1_000_000, 100, 50).is_ok());
+    assert_eq!(admit(999_999, 100, 50).unwrap_err().period, Period::Budget(BudgetPeriod::Hourly));
+    // The prompt and a short response must fit, too.
+    assert_eq!(admit(1_156_000, 900, 5000).unwrap().output, 256);
     assert_eq!(
-        left(1_155_999, 900, 5000).unwrap_err().period,
+        admit(1_155_999, 900, 5000).unwrap_err().period,
         Period::Budget(BudgetPeriod::Hourly)
     );
 }
 
 #[test]
-fn where_only_open_calls_are_in_the_way_it_is_soon_over() {
+fn a_call_that_only_open_calls_block_can_retry_soon() {
     let limits = CreditLimits { weekly: 10, daily: 10, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Daily))
         .spend(Micros::credits(1), now() - Duration::from_hours(1));
-    credit_windows.admit(&ask(holder, 9_000)).unwrap();
+    credit_windows.admit(&request(holder, 9_000)).unwrap();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly)).reserved =
         Micros::credits(10);
 
-    let refusal = credit_windows.admit(&ask(holder, 5_000)).unwrap_err();
+    let refusal = credit_windows.admit(&request(holder, 5_000)).unwrap_err();
 
     assert_eq!(refusal.resets_at, now() + Duration::from_mins(1));
 }
 
 #[test]
-fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
+fn a_rolling_budget_is_available_when_enough_has_expired() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
@@ -185,7 +185,7 @@ fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly))
         .spend(Micros::credits(9), now() - Duration::from_mins(20));
 
-    let refusal = credit_windows.admit(&ask(holder, 5_000)).unwrap_err();
+    let refusal = credit_windows.admit(&request(holder, 5_000)).unwrap_err();
 
     assert_eq!(refusal.period, Period::Budget(BudgetPeriod::Hourly));
     assert_eq!(refusal.gauge, Some(Gauge { limit: 10, used: 10 }));
@@ -195,12 +195,12 @@ fn a_rolling_budget_is_there_again_when_enough_of_it_is_forgotten() {
 }
 
 #[test]
-fn what_only_open_calls_hold_is_there_again_soon() {
+fn a_budget_reserved_by_open_calls_is_available_soon() {
     let holder = holder(CreditLimits { daily: 3, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
-    credit_windows.admit(&ask(holder, 3_000)).unwrap();
+    credit_windows.admit(&request(holder, 3_000)).unwrap();
 
-    let refusal = credit_windows.admit(&ask(holder, 3_000)).unwrap_err();
+    let refusal = credit_windows.admit(&request(holder, 3_000)).unwrap_err();
 
     assert_eq!(
         (refusal.period, refusal.resets_at),
@@ -210,7 +210,7 @@ fn what_only_open_calls_hold_is_there_again_soon() {
 }
 
 #[test]
-fn each_budget_is_reported_by_its_name_and_when_its_week_ends() {
+fn each_budget_is_reported_with_its_name_and_the_end_of_its_week() {
     let all = [
         (
             CreditLimits { weekly: 1, ..CreditLimits::default() },
@@ -228,7 +228,7 @@ fn each_budget_is_reported_by_its_name_and_when_its_week_ends() {
         let mut credit_windows = credit_windows(&holder);
         window(&mut credit_windows, kind).spend(Micros(1), now());
 
-        let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
+        let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
         assert_eq!((refusal.period, refusal.resets_at), (period, week_ends()));
         assert_eq!(refusal.gauge, Some(Gauge { limit: 1, used: 1 }));
@@ -237,23 +237,23 @@ fn each_budget_is_reported_by_its_name_and_when_its_week_ends() {
 }
 
 #[test]
-fn a_groups_day_rolls_too() {
+fn a_groups_day_is_a_rolling_window() {
     let holder = holder(CreditLimits { group_daily: 5, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::GroupDaily))
         .spend(Micros::credits(5), now());
 
-    let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
+    let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
-    let forgotten = now() + Duration::from_hours(24) + Duration::from_mins(15);
+    let expiry = now() + Duration::from_hours(24) + Duration::from_mins(15);
     assert_eq!(
         (refusal.period, refusal.resets_at),
-        (Period::Budget(BudgetPeriod::GroupDaily), forgotten)
+        (Period::Budget(BudgetPeriod::GroupDaily), expiry)
     );
 }
 
 #[test]
-fn of_two_budgets_that_are_used_up_the_one_is_informed_that_is_so_longer() {
+fn of_two_exhausted_budgets_the_longer_blocked_is_reported() {
     let limits = CreditLimits { hourly: 5, weekly: 5, ..CreditLimits::default() };
     let holder = holder(limits);
     let mut credit_windows = credit_windows(&holder);
@@ -263,13 +263,13 @@ fn of_two_budgets_that_are_used_up_the_one_is_informed_that_is_so_longer() {
         .spend(Micros::credits(5), now());
 
     assert_eq!(
-        credit_windows.admit(&ask(holder, 1)).unwrap_err().period,
+        credit_windows.admit(&request(holder, 1)).unwrap_err().period,
         Period::Budget(BudgetPeriod::Weekly)
     );
 }
 
 #[test]
-fn a_keys_purse_is_a_weekly_budget_which_reports_of_the_pool_too() {
+fn a_keys_budget_is_weekly_and_reports_the_pool_too() {
     let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 });
     let limits = CreditLimits { weekly: 50, pool: true, ..CreditLimits::default() };
     let holder = CreditHolder { key, ..holder(limits) };
@@ -277,7 +277,7 @@ fn a_keys_purse_is_a_weekly_budget_which_reports_of_the_pool_too() {
     window(&mut credit_windows, WindowKind::Pool).fill(Micros::credits(100));
     window(&mut credit_windows, WindowKind::Key).spend(Micros::credits(2), now());
 
-    let refusal = credit_windows.admit(&ask(holder, 1)).unwrap_err();
+    let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 
     assert_eq!(
         (refusal.period, refusal.gauge),
@@ -301,7 +301,7 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
         .spend(Micros::credits(8), now());
 
-    let grant = credit_windows.admit(&ask(holder, 20_000)).unwrap();
+    let grant = credit_windows.admit(&request(holder, 20_000)).unwrap();
     credit_windows.settle(&grant.lines, Micros::credits(6), &grant.lines);
 
     assert_eq!(
@@ -325,12 +325,12 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
 }
 
 #[test]
-fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
+fn hidden_tokens_are_charged_to_the_last_balance() {
     let (holder, mut credit_windows) = pooled();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
         .spend(Micros::credits(8), now());
 
-    let grant = credit_windows.admit(&ask(holder, 3_000)).unwrap();
+    let grant = credit_windows.admit(&request(holder, 3_000)).unwrap();
     credit_windows.settle(&grant.lines, Micros::credits(9), &grant.lines);
 
     let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
@@ -342,18 +342,18 @@ fn hidden_tokens_are_charged_where_the_last_ones_came_from() {
         ],
         [10, 7, 0]
     );
-    // What the pool owes, the top-ups do not pay for.
+    // An overdrawn pool does not reduce the top-ups.
     assert_eq!(
-        credits(&credit_windows.admit(&ask(holder, 2_000)).unwrap()),
+        credits(&credit_windows.admit(&request(holder, 2_000)).unwrap()),
         [(WindowKind::TopUp, 2)]
     );
 }
 
 #[test]
-fn what_was_reaped_is_charged_and_not_released_again() {
+fn an_expired_reservation_is_charged_and_not_released_again() {
     let holder = holder(CreditLimits { hourly: 10, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
-    let grant = credit_windows.admit(&ask(holder, 3_000)).unwrap();
+    let grant = credit_windows.admit(&request(holder, 3_000)).unwrap();
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Hourly)).reserved = Micros(0);
 
     credit_windows.settle(&grant.lines, Micros::credits(2), &[]);
@@ -363,7 +363,7 @@ fn what_was_reaped_is_charged_and_not_released_again() {
 }
 
 #[test]
-fn tokens_that_cost_nothing_are_never_in_the_way() {
+fn free_tokens_are_never_blocked() {
     let holder = holder(CreditLimits { weekly: 1, ..CreditLimits::default() });
     let mut credit_windows = credit_windows(&holder);
     window(&mut credit_windows, WindowKind::Limit(BudgetPeriod::Weekly))
@@ -371,7 +371,7 @@ fn tokens_that_cost_nothing_are_never_in_the_way() {
     let free = Rates { input: 0, output: 0, cached_input: 0, connector: 0 };
 
     let grant = credit_windows
-        .admit(&AdmissionRequest { rates: free, prompt: 9, ..ask(holder, 77) })
+        .admit(&AdmissionRequest { rates: free, prompt: 9, ..request(holder, 77) })
         .unwrap();
 
     assert_eq!(
@@ -383,18 +383,18 @@ fn tokens_that_cost_nothing_are_never_in_the_way() {
 /// Next step of a simulated caller.
 #[derive(Debug, Clone)]
 enum Step {
-    /// Asks, with such a fee and prompt, for such an answer.
-    Ask { fee: i64, prompt: i64, output: i64 },
-    /// One of the open calls ends, with so much more or less than was thought.
+    /// Requests a call.
+    Admit { fee: i64, prompt: i64, output: i64 },
+    /// Ends one of the open calls with this usage.
     End { which: Index, input: i64, output: i64, reasoning: i64 },
-    /// Time goes on.
+    /// Advances the time.
     Wait { minutes: u64 },
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => (0_i64..4_000_000, 0_i64..6_000, 1_i64..9_000)
-            .prop_map(|(fee, prompt, output)| Step::Ask { fee, prompt, output }),
+            .prop_map(|(fee, prompt, output)| Step::Admit { fee, prompt, output }),
         3 => (any::<Index>(), 0_i64..20_000, 0_i64..20_000, 0_i64..3_000)
             .prop_map(|(which, input, output, reasoning)| Step::End {
                 which, input, output, reasoning
@@ -404,10 +404,10 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Property: whatever upstreams make of prompts, and write beyond their caps, only hidden
-    /// usage takes a budget beyond its limit.
+    /// Property: however many tokens upstreams count for prompts, and write beyond their caps,
+    /// only hidden usage takes a budget beyond its limit.
     #[test]
-    fn no_budget_is_passed_but_by_what_was_hidden(steps in vec(step(), 1..60)) {
+    fn only_hidden_tokens_exceed_a_budget(steps in vec(step(), 1..60)) {
         let key = Some(ApiKeyBudget { key: ApiKeyId::generate(), weekly: 60 });
         let limits = CreditLimits {
             hourly: 30, daily: 40, weekly: 20, group_daily: 50, group_weekly: 70, pool: true,
@@ -420,10 +420,10 @@ proptest! {
         let (mut open, mut hidden) = (Vec::<(CallGrant, Micros)>::new(), Micros(0));
         for step in steps {
             match step {
-                Step::Ask { fee, prompt, output } => {
+                Step::Admit { fee, prompt, output } => {
                     let fee = Micros(fee);
-                    let ask = AdmissionRequest { holder, rates, fee, prompt, output };
-                    open.extend(credit_windows.admit(&ask).map(|it| (it, fee)));
+                    let request = AdmissionRequest { holder, rates, fee, prompt, output };
+                    open.extend(credit_windows.admit(&request).map(|it| (it, fee)));
                 }
                 Step::End { which, input, output, reasoning } if !open.is_empty() => {
                     let (grant, fee) = open.swap_remove(which.index(open.len()));

@@ -1,4 +1,4 @@
-//! Looking at futures once.
+//! Single polls of futures.
 
 use std::future::{Future, poll_fn};
 use std::task::Poll;

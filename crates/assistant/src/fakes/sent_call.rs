@@ -1,4 +1,4 @@
-//! Calls as a fake upstream records them.
+//! Calls that a fake upstream records.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::ports::{ChatCall, EmbeddingCall, OutputCap};
 use crate::request::chat_body::ChatBody;
 use crate::routing::target::Target;
 
-/// Call as it was sent upstream.
+/// Recorded call.
 #[derive(Debug, Clone)]
 pub(crate) struct SentCall {
     pub(crate) target: Arc<Target>,
     pub(crate) key: Secret<String>,
     pub(crate) max_output: Option<OutputCap>,
-    /// Body as an object that is still open, in pieces.
+    /// Body in pieces, without the closing brace.
     pub(crate) body: Vec<Bytes>,
 }
 
@@ -27,7 +27,7 @@ impl From<ChatCall> for SentCall {
     }
 }
 
-/// Returns a body as an object that is still open, in pieces.
+/// Returns a body in pieces, without the closing brace.
 pub(crate) fn open_pieces(body: &ChatBody) -> Vec<Bytes> {
     let mut writer = JsonWriter::default();
     body.write_open(&mut writer);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::Surroundings;
+use super::TestEnv;
 use crate::ports::{Timer, TimerFuture};
 
-impl Timer for Surroundings {
+impl Timer for TestEnv {
     fn elapsed(&self) -> Duration {
         self.0.time.lock().unwrap().now
     }

@@ -1,8 +1,8 @@
-//! Ways to count tokens that are easily foretold.
+//! Token counters with predictable results.
 
 use crate::ports::TokenCounter;
 
-/// A token for every four characters.
+/// Counter of a token per four characters.
 pub(crate) struct QuarterTokens;
 
 impl TokenCounter for QuarterTokens {
@@ -11,7 +11,7 @@ impl TokenCounter for QuarterTokens {
     }
 }
 
-/// A token for each character.
+/// Counter of a token per character.
 pub(crate) struct CharTokens;
 
 impl TokenCounter for CharTokens {

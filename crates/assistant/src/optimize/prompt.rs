@@ -1,4 +1,4 @@
-//! Instructions to a model about a text to optimise.
+//! Prompt for optimising a text.
 
 use serde_json::json;
 
@@ -11,8 +11,8 @@ use crate::request::sample::PromptText;
 pub(crate) enum OptimizeTask {
     /// Instructions of a built-in template.
     BuiltIn(&'static str),
-    /// User's instructions, with a name that may be empty.
-    Custom { name: String, wishes: String },
+    /// User's instructions; the name may be empty.
+    Custom { name: String, instructions: String },
 }
 
 /// Origin of a text.
@@ -32,7 +32,7 @@ The text was dictated. Before anything else, turn speech into writing:
 - Set punctuation, capitals and paragraphs, and mend words that were plainly misheard.
 - Keep everything else that was said.";
 
-/// Puts together the request; every text in it has been made harmless.
+/// Creates the prompt. All texts must be sanitised.
 pub(crate) fn prompt(
     text: &str,
     task: &OptimizeTask,
@@ -72,12 +72,12 @@ fn system(task: &OptimizeTask, origin: TextOrigin, language: Option<&str>) -> St
 fn instructions(task: &OptimizeTask) -> String {
     match task {
         OptimizeTask::BuiltIn(prompt) => prompt.trim().to_owned(),
-        OptimizeTask::Custom { name, wishes } => {
+        OptimizeTask::Custom { name, instructions } => {
             let called =
                 if name.is_empty() { String::new() } else { format!(", called \"{name}\"") };
             format!(
                 "The user has written their own instructions{called}. Follow them as far as they describe how the text \
-                 is to be reworked:\n<{STYLE}>\n{wishes}\n</{STYLE}>"
+                 is to be reworked:\n<{STYLE}>\n{instructions}\n</{STYLE}>"
             )
         }
     }

@@ -1,14 +1,14 @@
-//! Takes out of a text what could be mistaken for a part of the prompt.
+//! Removal of text that could be mistaken for a part of the prompt.
 
-/// Tag around the text to work on, and the wishes of a user.
+/// Tags around the text to work on, and around a user's instructions.
 pub(crate) const TEXT: &str = "pia-text";
 pub(crate) const STYLE: &str = "pia-style";
 
-/// Stands for a `<` that could open or close a fence.
+/// Replacement for a `<` that could open or close a fence.
 const HARMLESS: char = '\u{2039}';
 
-/// A text without control characters, save line breaks and tabs, in which no
-/// fence of ours and no special token of a model can be read.
+/// Returns a text without control characters, except line breaks and tabs, and
+/// without our fences and special tokens of models.
 pub(crate) fn clean(text: &str) -> String {
     let plain = plain(text);
     let mut clean = String::with_capacity(plain.len());
@@ -22,9 +22,9 @@ pub(crate) fn clean(text: &str) -> String {
     clean
 }
 
-/// An answer without the fence that a model may have repeated around it, and
-/// without blanks at its ends.
-pub(crate) fn unfenced(answer: &str) -> &str {
+/// Removes the fence that a model may have repeated around its response, and
+/// surrounding whitespace.
+pub(crate) fn strip_fence(answer: &str) -> &str {
     let answer = answer.trim();
     let inner = answer
         .strip_prefix(&format!("<{TEXT}>"))
@@ -32,7 +32,7 @@ pub(crate) fn unfenced(answer: &str) -> &str {
     inner.unwrap_or(answer).trim()
 }
 
-/// Every kind of line break becomes a line feed; other controls go.
+/// Converts all line breaks to line feeds and removes other control characters.
 fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     text.chars().filter(|it| !it.is_control() || matches!(it, '\n' | '\t')).collect()
@@ -41,15 +41,14 @@ fn plain(text: &str) -> String {
 /// Returns whether a `<` before this opens or closes a fence, however it is
 /// spaced.
 fn is_fence(after: &str) -> bool {
-    let mut seen =
+    let mut visible =
         after.chars().filter(|it| !it.is_whitespace() && !is_invisible(*it) && *it != '/');
-    let name: String = seen.by_ref().take(TEXT.len().max(STYLE.len())).collect();
+    let name: String = visible.by_ref().take(TEXT.len().max(STYLE.len())).collect();
     let name = name.to_ascii_lowercase();
     [TEXT, STYLE].iter().any(|fence| name.starts_with(fence))
 }
 
-/// Returns whether a reader does not see a character, and a model may read past
-/// it.
+/// Returns whether a character is invisible, and a model may skip it.
 fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
@@ -57,7 +56,8 @@ fn is_invisible(character: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Returns whether a `<` before this begins a token such as `<|im_end|>`.
+/// Returns whether a `<` before this begins a special token such as
+/// `<|im_end|>`.
 fn is_token(after: &str) -> bool {
     let name = after.strip_prefix('|').and_then(|it| it.split_once("|>")).map(|(name, _)| name);
     name.is_some_and(|it| {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_go_and_line_breaks_become_one_kind() {
+    fn control_characters_are_removed_and_line_breaks_unified() {
         assert_eq!(clean("a\0b\u{1b}[1mc\r\nd\re\u{85}f\tg\u{7f}"), "ab[1mc\nd\nef\tg");
     }
 
@@ -111,8 +111,8 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_around_an_answer_goes() {
-        assert_eq!(unfenced(" <pia-text>\nBetter.\n</pia-text>\n"), "Better.");
-        assert_eq!(unfenced("\n\"Better.\" "), "\"Better.\"");
+    fn a_fence_around_a_response_is_removed() {
+        assert_eq!(strip_fence(" <pia-text>\nBetter.\n</pia-text>\n"), "Better.");
+        assert_eq!(strip_fence("\n\"Better.\" "), "\"Better.\"");
     }
 }

@@ -1,25 +1,25 @@
-//! The templates that come with the server.
+//! Built-in templates.
 
 use uuid::Uuid;
 
-/// A way to optimise a text.
+/// Template for optimising a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Template {
     /// Id, the same on every server.
     pub id: Uuid,
     /// Name.
     pub name: &'static str,
-    /// Strength of the model.
+    /// Description for users.
     pub description: &'static str,
     pub(crate) prompt: &'static str,
 }
 
-/// Every template that comes with the server.
+/// Returns all built-in templates.
 pub fn templates() -> &'static [Template] {
     &BUILT_IN
 }
 
-/// The template of a request that names none.
+/// Default template.
 pub(crate) const DEFAULT: Template = Template {
     id: id(5),
     name: "Clarity & Grammar",
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_those_that_clients_know() {
+    fn ids_are_those_known_to_clients() {
         let ids: Vec<String> = templates().iter().map(|it| it.id.to_string()).collect();
 
         let expected = (1..=6).map(|it| format!("00000001-0000-0000-0000-00000000000{it}"));
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_template_states_what_to_do() {
+    fn every_template_has_a_prompt_and_a_description() {
         for template in templates() {
             assert!(template.prompt.len() > 200, "{}", template.name);
             assert!(!template.description.is_empty(), "{}", template.name);

@@ -1,10 +1,10 @@
-//! Detection of addresses that somebody would fetch.
+//! Detection of addresses that a reader would fetch.
 
-/// Schemes of which many readers take the host from behind any slashes.
+/// Schemes for which many readers accept any number of slashes before the host.
 const SPECIAL: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];
 
-/// Reports whether a text is meant as an address: it begins as one does. Two slashes
-/// alone do not make it one, as sounds in Base64 begin with them too.
+/// Returns whether a text begins as an address. Two slashes alone are not one, as audio in Base64
+/// may begin with them.
 pub(crate) fn is_address(text: &str) -> bool {
     let text = text.trim_start_matches(|it: char| it.is_whitespace() || it.is_control());
     if let Some(rest) = text.strip_prefix(['/', '\\']) {
@@ -13,7 +13,7 @@ pub(crate) fn is_address(text: &str) -> bool {
         let named = host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost");
         return named || text.get(..2).is_some_and(|it| it.contains('\\'));
     }
-    // Some take out line breaks and tabs, wherever they are.
+    // Some readers remove line breaks and tabs anywhere.
     let text: String = text.chars().filter(|it| !it.is_control()).take(64).collect();
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_reported_from_a_text_by_its_beginning() {
+    fn an_address_is_distinguished_from_text_by_its_beginning() {
         for address in [
             "http://h",
             "HTTPS:h",

@@ -1,18 +1,19 @@
-//! Arrays of which each element is read by itself.
+//! Arrays whose elements are parsed separately.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The first elements of an array, and how many it has.
+/// First elements of an array, and its length.
 pub(crate) struct ArrayElements<'a> {
     pub(crate) first: Vec<&'a RawValue>,
     pub(crate) count: usize,
 }
 
 impl ArrayElements<'_> {
-    /// Maximum number of elements stored; no request needs more messages or tools.
+    /// Maximum number of stored elements; no request needs more messages or
+    /// tools.
     pub(crate) const MAX_LEN: usize = 2000;
 }
 

@@ -1,17 +1,17 @@
-//! Body of a chat request as it is sent upstream.
+//! Body of a chat request to an upstream.
 
 use bytes::Bytes;
 use pia_json::{JsonWriter, Rope};
 
-/// Part of a chat request that its caller has a say in, each value as JSON.
+/// Part of a chat request that its caller controls, each value as JSON.
 ///
-/// Large values are slices of the request that they came in, so that nothing
-/// is held twice.
+/// Large values are slices of the caller's request, so that nothing is held
+/// twice.
 #[derive(Debug, Clone, Default)]
 pub struct ChatBody {
     /// Array of messages.
     pub messages: Rope,
-    /// Array of tools; nothing if there are none.
+    /// Array of tools, if there are any.
     pub tools: Option<Rope>,
     /// Other members with their values, in the order in which they are sent.
     pub parameters: Vec<(&'static str, Bytes)>,
@@ -24,7 +24,7 @@ impl ChatBody {
         Some(Rope::from(vec![value.clone()]))
     }
 
-    /// Writes the body in OpenAI's shape, as an object that is still open.
+    /// Writes the body in OpenAI's format, without the closing brace.
     pub fn write_open(&self, writer: &mut JsonWriter) {
         writer.text("{\"messages\":").rope(&self.messages);
         if let Some(tools) = &self.tools {

@@ -1,4 +1,4 @@
-//! A request for a chat completion: checked, and cut down to what goes on.
+//! Chat completion requests: validation, and the part that is forwarded.
 
 use std::fmt;
 
@@ -16,8 +16,8 @@ use crate::stream::answer::UsageChunks;
 use crate::tools::RequestTools;
 use pia_json::MemberKey;
 
-/// Members that may go upstream after messages and tools, in that order.
-/// Everything else, such as `user`, `store` and `metadata`, stays here.
+/// Members to forward after messages and tools, in this order. Everything else,
+/// such as `user`, `store` and `metadata`, is dropped.
 const FORWARDED_KEYS: [&str; 12] = [
     "tool_choice",
     "parallel_tool_calls",
@@ -33,10 +33,10 @@ const FORWARDED_KEYS: [&str; 12] = [
     "top_logprobs",
 ];
 
-/// Keys that make no sense without tools and are refused upstream.
+/// Keys that upstreams refuse without tools.
 const TOOL_KEYS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
 
-/// Members that are read, and not forwarded as they stand.
+/// Members that are parsed, and not forwarded unchanged.
 const PARSED_KEYS: [&str; 10] = [
     "messages",
     "tools",
@@ -50,48 +50,49 @@ const PARSED_KEYS: [&str; 10] = [
     "metadata",
 ];
 
-/// All that counts in a request; of other keys nothing is read.
+/// Returns the keys that are read; all others are ignored.
 pub fn keys() -> impl Iterator<Item = &'static str> {
     FORWARDED_KEYS.into_iter().chain(PARSED_KEYS)
 }
 
-/// A request, by the form of its answer.
+/// Request, by the form of its response.
 pub(crate) enum RequestedChoice {
-    Whole(UpstreamPrompt),
+    Full(UpstreamPrompt),
     Stream(UpstreamPrompt, UsageChunks),
 }
 
-/// Reads the body of a request. Only its surface is parsed, in place: large
+/// Parses the body of a request. Only its top level is parsed, in place: large
 /// contents are neither copied nor unescaped.
 pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     let request: RequestMembers<'_> =
         serde_json::from_slice(body).map_err(|err| malformed(&err))?;
-    let mut wrong = Vec::new();
-    let mut spoken = request::messages::check(request.get("messages"), &mut wrong);
-    let own = RequestTools::check(request.get("tools"), request.get("tool_choice"), &mut wrong);
-    let tools = own.sent();
-    request::parameters::check(&|key| request.get(key), &mut wrong);
-    if !wrong.is_empty() {
-        return Err(AssistantError::Invalid(wrong));
+    let mut violations = Vec::new();
+    let mut checked = request::messages::check(request.get("messages"), &mut violations);
+    let request_tools =
+        RequestTools::check(request.get("tools"), request.get("tool_choice"), &mut violations);
+    let tools = request_tools.sent();
+    request::parameters::check(&|key| request.get(key), &mut violations);
+    if !violations.is_empty() {
+        return Err(AssistantError::Invalid(violations));
     }
     let usage = match request.get("stream_options").map(RawValue::get) {
-        Some(options) if request::parameters::include_usage(options) => UsageChunks::Sent,
-        _ => UsageChunks::Withheld,
+        Some(options) if request::parameters::include_usage(options) => UsageChunks::Included,
+        _ => UsageChunks::Omitted,
     };
     if let Some(tools) = request.get("tools") {
-        spoken.text.words.add(tools.get().as_bytes());
+        checked.text.words.add(tools.get().as_bytes());
     }
     let prompt = UpstreamPrompt {
         messages: request.get("messages").map_or_else(Bytes::new, |it| slice(body, it)),
         leading: None,
         tool_list: request.get("tools").filter(|_| tools == Tools::Sent).map(|it| slice(body, it)),
         parameters: forwarded_parameters(body, &request, tools),
-        text: spoken.text,
+        text: checked.text,
         tools,
         may_call: request.get("tool_choice").is_none_or(|it| it.get() == "\"auto\""),
-        pictures: spoken.pictures,
-        address: spoken.address.or(own.address),
-        hosted: own.hosted,
+        pictures: checked.pictures,
+        address: checked.address.or(request_tools.address),
+        hosted: request_tools.hosted,
         max_output: request::parameters::cap(&|key| request.get(key)),
         effort: request.get("reasoning_effort").and_then(request::parameters::effort),
         model_hint: ModelHint {
@@ -101,7 +102,7 @@ pub(crate) fn parse(body: &Bytes) -> Result<RequestedChoice, AssistantError> {
     };
     match request.get("stream").map(RawValue::get) {
         Some("true") => Ok(RequestedChoice::Stream(prompt, usage)),
-        _ => Ok(RequestedChoice::Whole(prompt)),
+        _ => Ok(RequestedChoice::Full(prompt)),
     }
 }
 
@@ -121,7 +122,8 @@ fn forwarded_parameters(
     keys.filter_map(|key| Some((key, slice(body, request.get(key)?)))).collect()
 }
 
-/// Reports broken JSON from JSON that is no object, and repeats none of it.
+/// Returns the error for broken JSON, or for JSON that is not an object. It
+/// repeats none of the body.
 pub(crate) fn malformed(err: &serde_json::Error) -> AssistantError {
     match err.classify() {
         Category::Data => AssistantError::Invalid(vec![Violation::new(
@@ -135,8 +137,8 @@ pub(crate) fn malformed(err: &serde_json::Error) -> AssistantError {
     }
 }
 
-/// The members of a request that count for something; of two with the same
-/// key the last, and none that is null.
+/// Known members of a request. Of duplicate keys the last counts, and null
+/// counts as absent.
 struct RequestMembers<'a>(Vec<(&'static str, &'a RawValue)>);
 
 impl<'a> RequestMembers<'a> {
@@ -163,15 +165,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for RequestMembers<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut surface = RequestMembers(Vec::new());
+                let mut members = RequestMembers(Vec::new());
                 while let Some(MemberKey(key)) = map.next_key()? {
                     let known = keys().find(|it| *it == key);
                     match known {
-                        Some(known) => surface.set(known, map.next_value()?),
+                        Some(known) => members.set(known, map.next_value()?),
                         None => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                Ok(surface)
+                Ok(members)
             }
         }
 

@@ -1,4 +1,4 @@
-//! Tests of the part of a request that goes upstream, and of its violations.
+//! Tests of the forwarded part of a request, and of its violations.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,13 @@ use crate::fakes::open_pieces;
 use crate::ports::{CapName, OutputCap};
 use crate::request::prompt_body::AddedMessages;
 
-fn ask(body: &str) -> Result<RequestedChoice, AssistantError> {
+fn parse_text(body: &str) -> Result<RequestedChoice, AssistantError> {
     parse(&Bytes::copy_from_slice(body.as_bytes()))
 }
 
 fn forwarded(body: &str) -> Value {
-    let Ok(RequestedChoice::Whole(prompt) | RequestedChoice::Stream(prompt, _)) = ask(body) else {
+    let Ok(RequestedChoice::Full(prompt) | RequestedChoice::Stream(prompt, _)) = parse_text(body)
+    else {
         panic!("refused");
     };
     let mut body = open_pieces(&prompt.body(&AddedMessages::default()));
@@ -20,10 +21,10 @@ fn forwarded(body: &str) -> Value {
     serde_json::from_slice(&body.concat()).unwrap()
 }
 
-fn wrong(body: &str) -> Vec<(String, &'static str)> {
-    match ask(body) {
-        Err(AssistantError::Invalid(wrong)) => {
-            wrong.into_iter().map(|it| (it.field, it.code)).collect()
+fn violations(body: &str) -> Vec<(String, &'static str)> {
+    match parse_text(body) {
+        Err(AssistantError::Invalid(violations)) => {
+            violations.into_iter().map(|it| (it.field, it.code)).collect()
         }
         Err(other) => panic!("{other:?}"),
         Ok(_) => vec![],
@@ -35,7 +36,7 @@ fn with(member: &str) -> String {
 }
 
 #[test]
-fn only_what_is_known_goes_on_and_as_it_came() {
+fn only_known_members_are_forwarded_unchanged() {
     let body = json!({
         "model": "pia-cloud", "user": "me", "store": true, "stream": true, "n": 1,
         "stream_options": {"include_usage": true}, "metadata": {"pia_persona_type": "fast"},
@@ -62,54 +63,55 @@ fn only_what_is_known_goes_on_and_as_it_came() {
 }
 
 #[test]
-fn a_null_is_an_absent_key_and_no_tools_are_none() {
+fn null_and_empty_tools_count_as_absent() {
     let body = with(r#""temperature":null,"stop":null,"tools":[],"tool_choice":"none","n":null"#);
 
     assert_eq!(forwarded(&body), json!({"messages": [{"role": "user", "content": "x"}]}));
 }
 
 #[test]
-fn a_type_of_persona_that_is_blank_is_the_general_one() {
-    let of = |metadata: &str| match ask(&with(&format!(r#""metadata":{metadata}"#))) {
-        Ok(RequestedChoice::Whole(prompt)) => prompt.model_hint.persona_type,
-        _ => panic!("{metadata}"),
-    };
+fn a_blank_persona_type_is_general() {
+    let persona_type =
+        |metadata: &str| match parse_text(&with(&format!(r#""metadata":{metadata}"#))) {
+            Ok(RequestedChoice::Full(prompt)) => prompt.model_hint.persona_type,
+            _ => panic!("{metadata}"),
+        };
 
-    assert_eq!(of(r#"{"pia_persona_type":" Code "}"#).as_deref(), Some("code"));
-    assert_eq!(of(r#"{"pia_persona_type":""}"#).as_deref(), Some("general"));
-    assert_eq!(of(r#"{"pia_persona_type":" \t"}"#).as_deref(), Some("general"));
+    assert_eq!(persona_type(r#"{"pia_persona_type":" Code "}"#).as_deref(), Some("code"));
+    assert_eq!(persona_type(r#"{"pia_persona_type":""}"#).as_deref(), Some("general"));
+    assert_eq!(persona_type(r#"{"pia_persona_type":" \t"}"#).as_deref(), Some("general"));
     let long = format!(r#"{{"pia_persona_type":"{}"}}"#, "x".repeat(51));
     for none in ["{}", r#"{"pia_persona_type":null}"#, r#"{"pia_persona_type":7}"#, "7", &long] {
-        assert_eq!(of(none), None, "{none}");
+        assert_eq!(persona_type(none), None, "{none}");
     }
 }
 
 #[test]
-fn of_two_equal_keys_the_last_counts() {
+fn the_last_of_duplicate_keys_wins() {
     assert_eq!(forwarded(&with(r#""seed":1,"seed":2"#))["seed"], 2);
 }
 
 #[test]
-fn the_form_of_the_answer_is_the_callers() {
-    let form = |member| match ask(&with(member)) {
-        Ok(RequestedChoice::Whole(_)) => "whole",
-        Ok(RequestedChoice::Stream(_, UsageChunks::Sent)) => "stream with usage",
-        Ok(RequestedChoice::Stream(_, UsageChunks::Withheld)) => "stream",
+fn the_caller_chooses_the_form_of_the_response() {
+    let response_form = |member| match parse_text(&with(member)) {
+        Ok(RequestedChoice::Full(_)) => "whole",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Included)) => "stream with usage",
+        Ok(RequestedChoice::Stream(_, UsageChunks::Omitted)) => "stream",
         Err(err) => panic!("{err:?}"),
     };
 
-    assert_eq!(form(r#""stream":false"#), "whole");
-    assert_eq!(form(r#""stream":null"#), "whole");
-    assert_eq!(form(r#""stream":true"#), "stream");
-    assert_eq!(form(r#""stream":true,"stream_options":{}"#), "stream");
+    assert_eq!(response_form(r#""stream":false"#), "whole");
+    assert_eq!(response_form(r#""stream":null"#), "whole");
+    assert_eq!(response_form(r#""stream":true"#), "stream");
+    assert_eq!(response_form(r#""stream":true,"stream_options":{}"#), "stream");
     assert_eq!(
-        form(r#""stream":true,"stream_options":{"include_usage":true,"x":1}"#),
+        response_form(r#""stream":true,"stream_options":{"include_usage":true,"x":1}"#),
         "stream with usage"
     );
 }
 
 #[test]
-fn wrong_parameters_are_named() {
+fn invalid_parameters_are_reported() {
     for (member, field, code) in [
         (r#""stream":"yes""#, "stream", "invalid_type"),
         (r#""stream_options":[true]"#, "stream_options", "invalid_type"),
@@ -132,18 +134,18 @@ fn wrong_parameters_are_named() {
         (r#""messages":"x""#, "messages", "invalid_type"),
         (r#""messages":null"#, "messages", "required"),
     ] {
-        assert_eq!(wrong(&with(member)), [(field.to_owned(), code)], "{member}");
+        assert_eq!(violations(&with(member)), [(field.to_owned(), code)], "{member}");
     }
-    assert_eq!(wrong("{}"), [("messages".to_owned(), "required")]);
-    assert_eq!(wrong("[]"), [(String::new(), "invalid_type")]);
+    assert_eq!(violations("{}"), [("messages".to_owned(), "required")]);
+    assert_eq!(violations("[]"), [(String::new(), "invalid_type")]);
 }
 
 #[test]
-fn a_whole_number_is_one_however_it_is_written() {
+fn an_integer_may_have_a_point_or_an_exponent() {
     for (written, tokens) in [("1", 1), ("1.0", 1), ("1.20e2", 120), ("4096.00", 4096)] {
         let body = with(&format!(r#""max_tokens":{written},"n":1.0"#));
 
-        let Ok(RequestedChoice::Whole(prompt)) = ask(&body) else { panic!("{written}") };
+        let Ok(RequestedChoice::Full(prompt)) = parse_text(&body) else { panic!("{written}") };
 
         let cap = OutputCap { tokens, name: Some(CapName::MaxTokens) };
         assert_eq!(prompt.max_output, Some(cap), "{written}");
@@ -153,22 +155,22 @@ fn a_whole_number_is_one_however_it_is_written() {
 #[test]
 fn broken_json_is_reported_without_its_content() {
     for body in ["", "{", r#"{"messages":[secret]}"#, r#"{"messages":[]} x"#] {
-        let Err(AssistantError::Malformed(why)) = ask(body) else { panic!("{body}") };
+        let Err(AssistantError::Malformed(message)) = parse_text(body) else { panic!("{body}") };
 
-        assert!(!why.contains("secret"), "{why}");
+        assert!(!message.contains("secret"), "{message}");
     }
 }
 
 #[test]
-fn deep_json_is_read_without_recursion() {
+fn deep_json_is_parsed_without_recursion() {
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     let body = with(&format!(r#""response_format":{deep},"metadata":{deep}"#));
     let message = format!(r#"{{"messages":[{{"role":"user","content":"x","y":{deep}}}]}}"#);
 
-    assert!(ask(&body).is_ok());
-    assert!(ask(&message).is_ok());
+    assert!(parse_text(&body).is_ok());
+    assert!(parse_text(&message).is_ok());
     assert_eq!(
-        wrong(&format!(r#"{{"messages":{deep}}}"#)),
+        violations(&format!(r#"{{"messages":{deep}}}"#)),
         [("messages[0]".to_owned(), "invalid_type")]
     );
 }
@@ -183,7 +185,7 @@ fn large_parts_are_slices_of_the_request() {
     }).to_string());
     let within = body.as_ptr_range();
 
-    let Ok(RequestedChoice::Whole(prompt)) = parse(&body) else { panic!("refused") };
+    let Ok(RequestedChoice::Full(prompt)) = parse(&body) else { panic!("refused") };
     let tokens = prompt.text.tokens(&crate::fakes::QuarterTokens);
     let pieces = open_pieces(&prompt.body(&AddedMessages::default()));
 

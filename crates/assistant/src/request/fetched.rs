@@ -1,4 +1,4 @@
-//! Parts of a message that its upstream would have to fetch.
+//! Parts of a message that its upstream would fetch.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,20 +11,20 @@ use pia_json::MemberKey;
 
 /// Maximum depth of the search in a part; anything deeper counts as an address.
 const MAX_DEPTH: u8 = 8;
-/// No address is longer, in bytes of JSON.
+/// Maximum length of an address that is parsed, in bytes of JSON.
 const MAX_URL_BYTES: usize = 8 * 1024;
 /// Length of the prefix of a long text that is checked.
 const CHECKED_PREFIX_BYTES: usize = 256;
-/// Keys whose values are texts, whatever they contain.
+/// Keys whose values are texts and never addresses.
 const TEXT_KEYS: [&str; 2] = ["text", "filename"];
-/// Longer keys are not repeated to who sent them.
+/// Maximum length of a key that is repeated to the caller.
 const MAX_KEY_BYTES: usize = 40;
 
-/// Returns where the value of a key first names something by an address, and
-/// not by `data:`: `image_url.url`.
+/// Returns the path of the first address other than `data:` in the value of a
+/// key: `image_url.url`.
 ///
-/// Readers differ in which of two equal keys they take, and some take keys in
-/// any case, so all are looked at. Nothing of the value is stored or copied.
+/// Readers differ in which of two equal keys they use, and some accept keys in
+/// any case, so all are checked. Nothing of the value is stored or copied.
 pub(crate) fn address(key: &str, value: &RawValue) -> Option<String> {
     in_member(key, value, MAX_DEPTH)
 }
@@ -33,41 +33,41 @@ fn in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
     if TEXT_KEYS.iter().any(|it| it.eq_ignore_ascii_case(key)) {
         return None;
     }
-    let inner = in_value(value, AddressRule::by(key), depth)?;
+    let inner = in_value(value, AddressRule::for_key(key), depth)?;
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-');
     let plain = key.len() <= MAX_KEY_BYTES && key.bytes().all(is_plain);
     Some(format!("{}{inner}", if plain { key } else { "?" }))
 }
 
-/// Meaning of the texts under a key.
+/// Rule by which the texts under a key are addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AddressRule {
     Always,
-    IfTheyLookSo,
+    IfAddressLike,
 }
 
 impl AddressRule {
-    fn by(key: &str) -> Self {
+    fn for_key(key: &str) -> Self {
         let key = key.to_ascii_lowercase();
         let always = key.ends_with("url") || key.ends_with("uri");
-        if always { Self::Always } else { Self::IfTheyLookSo }
+        if always { Self::Always } else { Self::IfAddressLike }
     }
 }
 
-fn in_value(value: &RawValue, named: AddressRule, depth: u8) -> Option<String> {
+fn in_value(value: &RawValue, rule: AddressRule, depth: u8) -> Option<String> {
     match value.get().as_bytes().first() {
-        Some(b'"') => is_remote_address(value.get(), named).then(String::new),
+        Some(b'"') => is_remote_address(value.get(), rule).then(String::new),
         Some(b'{' | b'[') => match depth.checked_sub(1) {
-            Some(depth) => AddressVisitor { named, depth }.deserialize(value).unwrap_or_default(),
+            Some(depth) => AddressVisitor { rule, depth }.deserialize(value).unwrap_or_default(),
             None => Some(String::new()),
         },
         _ => None,
     }
 }
 
-/// Looks through an object or an array.
+/// Search in an object or an array.
 struct AddressVisitor {
-    named: AddressRule,
+    rule: AddressRule,
     depth: u8,
 }
 
@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for AddressVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let mut at = 0_usize;
         while let Some(value) = seq.next_element::<&'de RawValue>()? {
-            if let Some(inner) = in_value(value, self.named, self.depth) {
+            if let Some(inner) = in_value(value, self.rule, self.depth) {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 return Ok(Some(format!("[{at}]{inner}")));
             }
@@ -111,31 +111,31 @@ impl<'de> Visitor<'de> for AddressVisitor {
     }
 }
 
-/// Reports whether a JSON string is an address of something elsewhere.
-fn is_remote_address(json: &str, named: AddressRule) -> bool {
+/// Returns whether a JSON string is an address other than `data:`.
+fn is_remote_address(json: &str, rule: AddressRule) -> bool {
     if is_data(json.get(1..).unwrap_or_default()) {
         return false;
     }
-    let is_named = |text: &str| named == AddressRule::Always || is_address(text);
+    let is_matching = |text: &str| rule == AddressRule::Always || is_address(text);
     if json.len() > MAX_URL_BYTES {
         let start = decode_prefix(json);
-        return is_named(&start) && !is_data(&start);
+        return is_matching(&start) && !is_data(&start);
     }
     let Ok(text) = serde_json::from_str::<Cow<'_, str>>(json) else { return true };
-    is_named(&text) && !is_data(&text)
+    is_matching(&text) && !is_data(&text)
 }
 
-/// Returns whether an address holds what it stands for.
+/// Returns whether an address contains its data.
 fn is_data(text: &str) -> bool {
     text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("data:"))
 }
 
-/// Returns the start of a long JSON string. An escape that would be cut is left
-/// out.
+/// Returns the start of a long JSON string, without an escape that would be
+/// cut.
 fn decode_prefix(json: &str) -> String {
     let mut cuts = (0..16).filter_map(|less| json.get(..CHECKED_PREFIX_BYTES - less));
-    let read = |start: &str| serde_json::from_str(&format!("{start}\"")).ok();
-    cuts.find_map(read).unwrap_or_default()
+    let decode = |start: &str| serde_json::from_str(&format!("{start}\"")).ok();
+    cuts.find_map(decode).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_request_is_fine() {
-        for fine in [
+    fn contents_in_the_request_are_accepted() {
+        for json in [
             r#"{"image_url":{"url":"data:image/png;base64,AAAA"}}"#,
             r#"{"image_url":{"url":"DATA:image/png;base64,AAAA"}}"#,
             r#"{"image_url":{"url":"\u0064ata:image/png;base64,AAAA"}}"#,
@@ -163,15 +163,15 @@ mod tests {
             r#"{"input_audio":{"data":"AAAA","format":"wav"}}"#,
             r#"{"source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#,
         ] {
-            assert_eq!(found(fine), None, "{fine}");
+            assert_eq!(found(json), None, "{json}");
         }
         let long = format!(r#"{{"data":"{}","url":"data:,{}"}}"#, r"\u002B".repeat(9000), "x");
         assert_eq!(found(&long), None);
     }
 
     #[test]
-    fn an_address_is_found_wherever_it_stands() {
-        for (odd, place) in [
+    fn an_address_is_found_at_every_position() {
+        for (json, path) in [
             (r#"{"image_url":{"url":"https://h/x.png"}}"#, ".image_url.url"),
             (r#"{"image_url":{"url":"https://example.com/x.png"}}"#, ".image_url.url"),
             (r#"{"image_url":{"url":"http://127.0.0.1.nip.io/"}}"#, ".image_url.url"),
@@ -199,7 +199,7 @@ mod tests {
             (r#"{"a b":"http://h"}"#, ".?"),
             (r"[[[[[[[[[]]]]]]]]]", "[0][0][0][0][0][0][0][0]"),
         ] {
-            assert_eq!(found(odd).as_deref(), Some(place), "{odd}");
+            assert_eq!(found(json).as_deref(), Some(path), "{json}");
         }
         let long = format!(r#"{{"x":"\u0068ttp://example.com/{}"}}"#, "x".repeat(9000));
         assert_eq!(found(&long).as_deref(), Some(".x"));

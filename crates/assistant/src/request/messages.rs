@@ -1,4 +1,4 @@
-//! The messages of a request, checked without copying them.
+//! Validation of messages, without copying them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,67 +13,73 @@ use crate::request::fetched::address;
 use crate::request::sample::PromptText;
 use pia_json::MemberKey;
 
-/// Maximum number of violations that one request reports.
+/// Maximum number of reported violations.
 pub(crate) const MAX_VIOLATIONS: usize = 20;
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
-/// Rough cost of an image in tokens, whatever its bytes.
+/// Rough cost of an image in tokens, regardless of its size.
 const TOKENS_PER_IMAGE: i64 = 1000;
-/// About so many bytes of a file or a recording, written in base64, make a token.
+/// Bytes per token of a file or a recording in Base64, roughly.
 const MEDIA_BYTES_PER_TOKEN: usize = 32;
-/// Beyond this a text is not unescaped only to be counted.
+/// Maximum length of a text that is unescaped to be counted.
 const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
-/// Tokens around each message.
-const TOKENS_OF_A_MESSAGE: i64 = 4;
+/// Extra tokens per message.
+const TOKENS_PER_MESSAGE: i64 = 4;
 
 /// Results of checking messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CheckedMessages {
-    /// Text by which their tokens are counted.
+    /// Text for counting tokens.
     pub(crate) text: PromptText,
-    /// True if there are pictures among them.
+    /// Set if there are pictures.
     pub(crate) pictures: bool,
-    /// The first part that names something by an address, which whoever answers
-    /// would fetch.
+    /// Path of the first address, which the upstream would fetch.
     pub(crate) address: Option<String>,
 }
 
-/// Checks the messages, and gathers what their tokens are counted by.
-pub(crate) fn check(messages: Option<&RawValue>, wrong: &mut Vec<Violation>) -> CheckedMessages {
-    let mut spoken = CheckedMessages::default();
+/// Checks the messages, and gathers their text for counting tokens.
+pub(crate) fn check(
+    messages: Option<&RawValue>,
+    violations: &mut Vec<Violation>,
+) -> CheckedMessages {
+    let mut outcome = CheckedMessages::default();
     let Some(messages) = messages else {
-        wrong.push(Violation::new("messages", "required", "The messages are missing."));
-        return spoken;
+        violations.push(Violation::new("messages", "required", "The messages are missing."));
+        return outcome;
     };
     let Ok(ArrayElements { first, count }) = serde_json::from_str(messages.get()) else {
-        wrong.push(Violation::new("messages", "invalid_type", "The messages must be an array."));
-        return spoken;
+        violations.push(Violation::new(
+            "messages",
+            "invalid_type",
+            "The messages must be an array.",
+        ));
+        return outcome;
     };
     if count == 0 {
-        wrong.push(Violation::new("messages", "empty", "There must be at least one message."));
+        violations.push(Violation::new("messages", "empty", "There must be at least one message."));
     }
     if count > ArrayElements::MAX_LEN {
         let message = format!("There must not be more than {} messages.", ArrayElements::MAX_LEN);
-        wrong.push(Violation::new("messages", "too_many", message));
-        return spoken;
+        violations.push(Violation::new("messages", "too_many", message));
+        return outcome;
     }
     for (at, message) in first.into_iter().enumerate() {
-        check_message(at, message, &mut spoken, wrong);
-        spoken.pictures |= message.get().contains("image_url");
-        if wrong.len() >= MAX_VIOLATIONS {
+        check_message(at, message, &mut outcome, violations);
+        outcome.pictures |= message.get().contains("image_url");
+        if violations.len() >= MAX_VIOLATIONS {
             break;
         }
     }
-    spoken
+    outcome
 }
 
-/// A message, as far as it is read.
+/// Parsed members of a message.
 #[derive(Default)]
 struct Message<'a> {
     role: Option<&'a RawValue>,
     content: Option<&'a RawValue>,
     tool_calls: Option<&'a RawValue>,
-    /// First address by which it names something to fetch.
+    /// Path of its first address.
     address: Option<String>,
 }
 
@@ -100,7 +106,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let (mut message, mut seen) = (Message::default(), [false; 3]);
+                let (mut message, mut present) = (Message::default(), [false; 3]);
                 while let Some((MemberKey(key), value)) =
                     map.next_entry::<MemberKey<'de>, &'de RawValue>()?
                 {
@@ -115,8 +121,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
                             continue;
                         }
                     };
-                    let twice = seen.get_mut(at).is_some_and(|it| std::mem::replace(it, true));
-                    if twice {
+                    let is_duplicate =
+                        present.get_mut(at).is_some_and(|it| std::mem::replace(it, true));
+                    if is_duplicate {
                         return Err(A::Error::custom("a key comes twice"));
                     }
                     *member = (value.get() != "null").then_some(value);
@@ -132,33 +139,33 @@ impl<'de: 'a, 'a> Deserialize<'de> for Message<'a> {
 fn check_message(
     at: usize,
     json: &RawValue,
-    spoken: &mut CheckedMessages,
-    wrong: &mut Vec<Violation>,
+    outcome: &mut CheckedMessages,
+    violations: &mut Vec<Violation>,
 ) {
     let Ok(message) = serde_json::from_str::<Message<'_>>(json.get()) else {
         let message = "A message must be an object with each key once.";
-        wrong.push(Violation::new(format!("messages[{at}]"), "invalid_type", message));
+        violations.push(Violation::new(format!("messages[{at}]"), "invalid_type", message));
         return;
     };
-    check_role(at, message.role, wrong);
-    let text = &mut spoken.text;
-    text.besides = text.besides.saturating_add(TOKENS_OF_A_MESSAGE);
+    check_role(at, message.role, violations);
+    let text = &mut outcome.text;
+    text.extra_tokens = text.extra_tokens.saturating_add(TOKENS_PER_MESSAGE);
     if let Some(calls) = message.tool_calls {
         text.words.add(calls.get().as_bytes());
     }
     let mut content = Content { text, address: None };
     let is_content = message.content.is_none_or(|it| content.add(it));
-    let within = content.address.map(|(part, place)| format!("content[{part}].{place}"));
-    if let Some(place) = within.or(message.address) {
-        spoken.address.get_or_insert_with(|| format!("messages[{at}].{place}"));
+    let within = content.address.map(|(part, path)| format!("content[{part}].{path}"));
+    if let Some(path) = within.or(message.address) {
+        outcome.address.get_or_insert_with(|| format!("messages[{at}].{path}"));
     }
     if !is_content {
         let message = "The content must be a string, an array of parts, or null.";
-        wrong.push(Violation::new(format!("messages[{at}].content"), "invalid_type", message));
+        violations.push(Violation::new(format!("messages[{at}].content"), "invalid_type", message));
     }
 }
 
-fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
+fn check_role(at: usize, role: Option<&RawValue>, violations: &mut Vec<Violation>) {
     #[derive(Deserialize)]
     struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -168,18 +175,18 @@ fn check_role(at: usize, role: Option<&RawValue>, wrong: &mut Vec<Violation>) {
         Some(Err(_)) => ("invalid_type", "The role must be a string.".to_owned()),
         None => ("required", "The role is missing.".to_owned()),
     };
-    wrong.push(Violation::new(format!("messages[{at}].role"), code, message));
+    violations.push(Violation::new(format!("messages[{at}].role"), code, message));
 }
 
 /// Results of checking one content.
 struct Content<'t> {
     text: &'t mut PromptText,
-    /// The first part that names something by such an address, and where in it.
+    /// Index of the first part with an address, and the path in it.
     address: Option<(usize, String)>,
 }
 
 impl Content<'_> {
-    /// Adds a content to the text. Answers whether it is of a shape we know.
+    /// Adds a content to the text. Returns whether its type is known.
     fn add(&mut self, content: &RawValue) -> bool {
         match content.get().as_bytes().first() {
             Some(b'"') => add_words(content.get(), self.text),
@@ -189,7 +196,7 @@ impl Content<'_> {
         true
     }
 
-    /// Adds a member of a part; some take its key in any case.
+    /// Adds a member of a part. Keys match in any case, as some readers do.
     fn count(&mut self, key: &str, value: &RawValue) {
         let is = |name: &str| key.eq_ignore_ascii_case(name);
         if value.get() == "null" {
@@ -205,11 +212,11 @@ impl Content<'_> {
             }
             return;
         };
-        self.text.besides = self.text.besides.saturating_add(tokens);
+        self.text.extra_tokens = self.text.extra_tokens.saturating_add(tokens);
     }
 }
 
-/// Adds a JSON string. Of a long one, escapes count as they are written.
+/// Adds a JSON string. A long one is not unescaped.
 fn add_words(json: &str, text: &mut PromptText) {
     let escaped =
         json.len() <= MAX_UNESCAPED_BYTES && memchr::memchr(b'\\', json.as_bytes()).is_some();
@@ -219,7 +226,7 @@ fn add_words(json: &str, text: &mut PromptText) {
     }
 }
 
-/// Adds an array of parts, of which none is stored.
+/// Visitor that adds an array of parts without storing them.
 struct PartsVisitor<'p, 't>(&'p mut Content<'t>);
 
 impl<'de> DeserializeSeed<'de> for PartsVisitor<'_, '_> {
@@ -246,7 +253,7 @@ impl<'de> Visitor<'de> for PartsVisitor<'_, '_> {
     }
 }
 
-/// Adds one part, by its number.
+/// Visitor that adds one part, by its index.
 struct PartVisitor<'p, 't>(&'p mut Content<'t>, usize);
 
 impl<'de> DeserializeSeed<'de> for PartVisitor<'_, '_> {
@@ -284,14 +291,17 @@ mod tests {
     use crate::fakes::CharTokens;
 
     fn checked(json: &str) -> (i64, Vec<(String, &'static str)>) {
-        let mut wrong = Vec::new();
+        let mut violations = Vec::new();
         let raw: &RawValue = serde_json::from_str(json).unwrap();
-        let spoken = check(Some(raw), &mut wrong);
-        (spoken.text.tokens(&CharTokens), wrong.into_iter().map(|it| (it.field, it.code)).collect())
+        let outcome = check(Some(raw), &mut violations);
+        (
+            outcome.text.tokens(&CharTokens),
+            violations.into_iter().map(|it| (it.field, it.code)).collect(),
+        )
     }
 
     #[test]
-    fn what_clients_send_is_taken() {
+    fn messages_of_clients_are_accepted() {
         let json = r#"[
             {"role":"system","content":"12345678"},
             {"role":"user","content":[{"type":"text","text":"1234"},
@@ -305,39 +315,40 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_is_named_by_its_address_is_reported() {
-        let reported = |message: &str| {
+    fn the_first_address_is_reported() {
+        let address_of = |message: &str| {
             let json = format!(r#"[{{"role":"system","content":"http://h"}},{message}]"#);
             let raw: &RawValue = serde_json::from_str(&json).unwrap();
-            let mut wrong = Vec::new();
-            let spoken = check(Some(raw), &mut wrong);
-            assert!(wrong.is_empty(), "{message}");
-            spoken.address
+            let mut violations = Vec::new();
+            let outcome = check(Some(raw), &mut violations);
+            assert!(violations.is_empty(), "{message}");
+            outcome.address
         };
         let text = r#"{"type":"text","text":"http://h"}"#;
-        let presented = r#"{"image_url":{"url":"http://h"}}"#;
+        let remote = r#"{"image_url":{"url":"http://h"}}"#;
         let picture = r#"{"image_url":{"url":"data:,x"}}"#;
 
-        let parts = |content: &str| reported(&format!(r#"{{"role":"user","content":{content}}}"#));
+        let parts =
+            |content: &str| address_of(&format!(r#"{{"role":"user","content":{content}}}"#));
         assert_eq!(parts(r#""http://h""#), None);
         assert_eq!(parts(&format!("[{text},{picture}]")), None);
         assert_eq!(
-            parts(&format!("[{text},{presented},{presented}]")).as_deref(),
+            parts(&format!("[{text},{remote},{remote}]")).as_deref(),
             Some("messages[1].content[1].image_url.url")
         );
-        let beside = format!(r#"{{"role":"user","name":"http://h","Content":[{presented}]}}"#);
-        assert_eq!(reported(&beside).as_deref(), Some("messages[1].Content[0].image_url.url"));
-        let text = r#"{"role":"assistant","reasoning":"http://h","tool_calls":["http://h"]}"#;
-        assert_eq!(reported(text), None);
+        let beside = format!(r#"{{"role":"user","name":"http://h","Content":[{remote}]}}"#);
+        assert_eq!(address_of(&beside).as_deref(), Some("messages[1].Content[0].image_url.url"));
+        let reasoning = r#"{"role":"assistant","reasoning":"http://h","tool_calls":["http://h"]}"#;
+        assert_eq!(address_of(reasoning), None);
     }
 
     #[test]
-    fn each_wrong_message_is_named() {
+    fn each_invalid_message_is_reported() {
         let json = r#"[7, ["user","x"], {"content":"x"}, {"role":null}, {"role":1},
             {"role":"root"}, {"role":"user","content":7}, {"role":"user","content":[1]},
             {"role":"user","role":"user"}, {"role":"user","content":[["x"]]}]"#;
 
-        let (_, wrong) = checked(json);
+        let (_, violations) = checked(json);
 
         let expected = [
             ("messages[0]", "invalid_type"),
@@ -351,11 +362,11 @@ mod tests {
             ("messages[8]", "invalid_type"),
             ("messages[9].content", "invalid_type"),
         ];
-        assert_eq!(wrong, expected.map(|(field, code)| (field.to_owned(), code)));
+        assert_eq!(violations, expected.map(|(field, code)| (field.to_owned(), code)));
     }
 
     #[test]
-    fn there_must_be_some_messages_but_not_too_many() {
+    fn the_number_of_messages_is_limited() {
         let many = |count| format!("[{}]", vec![r#"{"role":"user"}"#; count].join(","));
         let code = |json: &str| checked(json).1.first().map(|it| it.1);
 
@@ -366,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_wrong_everywhere_is_not_reported_everywhere() {
+    fn the_number_of_violations_is_limited() {
         let json = format!("[{}]", vec!["1"; 1000].join(","));
 
         assert_eq!(checked(&json).1.len(), 20);

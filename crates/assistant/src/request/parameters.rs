@@ -16,20 +16,23 @@ const RANGES: [(&str, RangeInclusive<f64>); 4] = [
     ("presence_penalty", -2.0..=2.0),
     ("frequency_penalty", -2.0..=2.0),
 ];
-/// Longer names of models are nobody's.
+/// Maximum length of a model name in bytes.
 const MAX_NAME_CHARS: usize = 256;
-/// Longer types of personas are ignored.
+/// Maximum length of a persona type in UTF-16 code units.
 const MAX_PERSONA_TYPE_CHARS: usize = 50;
-/// The type of personas of which none is said.
+/// Default persona type.
 const GENERAL: &str = "general";
 const COUNTS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
-/// Checks what has a type and a range; what an upstream alone understands is
-/// left to it.
-pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut Vec<Violation>) {
+/// Checks types and ranges; parameters that only upstreams interpret are left
+/// to them.
+pub(crate) fn check<'a>(
+    get: &dyn Fn(&str) -> Option<&'a RawValue>,
+    violations: &mut Vec<Violation>,
+) {
     for (key, range) in RANGES {
         if let Some(value) = get(key) {
-            check_range(key, value, &range, wrong);
+            check_range(key, value, &range, violations);
         }
     }
     for key in COUNTS {
@@ -37,65 +40,65 @@ pub(crate) fn check<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>, wrong: &mut 
             && count(value).is_none()
         {
             let message = format!("{key} must be a whole number above 0.");
-            wrong.push(Violation::new(key, "out_of_range", message));
+            violations.push(Violation::new(key, "out_of_range", message));
         }
     }
     if let Some(value) = get("n")
         && count(value) != Some(1)
     {
-        wrong.push(Violation::new("n", "out_of_range", "n must be 1."));
+        violations.push(Violation::new("n", "out_of_range", "n must be 1."));
     }
     if let Some(value) = get("stream")
         && serde_json::from_str::<bool>(value.get()).is_err()
     {
-        wrong.push(Violation::new("stream", "invalid_type", "stream must be true or false."));
+        violations.push(Violation::new("stream", "invalid_type", "stream must be true or false."));
     }
     if let Some(value) = get("stream_options")
         && options(value.get()).is_none()
     {
         let message = "stream_options must be an object whose include_usage is true or false.";
-        wrong.push(Violation::new("stream_options", "invalid_type", message));
+        violations.push(Violation::new("stream_options", "invalid_type", message));
     }
 }
 
-/// Returns the maximum length of the answer that the caller wants; the smaller
-/// of two.
+/// Returns the requested maximum length of the response; of two, the smaller.
 pub(crate) fn cap<'a>(get: &dyn Fn(&str) -> Option<&'a RawValue>) -> Option<OutputCap> {
-    let of = |name: CapName| {
+    let parse = |name: CapName| {
         let tokens = count(get(name.key())?)?;
         Some(OutputCap { tokens, name: Some(name) })
     };
-    let (old, new) = (of(CapName::MaxTokens), of(CapName::MaxCompletionTokens));
+    let (old, new) = (parse(CapName::MaxTokens), parse(CapName::MaxCompletionTokens));
     old.into_iter().chain(new).min_by_key(|it| it.tokens)
 }
 
-/// A whole number above 0, which may be written with a point: to JSON, 1 and
-/// 1.0 are one number.
+/// Parses an integer above 0, which may be written with a point: in JSON, 1 and
+/// 1.0 are equal.
 fn count(value: &RawValue) -> Option<i64> {
-    let whole = serde_json::from_str(value.get()).ok();
-    let count = whole.or_else(|| {
+    let integer = serde_json::from_str(value.get()).ok();
+    let count = integer.or_else(|| {
         let number: f64 = serde_json::from_str(value.get()).ok()?;
-        // Rust writes a whole number without a point, and never with an exponent.
+        // Rust formats an integral number without a point, and never with an
+        // exponent.
         number.to_string().parse().ok()
     });
     count.filter(|it| *it > 0)
 }
 
-/// Returns the requested reasoning effort; nothing for an unknown name.
+/// Returns the requested reasoning effort, or `None` for an unknown name.
 pub(crate) fn effort(value: &RawValue) -> Option<ReasoningEffort> {
     let name: String = serde_json::from_str(value.get()).ok()?;
     ReasoningEffort::from_name(&name)
 }
 
-/// A name that a request gives, if it is one that could be known.
+/// Returns the model name of a request, unless it is empty or too long.
 pub(crate) fn name(value: &RawValue) -> Option<String> {
     let name: String = serde_json::from_str(value.get()).ok()?;
     let name = name.trim();
     (!name.is_empty() && name.len() <= MAX_NAME_CHARS).then(|| name.to_owned())
 }
 
-/// Returns the persona type of a request, and `general` where that is blank;
-/// nothing for what cannot be one.
+/// Returns the persona type of a request: `general` if it is blank, `None` if
+/// it is invalid.
 pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Metadata<'a> {
@@ -111,7 +114,7 @@ pub(crate) fn persona_type(metadata: &RawValue) -> Option<String> {
     (utf16_len(name) <= MAX_PERSONA_TYPE_CHARS).then(|| name.to_lowercase())
 }
 
-/// Returns whether the options of a stream ask for usage.
+/// Returns whether the options of a stream request usage.
 pub(crate) fn include_usage(json: &str) -> bool {
     options(json).is_some_and(|it| it.include_usage == Some(true))
 }
@@ -129,17 +132,17 @@ fn check_range(
     key: &str,
     value: &RawValue,
     range: &RangeInclusive<f64>,
-    wrong: &mut Vec<Violation>,
+    violations: &mut Vec<Violation>,
 ) {
     match serde_json::from_str::<f64>(value.get()) {
         Ok(number) if range.contains(&number) => {}
         Ok(_) => {
             let message = format!("{key} must be from {} to {}.", range.start(), range.end());
-            wrong.push(Violation::new(key, "out_of_range", message));
+            violations.push(Violation::new(key, "out_of_range", message));
         }
         Err(_) => {
             let message = format!("{key} must be a number.");
-            wrong.push(Violation::new(key, "invalid_type", message));
+            violations.push(Violation::new(key, "invalid_type", message));
         }
     }
 }

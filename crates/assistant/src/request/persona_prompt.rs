@@ -1,4 +1,4 @@
-//! Persona of a request, applied to what is sent to the model.
+//! Application of a persona to a prompt.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -9,12 +9,12 @@ use crate::request::array_elements::ArrayElements;
 use crate::request::prompt_body::UpstreamPrompt;
 use crate::routing::refusal::Tools;
 
-/// Parameters without meaning for a persona that has no tools.
+/// Parameters that require tools.
 const TOOL_PARAMETERS: [&str; 2] = ["tool_choice", "parallel_tool_calls"];
-/// Tokens around a message.
-const TOKENS_OF_A_MESSAGE: i64 = 4;
+/// Extra tokens per message.
+const TOKENS_PER_MESSAGE: i64 = 4;
 
-/// A message, as far as it may repeat a persona's instructions.
+/// Message that may repeat a persona's instructions.
 #[derive(Deserialize)]
 struct Instructions<'a> {
     role: &'a str,
@@ -37,7 +37,7 @@ impl UpstreamPrompt {
         if !self.has_instructions(&persona.system_prompt) {
             let text = persona.instructions();
             self.text.words.add(text.as_bytes());
-            self.text.besides = self.text.besides.saturating_add(TOKENS_OF_A_MESSAGE);
+            self.text.extra_tokens = self.text.extra_tokens.saturating_add(TOKENS_PER_MESSAGE);
             let message = json!({ "role": "system", "content": text });
             self.leading = Some(Bytes::from(message.to_string()));
         }

@@ -1,4 +1,4 @@
-//! Taking the pictures out of a conversation for a model that sees none.
+//! Removal of pictures from a conversation for a model without vision.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -12,18 +12,19 @@ struct ContentPart<'a> {
     image_url: Option<&'a RawValue>,
 }
 
-/// A conversation in which each picture is a text that names it by its number.
+/// Conversation in which each picture is replaced by a text with its number.
 pub(crate) struct ExtractedPictures {
     /// Messages as a JSON array.
     pub(crate) messages: Bytes,
-    /// The pictures: parts of messages, as JSON, in their order.
+    /// Pictures in order: parts of messages as JSON.
     pub(crate) pictures: Vec<Bytes>,
 }
 
-/// Replaces each picture by a text; nothing if `messages` is no JSON array.
+/// Replaces each picture by a text. Returns `None` if `messages` is not a JSON
+/// array.
 pub(crate) fn extract_pictures(
     messages: &Bytes,
-    can_be_requested: bool,
+    has_vision_tool: bool,
 ) -> Option<ExtractedPictures> {
     let messages: Vec<Members<'_>> = serde_json::from_slice(messages).ok()?;
     let mut pictures = Vec::new();
@@ -32,11 +33,11 @@ pub(crate) fn extract_pictures(
         let parts = message.get("content").filter(|it| it.starts_with('['));
         let parts: Option<Vec<&RawValue>> = parts.and_then(|it| serde_json::from_str(it).ok());
         if let Some(parts) = parts {
-            let reported: Vec<String> = parts
+            let replaced: Vec<String> = parts
                 .iter()
-                .map(|it| replace_picture(it.get(), &mut pictures, can_be_requested))
+                .map(|it| replace_picture(it.get(), &mut pictures, has_vision_tool))
                 .collect();
-            let content = format!("[{}]", reported.join(","));
+            let content = format!("[{}]", replaced.join(","));
             message.set("content", content);
         }
         written.push(message.to_json());
@@ -44,8 +45,8 @@ pub(crate) fn extract_pictures(
     Some(ExtractedPictures { messages: Bytes::from(format!("[{}]", written.join(","))), pictures })
 }
 
-/// A part as it goes on.
-fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, can_be_requested: bool) -> String {
+/// Returns a part, or the text that replaces its picture.
+fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, has_vision_tool: bool) -> String {
     let is_picture =
         serde_json::from_str::<ContentPart<'_>>(part).is_ok_and(|it| it.image_url.is_some());
     if !is_picture {
@@ -53,7 +54,7 @@ fn replace_picture(part: &str, pictures: &mut Vec<Bytes>, can_be_requested: bool
     }
     pictures.push(Bytes::copy_from_slice(part.as_bytes()));
     let number = pictures.len();
-    let text = if can_be_requested {
+    let text = if has_vision_tool {
         format!("[picture {number}: ask what is in it with the tool pia_look_at_picture]")
     } else {
         format!("[picture {number}, which cannot be shown to this model]")
@@ -80,14 +81,14 @@ mod tests {
 
         let ExtractedPictures { messages, pictures } = extract_pictures(&array, false).unwrap();
 
-        let read: Value = serde_json::from_slice(&messages).unwrap();
+        let parsed: Value = serde_json::from_slice(&messages).unwrap();
         let text = |number: u32| {
             let text = format!("[picture {number}, which cannot be shown to this model]");
             json!({ "type": "text", "text": text })
         };
-        assert_eq!(read[0], json!({ "role": "user", "content": "text" }));
-        assert_eq!(read[1]["content"], json!([{ "type": "text", "text": "see" }, text(1)]));
-        assert_eq!((&read[1]["name"], &read[2]["content"]), (&json!("n"), &json!([text(2)])));
+        assert_eq!(parsed[0], json!({ "role": "user", "content": "text" }));
+        assert_eq!(parsed[1]["content"], json!([{ "type": "text", "text": "see" }, text(1)]));
+        assert_eq!((&parsed[1]["name"], &parsed[2]["content"]), (&json!("n"), &json!([text(2)])));
         assert_eq!(pictures, [picture.to_string(), picture.to_string()]);
     }
 }

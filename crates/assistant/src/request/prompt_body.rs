@@ -1,4 +1,4 @@
-//! A request that is ready but for its model.
+//! Prompts that are ready except for the model.
 
 use bytes::Bytes;
 use pia_json::{JsonWriter, Rope};
@@ -11,46 +11,46 @@ use crate::routing::target::ReasoningEffort;
 use crate::tools::HostedTool;
 
 /// Validated part of a model request that comes from the caller. It can be sent
-/// more than once, and more can be added: nothing large is copied for that.
+/// and extended repeatedly without copying large parts.
 #[derive(Debug, Clone)]
 pub(crate) struct UpstreamPrompt {
     /// Messages as a JSON array.
     pub(crate) messages: Bytes,
-    /// Message as JSON that precedes them, where we add one.
+    /// Message as JSON that the server adds before them.
     pub(crate) leading: Option<Bytes>,
-    /// The caller's tools as a JSON array, where there are some.
+    /// Caller's tools as a JSON array, if there are any.
     pub(crate) tool_list: Option<Bytes>,
     /// Other members with their JSON, in the order in which they are sent.
     pub(crate) parameters: Vec<(&'static str, Bytes)>,
-    /// Text by which its tokens are counted.
+    /// Text for counting tokens.
     pub(crate) text: PromptText,
     pub(crate) tools: Tools,
     /// Tools that the upstream runs itself.
     pub(crate) hosted: Vec<HostedTool>,
-    /// True if the model may choose which tool it calls, if any.
+    /// Set if the model may choose which tool it calls, if any.
     pub(crate) may_call: bool,
-    /// True if it has pictures.
+    /// Set if it has pictures.
     pub(crate) pictures: bool,
-    /// First address other than `data:` by which it names something.
+    /// Path of the first address other than `data:`.
     pub(crate) address: Option<String>,
-    /// Maximum length of the answer that the caller wants.
+    /// Requested maximum length of the response.
     pub(crate) max_output: Option<OutputCap>,
-    /// Reasoning effort that the caller wants.
+    /// Requested reasoning effort.
     pub(crate) effort: Option<ReasoningEffort>,
-    /// Hints on which model is to answer it.
+    /// Hints for the choice of the model.
     pub(crate) model_hint: ModelHint,
 }
 
-/// Hints of a request on which model is to answer it.
+/// Hints of a request for the choice of the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ModelHint {
-    /// The model that it names.
+    /// Requested model.
     pub(crate) model: Option<String>,
     /// Type of the persona (`metadata.pia_persona_type`), in lower case.
     pub(crate) persona_type: Option<String>,
 }
 
-/// Parts that we add to a prompt.
+/// Parts that the server adds to a prompt.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AddedMessages {
     /// Messages, each as JSON, that follow the caller's.
@@ -60,7 +60,7 @@ pub(crate) struct AddedMessages {
 }
 
 impl UpstreamPrompt {
-    /// A prompt of messages alone; `messages` is a JSON array.
+    /// Creates a prompt of messages; `messages` is a JSON array.
     pub(crate) fn from_messages(messages: &str, text: PromptText) -> Self {
         Self {
             messages: Bytes::copy_from_slice(messages.as_bytes()),
@@ -79,7 +79,8 @@ impl UpstreamPrompt {
         }
     }
 
-    /// Lets go of what it holds; what was made of it goes on.
+    /// Releases its memory, which bodies that were created from it may still
+    /// share.
     pub(crate) fn release(&mut self) {
         self.messages = Bytes::new();
         self.leading = None;
@@ -87,7 +88,7 @@ impl UpstreamPrompt {
         self.parameters.clear();
     }
 
-    /// Returns the body of a call, with what is added.
+    /// Returns the body of a call, with the added parts.
     pub(crate) fn body(&self, added: &AddedMessages) -> ChatBody {
         let tools = self.tool_list.clone().or_else(|| {
             let has_added = !added.tools.is_empty();
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_follows_what_is_there() {
+    fn added_parts_follow_existing_ones() {
         let mut prompt =
             UpstreamPrompt::from_messages(r#"[{"role":"user"} ]"#, PromptText::default());
         prompt.parameters = vec![("seed", Bytes::from_static(b"1"))];

@@ -1,25 +1,24 @@
-//! The beginning of a text, by which all of it is counted.
+//! Samples of texts, from which their tokens are estimated.
 
 use crate::ports::TokenCounter;
 
 /// Length up to which a text is tokenized exactly, which takes a worker a millisecond or two.
 const EXACTLY_COUNTED_BYTES: usize = 8 * 1024;
 
-/// About so many bytes make a token.
+/// Average number of bytes per token.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// Text of a prompt.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PromptText {
-    /// Words.
+    /// Sample of the text.
     pub(crate) words: TokenSample,
-    /// The tokens of what else is in it: pictures, and what is put round each
-    /// message.
-    pub(crate) besides: i64,
+    /// Tokens besides the text: for pictures, and for each message.
+    pub(crate) extra_tokens: i64,
 }
 
 impl PromptText {
-    /// Sample of these words alone.
+    /// Creates a prompt text of these texts.
     pub(crate) fn from_words(words: &[&str]) -> Self {
         let mut text = Self::default();
         for word in words {
@@ -28,18 +27,18 @@ impl PromptText {
         text
     }
 
-    /// Tokens.
+    /// Returns the token count.
     pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
-        self.words.tokens(tokens).saturating_add(self.besides)
+        self.words.tokens(tokens).saturating_add(self.extra_tokens)
     }
 
-    /// Tokens by its length, which takes no time.
+    /// Returns an estimate by length, which is fast.
     pub(crate) fn estimate(&self) -> i64 {
-        self.words.by_length().saturating_add(self.besides)
+        self.words.by_length().saturating_add(self.extra_tokens)
     }
 }
 
-/// The beginning of a text, and how long all of it is.
+/// Beginning of a text, and its full length.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TokenSample {
     beginning: Vec<u8>,
@@ -47,7 +46,7 @@ pub(crate) struct TokenSample {
 }
 
 impl TokenSample {
-    /// Goes on with a text.
+    /// Appends a text.
     pub(crate) fn add(&mut self, text: &[u8]) {
         self.length = self.length.saturating_add(text.len());
         let room = EXACTLY_COUNTED_BYTES.saturating_sub(self.beginning.len());
@@ -58,21 +57,21 @@ impl TokenSample {
         self.length == 0
     }
 
-    /// Tokens: counted, or, beyond the beginning, as many for its length as
-    /// the beginning has, but no fewer than a text of that length usually has.
+    /// Returns the token count. A long text is extrapolated from its beginning,
+    /// with the usual number for its length as the minimum.
     pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> i64 {
         if self.length == 0 {
             return 0;
         }
         let counted = tokens.count(&String::from_utf8_lossy(&self.beginning));
         let wide = |it: usize| i128::try_from(it).unwrap_or(i128::MAX);
-        let (whole, part) = (wide(self.length), wide(self.beginning.len().max(1)));
-        let tokens = (i128::from(counted) * whole + part - 1) / part;
+        let (total, part) = (wide(self.length), wide(self.beginning.len().max(1)));
+        let tokens = (i128::from(counted) * total + part - 1) / part;
         let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
         if self.length == self.beginning.len() { tokens } else { tokens.max(self.by_length()) }
     }
 
-    /// Tokens by its length alone.
+    /// Returns an estimate by length.
     fn by_length(&self) -> i64 {
         i64::try_from(self.length.div_ceil(BYTES_PER_TOKEN)).unwrap_or(i64::MAX)
     }
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_is_counted_and_a_long_one_by_its_beginning() {
+    fn a_short_text_is_counted_and_a_long_one_is_extrapolated() {
         assert_eq!(sample(""), 0);
         assert_eq!(sample("one two three"), 3);
         let long = sample(&"word ".repeat(1_000_000));
@@ -108,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_that_states_nothing_makes_no_long_text_free() {
+    fn a_blank_beginning_does_not_make_a_long_text_free() {
         let text = format!("{}{}", " ".repeat(EXACTLY_COUNTED_BYTES), "x".repeat(1_000_000));
 
         assert!(sample(&text) >= 250_000);
     }
 
     #[test]
-    fn a_character_that_is_cut_in_two_does_no_harm() {
+    fn a_character_that_is_cut_is_accepted() {
         assert!(sample(&"ä".repeat(9_000)) > 0);
         assert!(sample(&format!("x{}", "ä".repeat(9_000))) > 0);
     }

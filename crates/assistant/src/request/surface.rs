@@ -1,14 +1,14 @@
-//! The surface that a call came through.
+//! Surface of a call.
 
-/// The surface that a call came through, by which its caller expects models to
-/// be named and failures to be reported.
+/// Surface of a call, which determines the treatment of model names and the
+/// format of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Surface {
-    /// The one that the desktop client knows: a model that the caller may not
-    /// name is passed over, and an error is a text.
+    /// API of the desktop client: a model that the caller may not use is
+    /// ignored, and an error is a text.
     #[default]
     Desktop,
-    /// The one of OpenAI's clients: such a model is an error, and an error is
-    /// an object.
+    /// API of OpenAI's clients: such a model is an error, and an error is an
+    /// object.
     OpenAi,
 }

@@ -1,4 +1,4 @@
-//! Counters of attempts to have a call answered.
+//! Counters of attempts to call upstreams.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use crate::ports::UpstreamError;
 use crate::routing::target::Target;
 
-/// Outcome of an attempt, as far as it is known when an answer begins.
+/// Outcome of an attempt, as of the start of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AttemptOutcome {
-    /// The upstream has begun to answer.
+    /// Upstream started to respond.
     Answered,
-    /// The key was not accepted.
+    /// Upstream rejected the key.
     KeyRefused,
     /// Upstream is at capacity.
     Busy,
@@ -26,7 +26,7 @@ pub enum AttemptOutcome {
 }
 
 impl AttemptOutcome {
-    /// Name in metrics.
+    /// Returns the name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -52,14 +52,14 @@ impl AttemptOutcome {
         }
     }
 
-    /// Returns whether another key of the same model might be answered.
-    pub(crate) fn blames_the_key(self) -> bool {
+    /// Returns whether another key of the same model might succeed.
+    pub(crate) fn is_key_failure(self) -> bool {
         matches!(self, Self::KeyRefused | Self::Busy)
     }
 }
 
-/// Returns whether another model may be asked instead: nothing was answered,
-/// and nothing is being worked on upstream.
+/// Returns whether another model may be called instead: there is no response,
+/// and no work goes on upstream.
 pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
     match err {
         UpstreamError::Refused { status, .. } => matches!(status, 401 | 403 | 429 | 500..=599),
@@ -68,7 +68,8 @@ pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
     }
 }
 
-/// Counts attempts by model and outcome. One for all workers of a process.
+/// Counters of attempts by model and outcome. Shared by all workers of a
+/// process.
 #[derive(Debug, Default)]
 pub struct Attempts(Mutex<BTreeMap<(String, AttemptOutcome), u64>>);
 
@@ -77,7 +78,7 @@ impl Attempts {
         self.count_of(target.id.as_deref().unwrap_or("default"), outcome);
     }
 
-    /// Counts for an entry that need not be a model.
+    /// Counts an attempt of an entry that need not be a model.
     pub(crate) fn count_of(&self, label: &str, outcome: AttemptOutcome) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(&(label.to_owned(), outcome)) {
@@ -87,8 +88,8 @@ impl Attempts {
         }
     }
 
-    /// Returns the counts by the id of the catalogue's entry (`default` for
-    /// `Ai` and `Ai:Modes` themselves) and outcome.
+    /// Returns the counts by the id of the catalogue entry (`default` for `Ai`
+    /// and `Ai:Modes` themselves) and outcome.
     pub fn counts(&self) -> Vec<(String, AttemptOutcome, u64)> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.iter().map(|((label, outcome), count)| (label.clone(), *outcome, *count)).collect()
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_works_on_is_called_again() {
+    fn only_calls_without_upstream_work_are_repeated() {
         for status in [401, 403, 429, 500, 502, 503, 529] {
             assert!(may_be_repeated(&refused(status)), "{status}");
         }
@@ -128,7 +129,8 @@ mod tests {
         attempts.count(&target, AttemptOutcome::Answered);
 
         let counts = attempts.counts();
-        let counts: Vec<_> = counts.iter().map(|(_, what, count)| (what.name(), *count)).collect();
+        let counts: Vec<_> =
+            counts.iter().map(|(_, outcome, count)| (outcome.name(), *count)).collect();
         assert_eq!(counts, [("answered", 1), ("failed", 2)]);
     }
 }

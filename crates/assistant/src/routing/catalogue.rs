@@ -1,4 +1,4 @@
-//! Catalogue of the models, and of which serves which mode.
+//! Catalogue of the models, and the modes that they serve.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use crate::routing::target::{Mode, Protection, Target};
 /// Thoroughness of a web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchDepth {
-    /// Answers in a moment.
+    /// Takes about a second.
     Fast,
-    /// Answers in a few seconds.
+    /// Takes a few seconds.
     Standard,
     /// Takes as long as it needs.
     Deep,
@@ -22,7 +22,7 @@ impl SearchDepth {
     /// Every depth.
     pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
 
-    /// Name in settings and upstream.
+    /// Returns the name in settings and upstream.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -35,11 +35,11 @@ impl SearchDepth {
 /// Service that searches the web.
 #[derive(Clone)]
 pub struct SearchProvider {
-    /// The id of its catalogue entry.
+    /// Id of its catalogue entry.
     pub id: String,
     /// Base URL, without a slash at the end.
     pub endpoint: String,
-    /// The keys, each as good as the other; none where it wants none.
+    /// Interchangeable keys; empty if none is required.
     pub keys: Vec<Secret<String>>,
     /// Thoroughness of its searches.
     pub depth: SearchDepth,
@@ -47,7 +47,7 @@ pub struct SearchProvider {
     pub protection: Protection,
 }
 
-/// Without the endpoint, which may carry a password.
+/// Omits the endpoint, which may contain a password.
 impl fmt::Debug for SearchProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SearchProvider")
@@ -57,25 +57,26 @@ impl fmt::Debug for SearchProvider {
     }
 }
 
-/// The models in use.
+/// Models in use.
 #[derive(Debug, Clone, Default)]
 pub struct ModelCatalogue {
-    /// Serves optimising, unknown modes, and every mode without its own.
+    /// Model for optimising, for unknown modes, and for modes without their
+    /// own.
     pub default: Option<Arc<Target>>,
-    /// Serves talking.
+    /// Model for `Assistant`.
     pub assistant: Option<Arc<Target>>,
-    /// Serves looking into things.
+    /// Model for `Research`.
     pub research: Option<Arc<Target>>,
-    /// Models that groups choose from, and that tools and fallbacks name.
+    /// Models that groups may choose, and that tools and fallbacks refer to.
     pub entries: Vec<Arc<Target>>,
     /// Providers of web searches.
     pub searches: Vec<Arc<SearchProvider>>,
-    /// Embedding models, which answer no chats.
+    /// Embedding models, which are not available for chats.
     pub embedders: Vec<Arc<Target>>,
 }
 
 impl ModelCatalogue {
-    /// The model for a mode; for none where the caller named none we know.
+    /// Returns the model for a mode, or for a request without a known mode.
     pub fn serving(&self, mode: Option<Mode>) -> Option<Arc<Target>> {
         let own = match mode {
             Some(Mode::Assistant) => self.assistant.as_ref(),
@@ -85,8 +86,8 @@ impl ModelCatalogue {
         own.or(self.default.as_ref()).map(Arc::clone)
     }
 
-    /// Takes over the entries of another catalogue, for those that are read
-    /// once.
+    /// Replaces the entries by those of another catalogue, for settings that
+    /// are read once.
     #[must_use]
     pub fn with_entries_of(mut self, other: &Self) -> Self {
         self.entries.clone_from(&other.entries);
@@ -95,17 +96,17 @@ impl ModelCatalogue {
         self
     }
 
-    /// The entry with this id, in any case.
+    /// Returns the entry with this id, in any case.
     pub fn entry(&self, id: &str) -> Option<&Arc<Target>> {
         find_by_id(&self.entries, id)
     }
 
-    /// The embedding model with this id, in any case.
+    /// Returns the embedding model with this id, in any case.
     pub fn embedder(&self, id: &str) -> Option<&Arc<Target>> {
         find_by_id(&self.embedders, id)
     }
 
-    /// The search service with this id, in any case.
+    /// Returns the search service with this id, in any case.
     pub fn search(&self, id: &str) -> Option<&Arc<SearchProvider>> {
         self.searches.iter().find(|it| it.id.eq_ignore_ascii_case(id))
     }
@@ -121,7 +122,7 @@ mod tests {
     use crate::fakes;
 
     #[test]
-    fn a_mode_without_a_model_of_its_own_has_the_default() {
+    fn a_mode_without_its_own_model_has_the_default() {
         let catalogue = ModelCatalogue {
             default: Some(fakes::target("default")),
             assistant: Some(fakes::target("assistant")),
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_default_only_the_modes_that_are_set_are_served() {
+    fn without_a_default_only_configured_modes_are_served() {
         let catalogue =
             ModelCatalogue { assistant: Some(fakes::target("a")), ..ModelCatalogue::default() };
 

@@ -1,4 +1,4 @@
-//! Translation of an upstream's failure for the caller.
+//! Translation of an upstream's failures into errors for the caller.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::error::AssistantError;
 use crate::ports::UpstreamError;
 use crate::routing::target::Target;
 
-/// Time to wait for a busy upstream that names none.
+/// Default time to wait for a busy upstream.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Maximum wait that a response asks for.
+/// Maximum time to wait that is reported to callers.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
-/// Phrases by which upstreams say that a conversation is too long.
+/// Phrases by which upstreams report that a conversation is too long.
 const CONTEXT_PHRASES: [&str; 10] = [
     "context_length_exceeded",
     "context length",
@@ -27,17 +27,17 @@ const CONTEXT_PHRASES: [&str; 10] = [
     "reduce the length of the messages",
 ];
 
-/// Words by which they refer to tools.
+/// Words by which upstreams refer to tools.
 const TOOL_PHRASES: [&str; 2] = ["tool", "function"];
 
-/// Presence of tools in a request, so that they can be what was refused.
+/// Presence of tools in a request, which may be the reason for a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tools {
     Sent,
     None,
 }
 
-/// Turns an upstream's failure into ours, and logs it for the operator.
+/// Translates an upstream's failure into an error, and logs it.
 pub(crate) fn explain_failure(
     err: &UpstreamError,
     tools: Tools,
@@ -57,7 +57,7 @@ pub(crate) fn explain_failure(
     );
     match err {
         UpstreamError::Refused { status, retry_after, body } => {
-            refused(*status, *retry_after, body, tools)
+            refusal_error(*status, *retry_after, body, tools)
         }
         UpstreamError::Silent => AssistantError::UpstreamTimeout,
         UpstreamError::Unreachable(_) | UpstreamError::Cut | UpstreamError::TooLong => {
@@ -66,7 +66,7 @@ pub(crate) fn explain_failure(
     }
 }
 
-/// Turns an error that came as an event of a stream into ours.
+/// Translates an error event of a stream into an error, and logs it.
 pub(crate) fn explain_stream_error(error: &[u8], tools: Tools, target: &Target) -> AssistantError {
     tracing::warn!(
         upstream.provider = target.provider.name(),
@@ -77,14 +77,14 @@ pub(crate) fn explain_stream_error(error: &[u8], tools: Tools, target: &Target) 
     caller_error(error, tools).unwrap_or(AssistantError::UpstreamFailed)
 }
 
-fn refused(
+fn refusal_error(
     status: u16,
     retry_after: Option<Duration>,
     body: &[u8],
     tools: Tools,
 ) -> AssistantError {
-    let complaint = match status {
-        // The second is Anthropic's word for an overloaded server.
+    let error = match status {
+        // The second is Anthropic's status for an overloaded server.
         429 | 529 => {
             let retry_after = retry_after.unwrap_or(DEFAULT_RETRY_AFTER).min(MAX_RETRY_AFTER);
             Some(AssistantError::UpstreamBusy { retry_after })
@@ -93,29 +93,29 @@ fn refused(
         413 => caller_error(body, Tools::None),
         _ => None,
     };
-    complaint.unwrap_or(AssistantError::UpstreamFailed)
+    error.unwrap_or(AssistantError::UpstreamFailed)
 }
 
-/// Returns whether an error is one that the caller can do something about.
+/// Returns whether the caller can correct an error.
 pub(crate) fn is_caller_error(error: &[u8], tools: Tools) -> bool {
     caller_error(error, tools).is_some()
 }
 
-/// Returns the error that the caller can do something about.
+/// Returns the error if the caller can correct it.
 fn caller_error(body: &[u8], tools: Tools) -> Option<AssistantError> {
     let body = String::from_utf8_lossy(body).to_ascii_lowercase();
-    let states = |words: &[&str]| words.iter().any(|it| body.contains(it));
-    if states(&CONTEXT_PHRASES) {
+    let mentions = |words: &[&str]| words.iter().any(|it| body.contains(it));
+    if mentions(&CONTEXT_PHRASES) {
         Some(AssistantError::ContextTooLong)
-    } else if tools == Tools::Sent && states(&TOOL_PHRASES) {
+    } else if tools == Tools::Sent && mentions(&TOOL_PHRASES) {
         Some(AssistantError::ToolsRefused)
     } else {
         None
     }
 }
 
-/// The machine-readable code of an error, for the log: unlike the rest of it,
-/// it cannot hold what a user wrote.
+/// Returns the machine-readable code of an error for the log: unlike the rest
+/// of it, it cannot contain text of a user.
 fn code(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Body {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_refusal_of_tools_that_were_sent_is_the_callers_to_mend() {
+    fn only_a_refusal_of_sent_tools_is_a_caller_error() {
         let body = r#"{"error":{"message":"This model does not support Tools."}}"#;
 
         assert_eq!(explain(400, body, Tools::Sent), AssistantError::ToolsRefused);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn too_long_a_conversation_is_named_and_our_words_say_context_length() {
+    fn too_long_a_conversation_is_reported_as_context_length() {
         for body in ["context_length_exceeded", "the Context Window", "Prompt is too long: 3 > 2"] {
             assert_eq!(explain(400, body, Tools::Sent), AssistantError::ContextTooLong, "{body}");
             assert_eq!(explain(413, body, Tools::None), AssistantError::ContextTooLong, "{body}");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     /// Real responses of each type of upstream.
-    const ANSWERS: &[(u16, &str, AssistantError)] = &[
+    const REFUSALS: &[(u16, &str, AssistantError)] = &[
         // OpenAI and AzureOpenAI
         (
             400,
@@ -258,9 +258,9 @@ mod tests {
     ];
 
     #[test]
-    fn each_type_is_understood_in_its_own_words() {
-        for (status, body, meant) in ANSWERS {
-            assert_eq!(&explain(*status, body, Tools::Sent), meant, "{body}");
+    fn refusals_of_each_type_are_recognised() {
+        for (status, body, expected) in REFUSALS {
+            assert_eq!(&explain(*status, body, Tools::Sent), expected, "{body}");
         }
     }
 
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_upstream_states_when_to_come_again() {
+    fn a_busy_upstream_has_a_retry_time() {
         let busy = |retry_after| {
             let err = UpstreamError::Refused { status: 429, retry_after, body: Bytes::new() };
             explain_failure(&err, Tools::None, &fakes::target("m"))

@@ -1,4 +1,4 @@
-//! Choice of the models to ask, and their order.
+//! Choice of the models to call, and their order.
 
 use std::sync::Arc;
 
@@ -7,31 +7,30 @@ use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::target::{Mode, Target};
 use crate::rules::GroupRules;
 
-/// The models that may answer a call: the one that is meant, and then those
-/// that answer in its place.
+/// Models that may answer a call: the chosen one, and then its fallbacks.
 pub(crate) type Route = Vec<Arc<Target>>;
 
-/// The model that serves everybody who names none, as callers see it.
+/// Name of the default model for callers.
 pub const DEFAULT_MODEL: &str = "pia-cloud";
 
-/// Returns the models that may answer. In this order:
+/// Returns the models that may answer. The first is, in this order:
 ///
-/// 1. the model that a request names, where the group may choose it;
-/// 2. what the group has for the mode;
-/// 3. while talking, what it has for the persona's type;
-/// 4. what the server has for the mode.
+/// 1. the model that the request names, if the group may choose it;
+/// 2. the group's model for the mode;
+/// 3. in mode `Assistant`, the group's model for the persona type;
+/// 4. the server's model for the mode.
 ///
-/// What is named but not there is passed over, as if nobody had named it.
+/// Unknown names are ignored.
 pub(crate) fn route(
     catalogue: &ModelCatalogue,
     rules: &GroupRules,
     mode: Option<Mode>,
-    wish: &ModelHint,
+    hint: &ModelHint,
 ) -> Option<Route> {
-    let chosen = wish.model.as_deref().filter(|it| may_choose(rules, it));
+    let chosen = hint.model.as_deref().filter(|it| may_choose(rules, it));
     let for_mode = mode.and_then(|it| rules.modes.get(&it));
     let talking = mode == Some(Mode::Assistant);
-    let persona = wish.persona_type.as_ref().filter(|_| talking);
+    let persona = hint.persona_type.as_ref().filter(|_| talking);
     let for_persona = persona.and_then(|it| rules.persona_types.get(it));
     let first = [chosen, for_mode.map(String::as_str), for_persona.map(String::as_str)]
         .into_iter()
@@ -41,7 +40,7 @@ pub(crate) fn route(
     Some(with_fallbacks(catalogue, &first))
 }
 
-/// A model, and then those that answer in its place.
+/// Returns a model, followed by its fallbacks.
 pub(crate) fn with_fallbacks(catalogue: &ModelCatalogue, first: &Arc<Target>) -> Route {
     let mut route = vec![Arc::clone(first)];
     for fallback in first.fallbacks.iter().filter_map(|id| catalogue.entry(id)) {
@@ -52,15 +51,15 @@ pub(crate) fn with_fallbacks(catalogue: &ModelCatalogue, first: &Arc<Target>) ->
     route
 }
 
-/// The modes that are served to who names no model.
+/// Returns the modes that are served without a model name.
 pub(crate) fn modes(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<Mode> {
     let is_served =
         |mode: &Mode| route(catalogue, rules, Some(*mode), &ModelHint::default()).is_some();
     Mode::ALL.into_iter().filter(is_served).collect()
 }
 
-/// The models that a caller may name, the default first, where some mode is
-/// served.
+/// Returns the models that a caller may name; the default is the first, if any
+/// mode is served.
 pub(crate) fn choices(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<String> {
     let is_served = !modes(catalogue, rules).is_empty();
     let default = is_served.then(|| DEFAULT_MODEL.to_owned());
@@ -68,7 +67,7 @@ pub(crate) fn choices(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<Str
     default.into_iter().chain(named).collect()
 }
 
-/// The embedding models that a caller may name.
+/// Returns the embedding models that a caller may name.
 pub(crate) fn embedders(catalogue: &ModelCatalogue, rules: &GroupRules) -> Vec<String> {
     rules.models.iter().filter_map(|id| catalogue.embedder(id)?.id.clone()).collect()
 }
@@ -115,14 +114,14 @@ mod tests {
     }
 
     fn models(mode: Option<Mode>, model: &str, persona: &str) -> Vec<String> {
-        let input = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
-        let wish = ModelHint { model: input(model), persona_type: input(persona) };
-        let route = route(&catalogue(), &rules(), mode, &wish).unwrap();
+        let non_empty = |it: &str| Some(it.to_owned()).filter(|it| !it.is_empty());
+        let hint = ModelHint { model: non_empty(model), persona_type: non_empty(persona) };
+        let route = route(&catalogue(), &rules(), mode, &hint).unwrap();
         route.iter().map(|it| it.model.clone()).collect()
     }
 
     #[test]
-    fn the_groups_mode_wins_over_the_personas_type_which_counts_while_talking() {
+    fn the_groups_mode_precedes_the_persona_type_which_counts_in_assistant_mode() {
         assert_eq!(models(Some(Mode::Research), "", "code"), ["large", "small"]);
         assert_eq!(models(Some(Mode::Assistant), "", "code"), ["coder"]);
         assert_eq!(models(Some(Mode::Optimize), "", "code"), ["default"]);
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_chosen_only_where_the_group_may_and_there_is_one() {
+    fn a_model_is_chosen_only_if_it_exists_and_the_group_may() {
         assert_eq!(models(Some(Mode::Research), "Small", ""), ["small", "large"]);
         assert_eq!(models(None, "coder", ""), ["default"]);
         assert_eq!(models(None, "gone", ""), ["default"]);
@@ -142,19 +141,19 @@ mod tests {
     #[test]
     fn the_modes_that_are_served_depend_on_the_group() {
         let without = ModelCatalogue { default: None, ..catalogue() };
-        let of = |catalogue: &ModelCatalogue, rules: &GroupRules| {
+        let served = |catalogue: &ModelCatalogue, rules: &GroupRules| {
             (modes(catalogue, rules), choices(catalogue, rules).len())
         };
 
-        assert_eq!(of(&catalogue(), &GroupRules::default()), (Mode::ALL.to_vec(), 1));
-        assert_eq!(of(&without, &GroupRules::default()), (vec![], 0));
-        assert_eq!(of(&without, &rules()), (vec![Mode::Research], 2));
+        assert_eq!(served(&catalogue(), &GroupRules::default()), (Mode::ALL.to_vec(), 1));
+        assert_eq!(served(&without, &GroupRules::default()), (vec![], 0));
+        assert_eq!(served(&without, &rules()), (vec![Mode::Research], 2));
         let gone = GroupRules { modes: [(Mode::Research, "gone".to_owned())].into(), ..rules() };
-        assert_eq!(of(&without, &gone), (vec![], 1));
+        assert_eq!(served(&without, &gone), (vec![], 1));
     }
 
     #[test]
-    fn what_may_be_named_is_the_default_and_what_is_there_of_the_groups_list() {
+    fn callers_may_name_the_default_and_existing_models_of_the_group() {
         assert_eq!(choices(&catalogue(), &rules()), ["pia-cloud", "small"]);
         assert!(choices(&ModelCatalogue::default(), &rules()).is_empty());
     }

@@ -1,4 +1,4 @@
-//! Model that answers, with its address, keys and abilities.
+//! Upstream model with its address, keys and abilities.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use pia_kernel::Secret;
 use crate::credits::rates::{Micros, Rates};
 use crate::tools::{HostedTool, UpstreamTool};
 
-/// For what the assistant is used.
+/// Purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// Improving a text.
+    /// Improvement of a text.
     Optimize,
-    /// Talking.
+    /// Conversation.
     Assistant,
-    /// Looking into something.
+    /// Research on a topic.
     Research,
 }
 
@@ -22,7 +22,7 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::Optimize, Self::Assistant, Self::Research];
 
-    /// Name in settings and on the wire.
+    /// Returns the name in settings and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Optimize => "Optimize",
@@ -31,18 +31,18 @@ impl Mode {
         }
     }
 
-    /// The mode of this name, in any case.
+    /// Returns the mode of this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 
-/// The kind of API that an upstream speaks.
+/// Type of an upstream's API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ProviderType {
     /// OpenAI's chat completions.
     OpenAi,
-    /// OpenAI's models as Azure deploys them.
+    /// OpenAI's models, deployed by Azure.
     AzureOpenAi,
     /// Ollama.
     Ollama,
@@ -59,7 +59,7 @@ pub enum ProviderType {
 }
 
 impl ProviderType {
-    /// Every type, in the order of their numbers, which begin with 1.
+    /// Every type, in the order of their numbers, which start at 1.
     pub const ALL: [Self; 8] = [
         Self::OpenAi,
         Self::AzureOpenAi,
@@ -71,7 +71,7 @@ impl ProviderType {
         Self::Anthropic,
     ];
 
-    /// Name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "OpenAI",
@@ -85,26 +85,26 @@ impl ProviderType {
         }
     }
 
-    /// Returns whether it can search the web by itself.
+    /// Returns whether it has its own web search.
     pub fn searches_the_web(self) -> bool {
         matches!(self, Self::OpenAi | Self::OpenRouter | Self::Mistral | Self::Anthropic)
     }
 }
 
-/// Effort of a model's reasoning before it answers.
+/// Effort of a model's reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReasoningEffort {
     /// No reasoning.
     None,
-    /// Least reasoning.
+    /// Minimum of reasoning.
     Minimal,
-    /// A little.
+    /// Little reasoning.
     Low,
-    /// Neither little nor much.
+    /// Moderate reasoning.
     Medium,
-    /// Much.
+    /// Much reasoning.
     High,
-    /// Most reasoning.
+    /// Maximum of reasoning.
     XHigh,
 }
 
@@ -113,7 +113,7 @@ impl ReasoningEffort {
     pub const ALL: [Self; 6] =
         [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh];
 
-    /// Name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "None",
@@ -125,76 +125,75 @@ impl ReasoningEffort {
         }
     }
 
-    /// The effort of this name, in any case.
+    /// Returns the effort of this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 
-/// Limits on the calls of one catalogue entry, shared by everybody.
+/// Limits on the calls of one catalogue entry, shared by all callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Protection {
-    /// Calls that begin within a minute.
+    /// Maximum of calls that start within a minute.
     pub requests_per_minute: Option<u32>,
-    /// Tokens, those of the prompt and the answer, within a minute.
+    /// Maximum of prompt and completion tokens within a minute.
     pub tokens_per_minute: Option<u32>,
-    /// Calls that are open at once.
+    /// Maximum of open calls.
     pub concurrent: Option<u32>,
 }
 
-/// Treatment of addresses of pictures and the like. Whoever receives one
-/// fetches it, and an upstream in our own network would fetch from there: the
-/// address does not tell where a public name or a redirect leads.
+/// Treatment of addresses in requests, such as those of pictures. The upstream
+/// fetches them, and one in our own network would do so from there: an address
+/// does not reveal where a public name or a redirect leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses {
-    /// Images are passed on.
+    /// Addresses are passed on.
     PassedOn,
-    /// A request that has some is refused.
+    /// Requests with addresses are refused.
     Refused,
 }
 
 /// Upstream model.
 #[derive(Clone)]
 pub struct Target {
-    /// The id of its catalogue entry; nothing for what `Ai` and `Ai:Modes` say
+    /// Id of its catalogue entry; `None` for models of `Ai` and `Ai:Modes`
     /// themselves.
     pub id: Option<String>,
-    /// Display name; its id or model where it has none.
+    /// Display name; the id or model is used without one.
     pub name: Option<String>,
-    /// API that it speaks.
+    /// Type of its API.
     pub provider: ProviderType,
     /// Base URL, without a slash at the end: `https://api.openai.com/v1`.
     pub endpoint: String,
-    /// The keys, each as good as the other; none where the upstream wants none.
+    /// Interchangeable keys; empty if the upstream requires none.
     pub keys: Vec<Secret<String>>,
-    /// The model's id.
+    /// Id of the model.
     pub model: String,
-    /// Azure's name of the model's deployment.
+    /// Azure's deployment name.
     pub deployment: Option<String>,
     /// API version of Azure: `2024-10-21`.
     pub api_version: Option<String>,
-    /// The agent that answers at Mistral in the model's place.
+    /// Mistral's agent that replaces the model.
     pub agent: Option<String>,
-    /// Reasoning effort where a request has none.
+    /// Default reasoning effort.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// True if a compatible upstream understands `reasoning_effort`.
+    /// Set if a compatible upstream supports `reasoning_effort`.
     pub takes_reasoning_effort: bool,
     /// Parameters of [`SAMPLING`] that the model refuses.
     pub unsupported: Vec<&'static str>,
-    /// True if it is to search the web by itself.
+    /// Set if it is to use its own web search.
     pub web_search: bool,
-    /// True if it can look at pictures.
+    /// Set if it accepts pictures.
     pub vision: bool,
-    /// Treatment of addresses within networks.
+    /// Treatment of addresses in requests.
     pub addresses: Addresses,
-    /// The types of tools that requests may have its upstream run.
+    /// Types of tools that its upstream may run for requests.
     pub upstream_tools: Vec<UpstreamTool>,
-    /// The catalogue entry that searches the web for it.
+    /// Catalogue entry that searches the web for it.
     pub web_search_tool: Option<String>,
-    /// The catalogue entry that looks at pictures for it.
+    /// Catalogue entry that describes pictures for it.
     pub vision_tool: Option<String>,
-    /// The catalogue entries that answer in its place, in this order, when it
-    /// cannot.
+    /// Catalogue entries of its fallbacks, in order.
     pub fallbacks: Vec<String>,
     /// Rates of its tokens.
     pub rates: Rates,
@@ -202,19 +201,18 @@ pub struct Target {
     pub protection: Protection,
 }
 
-/// The parameters by which a request says how to sample, which some models
-/// refuse.
+/// Sampling parameters, which some models refuse.
 pub const SAMPLING: [&str; 3] = ["temperature", "top_p", "top_k"];
 
 impl Target {
-    /// Names the model wherever it is called, so that what is learnt of it is
-    /// known for all its entries.
-    pub fn place(&self) -> String {
+    /// Returns a key of the model at its endpoint, by which findings about it
+    /// are shared by all its entries.
+    pub fn model_key(&self) -> String {
         let model = self.deployment.as_deref().unwrap_or(&self.model);
         format!("{} {} {model}", self.provider.name(), self.endpoint)
     }
 
-    /// A model of which nothing is known but where it is.
+    /// Creates a model with defaults.
     pub fn new(provider: ProviderType, endpoint: &str, model: &str) -> Self {
         Self {
             id: None,
@@ -241,12 +239,12 @@ impl Target {
         }
     }
 
-    /// Returns whether it may be given addresses within networks.
+    /// Returns whether addresses may be passed on to it.
     pub(crate) fn fetches(&self) -> bool {
         self.addresses == Addresses::PassedOn
     }
 
-    /// Reports whether its upstream may run such a tool.
+    /// Returns whether its upstream may run such a tool.
     pub(crate) fn runs(&self, tool: &HostedTool) -> bool {
         self.upstream_tools.iter().any(|it| it.kind == tool.kind)
     }
@@ -258,7 +256,7 @@ impl Target {
         prices.fold(Micros(0), Micros::plus)
     }
 
-    /// Returns the target with this key.
+    /// Returns the target with an additional key.
     #[must_use]
     pub fn with_key(mut self, key: &str) -> Self {
         self.keys.push(Secret::new(key.to_owned()));
@@ -266,7 +264,7 @@ impl Target {
     }
 }
 
-/// Without the endpoint, which may carry a password.
+/// Omits the endpoint, which may contain a password.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Target")

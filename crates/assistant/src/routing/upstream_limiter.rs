@@ -1,4 +1,4 @@
-//! Keeping what is asked of each upstream within what it may be asked.
+//! Limits on the calls to each upstream.
 
 mod bucket;
 mod turns;
@@ -19,29 +19,28 @@ use crate::routing::target::{Protection, Target};
 
 /// Maximum number of calls that wait for one upstream; more are rejected at once.
 const MAX_WAITING: usize = 1000;
-/// Time to wait where open calls have to end first.
+/// Time to wait if open calls must end first.
 const QUEUE_RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// Lets calls to an upstream as its `Protection` says: at once while there is
-/// room, and else in turns, one of each group. One for all workers of a process.
+/// Limiter of calls to upstreams by their `Protection`. Calls without a permit
+/// queue, and groups take turns. Shared by all workers of a process.
 ///
-/// Several instances share what an upstream may be asked: each keeps to its
-/// part of it.
+/// Several instances divide the limits of an upstream among them.
 #[derive(Debug)]
 pub struct UpstreamLimiter {
-    gates: Mutex<HashMap<String, UpstreamState>>,
-    /// Number of instances there are; 0 counts as 1.
+    states: Mutex<HashMap<String, UpstreamState>>,
+    /// Number of instances; 0 counts as 1.
     instances: LiveSetting<u32>,
 }
 
-/// One that has upstreams for itself.
+/// Creates a limiter of a single instance.
 impl Default for UpstreamLimiter {
     fn default() -> Self {
         Self::shared_by(LiveSetting::new(1))
     }
 }
 
-/// Limiter of one upstream.
+/// Name and limits of one upstream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UpstreamQuota<'a> {
     name: &'a str,
@@ -61,13 +60,13 @@ impl<'a> From<&'a SearchProvider> for UpstreamQuota<'a> {
     }
 }
 
-/// Too much is asked of the upstream.
+/// Error of a call beyond the limits of its upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LimitReached {
     pub(crate) retry_after: Duration,
 }
 
-/// Upstream, and what is asked of it.
+/// State of one upstream.
 #[derive(Debug, Default)]
 struct UpstreamState {
     open: u32,
@@ -76,67 +75,70 @@ struct UpstreamState {
     turns: FairQueue,
 }
 
-/// Room for one call. Gone, it makes room for others.
+/// Permit of one call. Dropping it admits others.
 #[derive(Debug)]
 pub(crate) struct Permit {
-    of: Option<(Arc<UpstreamLimiter>, String)>,
-    /// The tokens that were counted for it.
-    counted: i64,
+    limiter: Option<(Arc<UpstreamLimiter>, String)>,
+    /// Tokens that were taken for it.
+    reserved_tokens: i64,
     /// Tokens that the call used.
-    pub(crate) took: i64,
+    pub(crate) used_tokens: i64,
 }
 
 /// Reason that a call has to wait.
 enum LimitShortfall {
-    /// This much time.
+    /// Time until the limit allows it.
     Time(Duration),
-    /// The end of another call.
+    /// End of another call.
     Room,
 }
 
 impl UpstreamLimiter {
-    /// One of so many instances that share what upstreams may be asked.
+    /// Creates a limiter of one of several instances, which divide the limits.
     pub fn shared_by(instances: LiveSetting<u32>) -> Self {
-        Self { gates: Mutex::default(), instances }
+        Self { states: Mutex::default(), instances }
     }
 
-    /// Returns the number of open calls, and how many wait to be.
+    /// Returns the numbers of open and of waiting calls.
     pub fn load(&self) -> (u64, u64) {
-        let gates = self.lock();
-        gates.values().fold((0, 0), |(open, waiting), it| {
+        let states = self.lock();
+        states.values().fold((0, 0), |(open, waiting), it| {
             (open + u64::from(it.open), waiting + it.turns.len() as u64)
         })
     }
 
-    /// Waits for room for a call of so many tokens, but not for longer than
-    /// `patience`.
+    /// Waits at most `max_wait` for a permit for a call of this many tokens.
     pub(crate) async fn acquire(
         self: &Arc<Self>,
         to: impl Into<UpstreamQuota<'_>>,
         (group, tokens): (GroupId, i64),
-        patience: Duration,
-        waits: &Arc<dyn Timer>,
+        max_wait: Duration,
+        timer: &Arc<dyn Timer>,
     ) -> Result<Permit, LimitReached> {
         let UpstreamQuota { name, protection } = to.into();
         if protection == Protection::default() {
-            return Ok(Permit { of: None, counted: 0, took: 0 });
+            return Ok(Permit { limiter: None, reserved_tokens: 0, used_tokens: 0 });
         }
         let limits = self.instance_share(protection);
-        let requested = QueuedRequest { group, tokens, limits };
-        let mut waiting = QueuedCall { limiter: self, name, place: None };
-        let (mut end, mut time) = (waits.pause(patience), None);
+        let request = QueuedRequest { group, tokens, limits };
+        let mut waiting = QueuedCall { limiter: self, name, position: None };
+        let (mut end, mut time) = (timer.pause(max_wait), None);
         poll_fn(|cx| {
-            let lack = match waiting.poll(requested, waits.elapsed(), cx) {
+            let missing = match waiting.poll(request, timer.elapsed(), cx) {
                 Ok(()) => {
-                    let of = Some((Arc::clone(self), name.to_owned()));
-                    return Poll::Ready(Ok(Permit { of, counted: tokens, took: tokens }));
+                    let limiter = Some((Arc::clone(self), name.to_owned()));
+                    return Poll::Ready(Ok(Permit {
+                        limiter,
+                        reserved_tokens: tokens,
+                        used_tokens: tokens,
+                    }));
                 }
-                Err(lack) => lack,
+                Err(missing) => missing,
             };
-            let retry_after = match lack {
+            let retry_after = match missing {
                 Some(LimitShortfall::Time(left)) => {
-                    // Polled once, so that it wakes this call.
-                    let pause = time.insert(waits.pause(left));
+                    // Polled once to register the waker.
+                    let pause = time.insert(timer.pause(left));
                     if pause.as_mut().poll(cx).is_ready() {
                         cx.waker().wake_by_ref();
                     }
@@ -151,20 +153,20 @@ impl UpstreamLimiter {
         .await
     }
 
-    /// Returns this instance's share of what all together may call: an even
-    /// share, so that they never call more unless that were less than one each.
-    fn instance_share(&self, whole: Protection) -> Protection {
+    /// Returns this instance's share of the limits: an even one, but at least
+    /// one call.
+    fn instance_share(&self, protection: Protection) -> Protection {
         let instances = (*self.instances.get()).max(1);
         let part = |it: Option<u32>| it.map(|it| (it / instances).max(1));
         Protection {
-            requests_per_minute: part(whole.requests_per_minute),
-            tokens_per_minute: part(whole.tokens_per_minute),
-            concurrent: part(whole.concurrent),
+            requests_per_minute: part(protection.requests_per_minute),
+            tokens_per_minute: part(protection.tokens_per_minute),
+            concurrent: part(protection.concurrent),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, UpstreamState>> {
-        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -175,47 +177,49 @@ struct QueuedRequest {
     limits: Protection,
 }
 
-/// A call that waits; dropped, it makes room for the next in turn.
+/// Waiting call; dropping it leaves the queue.
 struct QueuedCall<'a> {
     limiter: &'a Arc<UpstreamLimiter>,
     name: &'a str,
-    place: Option<QueuePosition>,
+    position: Option<QueuePosition>,
 }
 
 impl QueuedCall<'_> {
-    /// Lets the call in, or says what lacks; nothing where too many wait.
+    /// Admits the call, or returns the shortfall; `None` if too many calls
+    /// wait.
     fn poll(
         &mut self,
-        requested: QueuedRequest,
+        request: QueuedRequest,
         now: Duration,
         cx: &Context<'_>,
     ) -> Result<(), Option<LimitShortfall>> {
-        let mut gates = self.limiter.lock();
-        if !gates.contains_key(self.name) {
-            gates.insert(self.name.to_owned(), UpstreamState::default());
+        let mut states = self.limiter.lock();
+        if !states.contains_key(self.name) {
+            states.insert(self.name.to_owned(), UpstreamState::default());
         }
-        let Some(gate) = gates.get_mut(self.name) else { return Err(None) };
-        if self.place.is_none() && gate.turns.len() >= MAX_WAITING {
+        let Some(state) = states.get_mut(self.name) else { return Err(None) };
+        if self.position.is_none() && state.turns.len() >= MAX_WAITING {
             return Err(None);
         }
-        let is_next = match self.place {
-            Some(place) => gate.turns.is_next(place),
-            None => gate.turns.len() == 0,
+        let is_next = match self.position {
+            Some(position) => state.turns.is_next(position),
+            None => state.turns.len() == 0,
         };
-        let lack =
-            if is_next { gate.shortfall(requested, now) } else { Some(LimitShortfall::Room) };
-        match lack {
+        let missing =
+            if is_next { state.shortfall(request, now) } else { Some(LimitShortfall::Room) };
+        match missing {
             None => {
-                gate.take(requested);
-                if let Some(place) = self.place.take() {
-                    gate.turns.leave(place);
+                state.take(request);
+                if let Some(position) = self.position.take() {
+                    state.turns.leave(position);
                 }
                 Ok(())
             }
-            Some(lack) => {
-                let place = *self.place.get_or_insert_with(|| gate.turns.join(requested.group));
-                gate.turns.watch(place, cx.waker());
-                Err(Some(lack))
+            Some(missing) => {
+                let position =
+                    *self.position.get_or_insert_with(|| state.turns.join(request.group));
+                state.turns.watch(position, cx.waker());
+                Err(Some(missing))
             }
         }
     }
@@ -223,44 +227,44 @@ impl QueuedCall<'_> {
 
 impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
-        if let Some(place) = self.place.take()
-            && let Some(gate) = self.limiter.lock().get_mut(self.name)
+        if let Some(position) = self.position.take()
+            && let Some(state) = self.limiter.lock().get_mut(self.name)
         {
-            gate.turns.leave(place);
+            state.turns.leave(position);
         }
     }
 }
 
 impl UpstreamState {
-    fn shortfall(&mut self, requested: QueuedRequest, now: Duration) -> Option<LimitShortfall> {
-        let Protection { requests_per_minute, tokens_per_minute, concurrent } = requested.limits;
+    fn shortfall(&mut self, request: QueuedRequest, now: Duration) -> Option<LimitShortfall> {
+        let Protection { requests_per_minute, tokens_per_minute, concurrent } = request.limits;
         if concurrent.is_some_and(|it| self.open >= it) {
             return Some(LimitShortfall::Room);
         }
         let requests = requests_per_minute.and_then(|it| self.requests.wait_time(1, it, now));
         let tokens =
-            tokens_per_minute.and_then(|it| self.tokens.wait_time(requested.tokens, it, now));
+            tokens_per_minute.and_then(|it| self.tokens.wait_time(request.tokens, it, now));
         requests.max(tokens).map(LimitShortfall::Time)
     }
 
-    fn take(&mut self, requested: QueuedRequest) {
+    fn take(&mut self, request: QueuedRequest) {
         self.open += 1;
-        if requested.limits.requests_per_minute.is_some() {
+        if request.limits.requests_per_minute.is_some() {
             self.requests.take(1);
         }
-        if requested.limits.tokens_per_minute.is_some() {
-            self.tokens.take(requested.tokens);
+        if request.limits.tokens_per_minute.is_some() {
+            self.tokens.take(request.tokens);
         }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let Some((turnstile, name)) = self.of.take() else { return };
-        if let Some(gate) = turnstile.lock().get_mut(&name) {
-            gate.open = gate.open.saturating_sub(1);
-            gate.tokens.take(self.took.saturating_sub(self.counted));
-            gate.turns.wake_next();
+        let Some((limiter, name)) = self.limiter.take() else { return };
+        if let Some(state) = limiter.lock().get_mut(&name) {
+            state.open = state.open.saturating_sub(1);
+            state.tokens.take(self.used_tokens.saturating_sub(self.reserved_tokens));
+            state.turns.wake_next();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A streamed answer, as its caller reads it.
+//! Streams for callers.
 
 use std::future::{Future, poll_fn};
 use std::mem;
@@ -35,34 +35,35 @@ const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
 type OpeningStream = Pin<Box<dyn Future<Output = Result<OpenedStream, AssistantError>> + Send>>;
 
-/// A call that is being answered.
+/// Call whose stream is open.
 struct OpenedStream {
-    /// First frame, read before the stream was returned.
+    /// First frame, which was read to open the stream.
     first: Option<Frame>,
     frames: Frames,
-    /// True if some of them could not be read.
+    /// Set if some frames could not be parsed.
     unreadable: bool,
-    /// True if there was a part of an answer among them.
+    /// Set if a part of a response was received.
     answers: bool,
     metered_call: MeteredCall,
-    /// Turn in which its model may call tools of the server.
+    /// Turn, if its model may call tools of the server.
     turn: Option<Box<Turn>>,
 }
 
-/// Chunks with usage: sent to callers that ask for them.
+/// Presence of usage in the caller's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UsageChunks {
-    Sent,
-    Withheld,
+    Included,
+    Omitted,
 }
 
-/// The bytes of an event stream: `data: ` with one object a line, and at the
-/// end always `data: [DONE]`.
+/// Bytes of an event stream: lines of `data: ` with one object each, always
+/// ended by `data: [DONE]`.
 ///
-/// The upstream is read only when this is. Whatever fails becomes one last
+/// The upstream is read only when this is polled. A failure becomes a last
 /// chunk, `{"error": …, "message": …}`, so the stream itself never fails.
-/// Comments keep it alive while the upstream is silent or a tool of the server
-/// runs. Dropping it ends the call upstream and records its usage.
+/// Comments keep it alive while the upstream is silent, or while the server
+/// runs tools for the model, which the caller does not see. Dropping it ends
+/// the call upstream and records its usage.
 #[must_use = "an answer that is not read ends its call"]
 pub struct ChatStream {
     phase: Phase,
@@ -87,7 +88,7 @@ pub struct ChatStream {
 enum Phase {
     Opening(OpeningStream),
     Streaming(Box<OpenedStream>),
-    /// The last chunk is made; the end of the frames is awaited.
+    /// Last chunk was sent; the end of the frames is awaited.
     Ending(Frames),
     Over,
 }
@@ -102,7 +103,7 @@ impl ChatStream {
             first: None,
             protected,
             tools: Tools::None,
-            usage: UsageChunks::Withheld,
+            usage: UsageChunks::Omitted,
             nulls: NullStripper::default(),
             last_usage: None,
             stream_state: StreamState::default(),
@@ -123,14 +124,13 @@ impl ChatStream {
         Self { usage, ..self }
     }
 
-    /// Waits until the stream may open: with the first event in hand, or after
-    /// some time all the same. What fails before is an error with a status of
-    /// its own; what fails later ends the stream.
+    /// Waits for the first event, or for `at_latest`. A failure until then is
+    /// returned as an error with its own status; a later one ends the stream.
     pub(crate) async fn opened(mut self, at_latest: Duration) -> Result<Self, AssistantError> {
-        let mut patience = self.timer.pause(at_latest);
+        let mut deadline = self.timer.pause(at_latest);
         let first = poll_fn(|cx| match self.poll_chunk(cx) {
             Poll::Ready(first) => Poll::Ready(first),
-            Poll::Pending => patience.as_mut().poll(cx).map(|()| None),
+            Poll::Pending => deadline.as_mut().poll(cx).map(|()| None),
         })
         .await;
         let first = first.transpose()?;
@@ -145,7 +145,7 @@ impl ChatStream {
         Ok(self)
     }
 
-    /// The next chunk; nothing after the end.
+    /// Returns the next chunk, or `None` after the end.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, AssistantError>>> {
         if let Phase::Ending(frames) = &mut self.phase {
             while ready!(frames.as_mut().poll_next(cx)).is_some() {}
@@ -180,8 +180,8 @@ impl ChatStream {
         }
     }
 
-    /// Returns the chunk for the caller that a frame becomes; nothing if the
-    /// frame was for the server alone.
+    /// Converts a frame to a chunk for the caller, or `None` if the frame is
+    /// only for the server.
     fn chunk(
         &mut self,
         frame: Result<Option<Frame>, UpstreamError>,
@@ -206,26 +206,27 @@ impl ChatStream {
             Ok(Some(Frame::Done)) => self.finish_call(true),
             Ok(None) => self.finish_call(false),
             Err(err) => {
-                let failure = explain_failure(&err, self.tools, &opened.metered_call.target);
-                Err(self.fail(failure, Billable::after_failure(&err)))
+                let error = explain_failure(&err, self.tools, &opened.metered_call.target);
+                Err(self.fail(error, Billable::after_failure(&err)))
             }
         }
     }
 
-    /// Reads an event that says something to us. An event carries about one
-    /// token, which is the estimate where the upstream reports no usage.
+    /// Handles a parsed event. It counts as one token if the upstream reports
+    /// no usage.
     fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
-        let mended = normalize::normalize_event(json, self.stream_state.deltas);
-        let json = match &mended {
-            NormalizeAction::Fine => json,
-            NormalizeAction::Mended(mended) => mended,
-            NormalizeAction::Nothing => return Ok(None),
+        let repaired = normalize::normalize_event(json, self.stream_state.deltas);
+        let json = match &repaired {
+            NormalizeAction::Unchanged => json,
+            NormalizeAction::Repaired(repaired) => repaired,
+            NormalizeAction::Dropped => return Ok(None),
         };
-        self.stream_state.deltas |= mended == NormalizeAction::Fine && normalize::has_delta(json);
-        let sifted =
-            opened.turn.as_ref().map(|it| self.calls.extract(json, &|name| it.is_ours(name)));
-        let json = match sifted {
+        self.stream_state.deltas |=
+            repaired == NormalizeAction::Unchanged && normalize::has_delta(json);
+        let turn = opened.turn.as_ref();
+        let part = turn.map(|it| self.calls.extract(json, &|name| it.is_server_tool(name)));
+        let json = match part {
             None | Some(CallerPart::All) => json,
             Some(CallerPart::Part(ref part)) => part,
             Some(CallerPart::Nothing) => {
@@ -235,8 +236,8 @@ impl ChatStream {
                 return Ok(None);
             }
         };
-        let once = self.stream_state.roles.without_repeated_roles(json);
-        let json = once.as_ref().unwrap_or(json);
+        let deduplicated = self.stream_state.roles.without_repeated_roles(json);
+        let json = deduplicated.as_ref().unwrap_or(json);
         let event = chunk::parse(json);
         if let Some(usage) = event.usage {
             opened.metered_call.meter.reported = Some(usage.usage);
@@ -246,23 +247,22 @@ impl ChatStream {
         self.stream_state.ended |= event.ends;
         self.stream_state.called |= event.calls;
         self.stream_state.set_head(event.head);
-        let chunk = match event.verdict {
-            EventAction::Untouched => framed(&[json]),
+        let chunk = match event.action {
+            EventAction::Unchanged => framed(&[json]),
             EventAction::Rewritten(events) => framed(&events),
-            EventAction::Withheld => return Ok(None),
+            EventAction::Dropped => return Ok(None),
             EventAction::Error(error) => {
                 let metered_call = &opened.metered_call;
-                let reported =
-                    explain_stream_error(error.as_bytes(), self.tools, &metered_call.target);
-                let cost = so_far(metered_call);
-                return Err(self.fail(reported, cost));
+                let err = explain_stream_error(error.as_bytes(), self.tools, &metered_call.target);
+                let cost = billable(metered_call);
+                return Err(self.fail(err, cost));
             }
-            EventAction::Broken => {
+            EventAction::Invalid => {
                 tracing::warn!(
                     upstream.model = opened.metered_call.target.model,
                     "upstream stream event is not a chunk"
                 );
-                let cost = so_far(&opened.metered_call);
+                let cost = billable(&opened.metered_call);
                 return Err(self.fail(AssistantError::UpstreamFailed, cost));
             }
         };
@@ -273,15 +273,14 @@ impl ChatStream {
         Ok(Some(self.nulls.strip(self.stream_state.unify_heads(chunk))))
     }
 
-    /// The end of one call: of the answer too, unless its model has called for
-    /// something that is done here. Without a part of an answer, or where all
-    /// that it said could not be read, there was none.
-    fn finish_call(&mut self, frames_go_on: bool) -> Result<Option<Bytes>, AssistantError> {
+    /// Ends one call, and the response unless its model has called tools of the
+    /// server. A call without a readable part of a response has failed.
+    fn finish_call(&mut self, has_more_frames: bool) -> Result<Option<Bytes>, AssistantError> {
         let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
             return Ok(None);
         };
         let is_lost = opened.unreadable
-            && opened.metered_call.meter.is_wordless()
+            && opened.metered_call.meter.has_no_text()
             && !self.stream_state.called;
         let OpenedStream { frames, mut metered_call, turn, answers, .. } = *opened;
         match turn {
@@ -302,14 +301,14 @@ impl ChatStream {
                     upstream.model = metered_call.target.model,
                     "upstream stream could not be parsed"
                 );
-                let cost = so_far(&metered_call);
+                let cost = billable(&metered_call);
                 metered_call.fail(cost);
                 Err(AssistantError::UpstreamFailed)
             }
             _ => {
                 metered_call.end = CallEnd::Completed;
                 let last = self.last_chunk(&metered_call);
-                if frames_go_on {
+                if has_more_frames {
                     self.phase = Phase::Ending(frames);
                 }
                 Ok(Some(last))
@@ -317,25 +316,25 @@ impl ChatStream {
         }
     }
 
-    /// The end: the reason for it where the upstream owes one, usage for those
-    /// who asked, and `[DONE]`.
+    /// Returns the last chunk: a finish reason if the upstream has sent none,
+    /// usage if requested, and `[DONE]`.
     fn last_chunk(&mut self, metered_call: &MeteredCall) -> Bytes {
         let mut events = Vec::new();
         if !self.stream_state.ended {
             let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
             events.push(self.head(metered_call).end(reason));
         }
-        if self.usage == UsageChunks::Sent {
-            let is_first = self.previous_usage == Usage::default();
-            let usage = self.last_usage.take().filter(|_| is_first).map(|it| it.json);
-            events.push(usage.unwrap_or_else(|| self.usage_of_all(metered_call)));
+        if self.usage == UsageChunks::Included {
+            let usage = self.last_usage.take().filter(|_| self.previous_usage == Usage::default());
+            let usage = usage.map(|it| it.json);
+            events.push(usage.unwrap_or_else(|| self.total_usage(metered_call)));
         }
         let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
         last.put_slice(DONE.as_bytes());
         last.freeze()
     }
 
-    /// Ends the answer. Its upstream is let go at once, not when the caller
+    /// Ends the response. Its upstream call ends at once, not when the caller
     /// has read the last chunk.
     fn fail(&mut self, err: AssistantError, cost: Billable) -> AssistantError {
         if let Phase::Streaming(mut opened) = mem::replace(&mut self.phase, Phase::Over) {
@@ -344,13 +343,13 @@ impl ChatStream {
         err
     }
 
-    fn usage_of_all(&mut self, metered_call: &MeteredCall) -> String {
+    fn total_usage(&mut self, metered_call: &MeteredCall) -> String {
         let usage = chunk::usage_json(&self.previous_usage.plus(&metered_call.used()));
         self.head(metered_call).usage(&usage)
     }
 
-    /// Returns the first members of our own chunks: those of the upstream's,
-    /// where it has sent any.
+    /// Returns the first members of our own chunks: those of the upstream, if
+    /// it has sent any.
     fn head(&mut self, metered_call: &MeteredCall) -> &ChunkHead {
         let clock = &self.clock;
         self.stream_state.head.get_or_insert_with(|| {
@@ -361,18 +360,17 @@ impl ChatStream {
     }
 }
 
-/// Begins a call of a turn. What it says of itself is stored only where
-/// its model may have something done: a long conversation would stay in memory
-/// as long as its answer takes.
+/// Starts a call of a turn, which is stored only if its model may call server
+/// tools: a long conversation would otherwise stay in memory.
 async fn open(mut turn: Box<Turn>) -> Result<OpenedStream, AssistantError> {
     let (StartedStream { first, frames, unreadable }, metered_call) = turn.open().await?;
     let turn = turn.has_tools().then_some(turn);
     Ok(OpenedStream { first, frames, unreadable, answers: false, metered_call, turn })
 }
 
-/// An upstream that reports an error before it has said anything bills nothing.
-fn so_far(metered_call: &MeteredCall) -> Billable {
-    if metered_call.meter.is_silent() { Billable::Nothing } else { Billable::Something }
+/// Returns whether a failed call may be billed: only if it had output.
+fn billable(metered_call: &MeteredCall) -> Billable {
+    if metered_call.meter.is_empty() { Billable::Nothing } else { Billable::Something }
 }
 
 impl Stream for ChatStream {
@@ -381,7 +379,7 @@ impl Stream for ChatStream {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let this = self.get_mut();
         if let Some(first) = this.first.take() {
-            this.heartbeat.spoke();
+            this.heartbeat.reset();
             return Poll::Ready(Some(first));
         }
         let chunk = match this.poll_chunk(cx) {
@@ -393,7 +391,7 @@ impl Stream for ChatStream {
                 KEEP_ALIVE
             }
         };
-        this.heartbeat.spoke();
+        this.heartbeat.reset();
         Poll::Ready(Some(chunk))
     }
 }

@@ -1,4 +1,4 @@
-//! The exact bytes of a streamed answer, and what is written down of it.
+//! Exact bytes of streams, and their usage records.
 
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::usage::{CallOutcome, Usage};
-use crate::fakes::{Script, Surroundings, caller, look, not_ready, pass};
+use crate::fakes::{Script, TestEnv, caller, look, not_ready, pass};
 
 const PLAIN: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true}"#;
 const WITH_USAGE: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true,"stream_options":{"include_usage":true}}"#;
@@ -15,31 +15,28 @@ const STOP: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
 const TIMED_OUT: &str = "data: {\"error\":\"Bad Gateway\",\"message\":\"Request to upstream AI provider timed out.\"}\n\ndata: [DONE]\n\n";
 const FAILED: &str = "data: {\"error\":\"Bad Gateway\",\"message\":\"The upstream AI provider could not answer the request.\"}\n\ndata: [DONE]\n\n";
 
-async fn begin(
-    around: &Surroundings,
-    body: &'static str,
-) -> Result<Box<ChatStream>, AssistantError> {
-    let chat = Chat::new(around.gateway());
+async fn open_stream(env: &TestEnv, body: &'static str) -> Result<Box<ChatStream>, AssistantError> {
+    let chat = Chat::new(env.gateway());
     match chat.answer(caller(), Bytes::from_static(body.as_bytes())).await? {
         ChatAnswer::Stream(answer) => Ok(answer),
         ChatAnswer::Whole(_) => panic!("not a stream"),
     }
 }
 
-async fn read_stream(around: &Surroundings, body: &'static str) -> String {
-    let chunks: Vec<Bytes> = begin(around, body).await.unwrap().collect().await;
+async fn read_stream(env: &TestEnv, body: &'static str) -> String {
+    let chunks: Vec<Bytes> = open_stream(env, body).await.unwrap().collect().await;
     String::from_utf8(chunks.concat()).unwrap()
 }
 
-fn frames(frames: impl IntoIterator<Item = Frame>) -> Surroundings {
-    Surroundings::new(Script::Frames(frames.into_iter().map(Ok).collect()))
+fn frames(frames: impl IntoIterator<Item = Frame>) -> TestEnv {
+    TestEnv::new(Script::Frames(frames.into_iter().map(Ok).collect()))
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_byte_by_byte() {
-    let around = frames([pass(ANSWER), look(STOP), Frame::Done]);
+async fn a_stream_is_forwarded_unchanged() {
+    let env = frames([pass(ANSWER), look(STOP), Frame::Done]);
 
-    let stream = read_stream(&around, PLAIN).await;
+    let stream = read_stream(&env, PLAIN).await;
 
     assert_eq!(
         stream,
@@ -49,7 +46,7 @@ async fn a_stream_goes_on_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_done_without_a_reason_is_granted_one() {
+async fn a_stream_without_a_finish_reason_gets_one() {
     let call = r#"{"id":"c1","choices":[{"delta":{"tool_calls":[]}}]}"#;
 
     let talked = read_stream(&frames([pass(ANSWER), Frame::Done]), PLAIN).await;
@@ -62,7 +59,7 @@ async fn a_stream_that_is_done_without_a_reason_is_granted_one() {
 }
 
 #[tokio::test]
-async fn a_chunk_leaves_out_what_is_null() {
+async fn nulls_are_removed_from_chunks() {
     let null = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"},\"logprobs\":null}]}\n\n";
 
     let stream = read_stream(&frames([pass(null), look(STOP), Frame::Done]), PLAIN).await;
@@ -72,16 +69,16 @@ async fn a_chunk_leaves_out_what_is_null() {
 }
 
 #[tokio::test]
-async fn an_upstream_without_done_is_granted_one() {
-    let around = frames([pass(ANSWER), look(STOP)]);
+async fn a_stream_without_done_gets_one() {
+    let env = frames([pass(ANSWER), look(STOP)]);
 
-    let stream = read_stream(&around, PLAIN).await;
+    let stream = read_stream(&env, PLAIN).await;
 
     assert_eq!(stream, format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n"));
 }
 
 #[tokio::test]
-async fn what_an_upstream_states_of_a_guardrail_is_not_passed_on() {
+async fn an_upstreams_guardrail_mark_is_not_passed_on() {
     let mark = r#"{"guardrail":{"protected":true}}"#;
     let beside = r#"{"choices":[{"delta":{"content":"!"}}],"guardrail":{"protected":true}}"#;
 
@@ -96,13 +93,14 @@ async fn what_an_upstream_states_of_a_guardrail_is_not_passed_on() {
 }
 
 #[tokio::test]
-async fn messages_stand_for_deltas_and_a_last_one_repeats_nothing() {
+async fn messages_become_deltas_and_a_final_one_is_not_repeated() {
     let part = r#"{"choices":[{"message":{"content":"A"}}]}"#;
-    let whole = r#"{"choices":[{"message":{"content":"Answer"},"finish_reason":"stop"}]}"#;
+    let final_message = r#"{"choices":[{"message":{"content":"Answer"},"finish_reason":"stop"}]}"#;
 
     let messages =
         read_stream(&frames([look(part), look(part), look(STOP), Frame::Done]), PLAIN).await;
-    let repeated = read_stream(&frames([pass(ANSWER), look(whole), Frame::Done]), PLAIN).await;
+    let repeated =
+        read_stream(&frames([pass(ANSWER), look(final_message), Frame::Done]), PLAIN).await;
 
     let delta = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
     assert_eq!(messages, format!("{delta}{delta}data: {STOP}\n\ndata: [DONE]\n\n"));
@@ -111,7 +109,7 @@ async fn messages_stand_for_deltas_and_a_last_one_repeats_nothing() {
 }
 
 #[tokio::test]
-async fn what_has_a_wrong_type_breaks_no_stream_and_reaches_no_caller() {
+async fn values_of_a_wrong_type_are_repaired_or_removed() {
     let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":"0","id":7,"function":{"name":"f","arguments":{"a":1}}},null]}}]}"#;
     let usage = r#"{"choices":[],"usage":"many"}"#;
     let odd_usage = r#"{"choices":[],"usage":{"prompt_tokens":"9","completion_tokens":2.0}}"#;
@@ -140,7 +138,7 @@ async fn what_has_a_wrong_type_breaks_no_stream_and_reaches_no_caller() {
 }
 
 #[tokio::test]
-async fn usage_comes_once_after_the_finish_to_those_who_requested() {
+async fn usage_is_sent_once_after_the_finish_if_requested() {
     let usage = r#"{"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,"completion_tokens_details":{"reasoning_tokens":1}}}"#;
     let script = || {
         frames([
@@ -153,18 +151,18 @@ async fn usage_comes_once_after_the_finish_to_those_who_requested() {
             Frame::Done,
         ])
     };
-    let begin = format!(
+    let start = format!(
         "{ANSWER}data: {{\"choices\":[{{\"delta\":{{\"content\":\"!\"}}}}]}}\n\ndata: {STOP}\n\n"
     );
 
-    let requested = script();
+    let with_usage = script();
     assert_eq!(
-        read_stream(&requested, WITH_USAGE).await,
-        format!("{begin}data: {usage}\n\ndata: [DONE]\n\n")
+        read_stream(&with_usage, WITH_USAGE).await,
+        format!("{start}data: {usage}\n\ndata: [DONE]\n\n")
     );
-    assert_eq!(read_stream(&script(), PLAIN).await, format!("{begin}data: [DONE]\n\n"));
+    assert_eq!(read_stream(&script(), PLAIN).await, format!("{start}data: [DONE]\n\n"));
 
-    let [record] = requested.noted().try_into().unwrap();
+    let [record] = with_usage.usage_records().try_into().unwrap();
     assert_eq!(
         record.tokens,
         Usage { input: 9, cached_input: 0, output: 2, connector: 0, reasoning: 1 }
@@ -173,14 +171,14 @@ async fn usage_comes_once_after_the_finish_to_those_who_requested() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_reports_no_usage_is_estimated() {
-    let around = frames([pass(ANSWER), pass(ANSWER), look(STOP), Frame::Done]);
+async fn unreported_usage_is_estimated() {
+    let env = frames([pass(ANSWER), pass(ANSWER), look(STOP), Frame::Done]);
 
-    let stream = read_stream(&around, WITH_USAGE).await;
+    let stream = read_stream(&env, WITH_USAGE).await;
 
     let usage = r#""model":"m","choices":[],"usage":{"prompt_tokens":6,"completion_tokens":3,"total_tokens":9,"prompt_tokens_details":{"cached_tokens":0}}}"#;
     assert!(stream.ends_with(&format!("{usage}\n\ndata: [DONE]\n\n")), "{stream}");
-    let [record] = around.noted().try_into().unwrap();
+    let [record] = env.usage_records().try_into().unwrap();
     assert_eq!(
         record.tokens,
         Usage { input: 6, cached_input: 0, output: 3, connector: 0, reasoning: 0 }
@@ -190,9 +188,9 @@ async fn an_upstream_that_reports_no_usage_is_estimated() {
 
 #[tokio::test]
 async fn a_finish_without_a_delta_gets_one() {
-    let around = frames([look(r#"{"choices":[{"finish_reason":"stop"}]}"#), Frame::Done]);
+    let env = frames([look(r#"{"choices":[{"finish_reason":"stop"}]}"#), Frame::Done]);
 
-    let stream = read_stream(&around, PLAIN).await;
+    let stream = read_stream(&env, PLAIN).await;
 
     assert_eq!(
         stream,
@@ -201,89 +199,89 @@ async fn a_finish_without_a_delta_gets_one() {
 }
 
 #[tokio::test]
-async fn calls_of_tools_go_on_as_they_came() {
+async fn tool_calls_are_forwarded_unchanged() {
     let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#;
     let end = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
-    let around = frames([look(call), look(end), Frame::Done]);
+    let env = frames([look(call), look(end), Frame::Done]);
 
-    let stream = read_stream(&around, PLAIN).await;
+    let stream = read_stream(&env, PLAIN).await;
 
     assert_eq!(stream, format!("data: {call}\n\ndata: {end}\n\ndata: [DONE]\n\n"));
 }
 
 #[tokio::test]
-async fn what_fails_in_mid_stream_ends_it_with_a_chunk_of_ours() {
+async fn a_failure_within_a_stream_ends_it_with_an_error_chunk() {
     for (err, end) in [
         (UpstreamError::Silent, TIMED_OUT),
         (UpstreamError::Cut, FAILED),
         (UpstreamError::TooLong, FAILED),
     ] {
-        let around = Surroundings::new(Script::Frames(vec![Ok(pass(ANSWER)), Err(err)]));
+        let env = TestEnv::new(Script::Frames(vec![Ok(pass(ANSWER)), Err(err)]));
 
-        assert_eq!(read_stream(&around, WITH_USAGE).await, format!("{ANSWER}{end}"));
+        assert_eq!(read_stream(&env, WITH_USAGE).await, format!("{ANSWER}{end}"));
 
-        let [record] = around.noted().try_into().unwrap();
+        let [record] = env.usage_records().try_into().unwrap();
         assert_eq!((record.outcome, record.estimated), (CallOutcome::Failed, true));
         assert_eq!((record.tokens.input, record.tokens.output), (6, 2));
     }
 }
 
 #[tokio::test]
-async fn an_error_of_the_upstream_is_reported_in_our_words() {
+async fn an_upstream_error_is_reported_in_our_own_words() {
     let error = r#"{"error":{"message":"key sk-1 of acme is over quota","code":429}}"#;
-    let around = frames([pass(ANSWER), look(error), pass(ANSWER)]);
+    let env = frames([pass(ANSWER), look(error), pass(ANSWER)]);
 
-    assert_eq!(read_stream(&around, PLAIN).await, format!("{ANSWER}{FAILED}"));
-    assert_eq!(around.noted()[0].outcome, CallOutcome::Failed);
+    assert_eq!(read_stream(&env, PLAIN).await, format!("{ANSWER}{FAILED}"));
+    assert_eq!(env.usage_records()[0].outcome, CallOutcome::Failed);
 }
 
 #[tokio::test]
-async fn an_event_that_is_no_chunk_ends_the_stream() {
-    let around = frames([pass(ANSWER), look("{\"usage\": ")]);
+async fn an_invalid_event_ends_the_stream() {
+    let env = frames([pass(ANSWER), look("{\"usage\": ")]);
 
-    assert_eq!(read_stream(&around, PLAIN).await, format!("{ANSWER}{FAILED}"));
+    assert_eq!(read_stream(&env, PLAIN).await, format!("{ANSWER}{FAILED}"));
 }
 
 #[tokio::test]
-async fn what_fails_before_the_first_event_has_its_own_status_and_costs_nothing() {
+async fn a_failure_before_the_first_event_has_its_own_status_and_no_cost() {
     let refused = UpstreamError::Refused { status: 500, retry_after: None, body: Bytes::new() };
     let error = look(r#"{"error":{"message":"maximum context length"}}"#);
     for (script, expected) in [
         (Script::Fails(refused), AssistantError::UpstreamFailed),
         (Script::Frames(vec![Ok(Frame::Alive), Ok(error)]), AssistantError::ContextTooLong),
     ] {
-        let around = Surroundings::new(script);
+        let env = TestEnv::new(script);
 
-        assert_eq!(begin(&around, PLAIN).await.err(), Some(expected));
-        assert_eq!(around.noted(), []);
+        assert_eq!(open_stream(&env, PLAIN).await.err(), Some(expected));
+        assert_eq!(env.usage_records(), []);
     }
 }
 
 #[tokio::test]
-async fn an_upstream_that_was_silent_from_the_start_is_a_timeout_that_may_have_cost() {
-    let around = Surroundings::new(Script::Fails(UpstreamError::Silent));
+async fn a_timeout_before_the_first_event_is_recorded() {
+    let env = TestEnv::new(Script::Fails(UpstreamError::Silent));
 
-    assert_eq!(begin(&around, PLAIN).await.err(), Some(AssistantError::UpstreamTimeout));
+    assert_eq!(open_stream(&env, PLAIN).await.err(), Some(AssistantError::UpstreamTimeout));
 
-    let [record] = around.noted().try_into().unwrap();
+    let [record] = env.usage_records().try_into().unwrap();
     assert_eq!((record.outcome, record.tokens.input), (CallOutcome::Failed, 6));
 }
 
 #[tokio::test]
-async fn a_stream_opens_after_ten_seconds_and_fails_in_band_from_then_on() {
-    let around = Surroundings::new(Script::FailsLater(UpstreamError::Silent));
-    let mut opening = Box::pin(begin(&around, PLAIN));
-    around.advance(Duration::ZERO);
+async fn a_stream_opens_after_ten_seconds_and_then_fails_in_band() {
+    let env = TestEnv::new(Script::FailsLater(UpstreamError::Silent));
+    let mut opening = Box::pin(open_stream(&env, PLAIN));
+    env.advance(Duration::ZERO);
     not_ready(&mut opening).await;
-    around.advance(Duration::from_millis(9_999));
+    env.advance(Duration::from_millis(9_999));
     not_ready(&mut opening).await;
 
-    around.advance(Duration::from_millis(1));
+    env.advance(Duration::from_millis(1));
     let mut answer = opening.await.unwrap();
     assert!(answer.next().now_or_never().is_none());
-    around.advance(Duration::from_secs(15));
+    env.advance(Duration::from_secs(15));
     assert_eq!(answer.next().now_or_never().unwrap().unwrap(), ": keep-alive\n\n");
-    around.advance(Duration::from_secs(35));
+    env.advance(Duration::from_secs(35));
 
     assert_eq!(answer.next().await.unwrap(), TIMED_OUT);
     assert_eq!(answer.next().await, None);
@@ -291,36 +289,36 @@ async fn a_stream_opens_after_ten_seconds_and_fails_in_band_from_then_on() {
 
 #[tokio::test]
 async fn a_comment_of_the_upstream_does_not_open_a_stream() {
-    let around = Surroundings::new(Script::FramesAndSilence(vec![Ok(Frame::Alive)]));
-    let mut opening = Box::pin(begin(&around, PLAIN));
+    let env = TestEnv::new(Script::FramesAndSilence(vec![Ok(Frame::Alive)]));
+    let mut opening = Box::pin(open_stream(&env, PLAIN));
 
     not_ready(&mut opening).await;
 }
 
 #[tokio::test]
-async fn a_silent_stream_states_that_it_is_alive_after_each_interval() {
-    let around = Surroundings::new(Script::FramesAndSilence(vec![Ok(pass(ANSWER))]));
-    let mut answer = begin(&around, PLAIN).await.unwrap();
-    around.advance(Duration::from_secs(9));
+async fn a_silent_stream_sends_keep_alive_comments() {
+    let env = TestEnv::new(Script::FramesAndSilence(vec![Ok(pass(ANSWER))]));
+    let mut answer = open_stream(&env, PLAIN).await.unwrap();
+    env.advance(Duration::from_secs(9));
     assert_eq!(answer.next().await.unwrap(), ANSWER);
 
     assert!(answer.next().now_or_never().is_none());
-    around.advance(Duration::from_millis(14_999));
+    env.advance(Duration::from_millis(14_999));
     assert!(answer.next().now_or_never().is_none());
-    around.advance(Duration::from_millis(1));
+    env.advance(Duration::from_millis(1));
     assert_eq!(answer.next().now_or_never().unwrap().unwrap(), ": keep-alive\n\n");
     assert!(answer.next().now_or_never().is_none());
-    around.advance(Duration::from_secs(15));
+    env.advance(Duration::from_secs(15));
     assert_eq!(answer.next().now_or_never().unwrap().unwrap(), ": keep-alive\n\n");
 }
 
 #[tokio::test]
 async fn a_stop_ends_an_open_stream_and_refuses_one_that_is_opening() {
-    let around = Surroundings::new(Script::FramesAndSilence(vec![Ok(pass(ANSWER))]));
-    let mut answer = begin(&around, PLAIN).await.unwrap();
+    let env = TestEnv::new(Script::FramesAndSilence(vec![Ok(pass(ANSWER))]));
+    let mut answer = open_stream(&env, PLAIN).await.unwrap();
     assert_eq!(answer.next().await.unwrap(), ANSWER);
 
-    around.stop_now();
+    env.stop_now();
 
     assert_eq!(
         answer.next().await.unwrap(),
@@ -328,26 +326,25 @@ async fn a_stop_ends_an_open_stream_and_refuses_one_that_is_opening() {
     );
     assert_eq!(answer.next().await, None);
     drop(answer);
-    assert_eq!(around.noted()[0].outcome, CallOutcome::Failed);
+    assert_eq!(env.usage_records()[0].outcome, CallOutcome::Failed);
 
-    let around = Surroundings::new(Script::Silence);
-    let mut opening = Box::pin(begin(&around, PLAIN));
+    let env = TestEnv::new(Script::Silence);
+    let mut opening = Box::pin(open_stream(&env, PLAIN));
     not_ready(&mut opening).await;
-    around.stop_now();
+    env.stop_now();
     assert_eq!(opening.await.err(), Some(AssistantError::Stopping));
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_is_written_down_once() {
-    let around =
-        Surroundings::new(Script::FramesAndSilence(vec![Ok(pass(ANSWER)), Ok(pass(ANSWER))]));
-    let mut answer = begin(&around, PLAIN).await.unwrap();
+async fn a_caller_who_leaves_is_recorded_once() {
+    let env = TestEnv::new(Script::FramesAndSilence(vec![Ok(pass(ANSWER)), Ok(pass(ANSWER))]));
+    let mut answer = open_stream(&env, PLAIN).await.unwrap();
     assert_eq!(answer.next().await.unwrap(), ANSWER);
     assert_eq!(answer.next().await.unwrap(), ANSWER);
 
     drop(answer);
 
-    let [record] = around.noted().try_into().unwrap();
+    let [record] = env.usage_records().try_into().unwrap();
     assert_eq!((record.outcome, record.estimated), (CallOutcome::Abandoned, true));
     assert_eq!(
         record.tokens,
@@ -356,19 +353,19 @@ async fn a_caller_who_leaves_is_written_down_once() {
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_before_the_stream_opens_is_written_down_too() {
-    let around = Surroundings::new(Script::Silence);
-    let mut opening = Box::pin(begin(&around, PLAIN));
+async fn a_caller_who_leaves_before_the_stream_opens_is_recorded() {
+    let env = TestEnv::new(Script::Silence);
+    let mut opening = Box::pin(open_stream(&env, PLAIN));
     not_ready(&mut opening).await;
 
     drop(opening);
 
-    let [record] = around.noted().try_into().unwrap();
+    let [record] = env.usage_records().try_into().unwrap();
     assert_eq!((record.outcome, record.tokens.input), (CallOutcome::Abandoned, 6));
 }
 
 #[test]
-fn an_answer_may_move_between_threads() {
+fn a_stream_is_send() {
     fn is_send<T: Send>() {}
 
     is_send::<ChatStream>();

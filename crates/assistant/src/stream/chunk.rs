@@ -1,4 +1,4 @@
-//! Event of a stream that says something to us.
+//! Parsed events of a stream.
 
 use crate::credits;
 use crate::credits::usage::Usage;
@@ -8,48 +8,47 @@ use pia_json::{Members, quoted};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum EventAction {
     /// Chunk is forwarded unchanged.
-    Untouched,
+    Unchanged,
     /// Chunk is replaced by one or two events.
     Rewritten(Vec<String>),
     /// Chunk is not forwarded.
-    Withheld,
+    Dropped,
     /// The upstream reports an error.
     Error(String),
     /// Chunk is invalid.
-    Broken,
+    Invalid,
 }
 
-/// Usage that an event reported.
+/// Usage reported by an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UsageChunk {
     pub(crate) usage: Usage,
-    /// Chunk with this usage for the caller, with the members that the upstream
-    /// puts on every chunk.
+    /// Chunk with this usage for the caller, with the upstream's common
+    /// members.
     pub(crate) json: String,
 }
 
-/// An event, read.
+/// Parsed event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ParsedEvent {
-    pub(crate) verdict: EventAction,
+    pub(crate) action: EventAction,
     pub(crate) usage: Option<UsageChunk>,
-    /// Reason why the answer ends, if this event says that it does.
+    /// Set if it has a finish reason.
     pub(crate) ends: bool,
-    /// True if it holds a part of a tool call.
+    /// Set if it has a part of a tool call.
     pub(crate) calls: bool,
-    /// True if it is of an answer, and not only about one.
+    /// Set if it has choices.
     pub(crate) answers: bool,
-    /// Members of every chunk of the upstream, for our own chunks.
+    /// Common members of the upstream's chunks, for our own chunks.
     pub(crate) head: Option<ChunkHead>,
 }
 
-/// Members that every chunk of an answer has: members of an object, without
-/// braces.
+/// Common members of the chunks of a response, as JSON without braces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChunkHead(String);
 
 impl ChunkHead {
-    /// Chunk head of an answer whose upstream has not sent one.
+    /// Creates a head for a response whose upstream has not sent one.
     pub(crate) fn new(id: &str, created: i64, model: &str) -> Self {
         let (id, model) = (quoted(id), quoted(model));
         Self(format!(
@@ -63,7 +62,7 @@ impl ChunkHead {
         (!members.is_empty()).then(|| Self(members.to_owned()))
     }
 
-    /// A chunk of something else, as one of this answer.
+    /// Replaces the head of a chunk by this one.
     pub(crate) fn apply_to(&self, json: &[u8]) -> Option<String> {
         let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
         for key in HEAD {
@@ -74,13 +73,13 @@ impl ChunkHead {
         Some(if rest == "}" { format!("{{{head}}}") } else { format!("{{{head},{rest}") })
     }
 
-    /// The chunk that an upstream owes which is done without saying why.
+    /// Returns a chunk with a finish reason.
     pub(crate) fn end(&self, reason: &str) -> String {
         let (Self(head), reason) = (self, quoted(reason));
         format!(r#"{{{head},"choices":[{{"index":0,"delta":{{}},"finish_reason":{reason}}}]}}"#)
     }
 
-    /// The chunk that reports usage of which the upstream has reported none.
+    /// Returns a chunk with usage.
     pub(crate) fn usage(&self, usage: &str) -> String {
         let Self(head) = self;
         format!(r#"{{{head},"choices":[],"usage":{usage}}}"#)
@@ -90,20 +89,20 @@ impl ChunkHead {
 const HEAD: [&str; 5] = ["id", "object", "created", "model", "system_fingerprint"];
 
 impl ParsedEvent {
-    fn from_action(verdict: EventAction) -> Self {
+    fn from_action(action: EventAction) -> Self {
         let (ends, calls, answers) = (false, false, false);
-        Self { verdict, usage: None, ends, calls, answers, head: None }
+        Self { action, usage: None, ends, calls, answers, head: None }
     }
 }
 
-/// Reads an event: an error, usage to take out, an end to put right.
+/// Parses an event: reports errors, extracts usage, and normalises the end.
 ///
-/// Callers skip a chunk without `delta`, the reason for the end included, and
-/// count on an end that says nothing else; so an end gets an empty one, and
-/// what else it said goes before it.
+/// Callers skip a chunk without `delta`, even if it has a finish reason, and
+/// expect a finish reason alone; so such a chunk gets an empty delta, and its
+/// other contents precede it.
 pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     let Ok(mut chunk) = serde_json::from_slice::<Members<'_>>(json) else {
-        return ParsedEvent::from_action(EventAction::Broken);
+        return ParsedEvent::from_action(EventAction::Invalid);
     };
     if let Some(error) = chunk.get("error") {
         return ParsedEvent::from_action(EventAction::Error(error.to_owned()));
@@ -112,24 +111,24 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     if chunk.get("choices").is_none() && usage.is_none() {
         return ParsedEvent::from_action(match bare_error(&chunk) {
             Some(error) => EventAction::Error(error),
-            None => EventAction::Withheld,
+            None => EventAction::Dropped,
         });
     }
     let choices = chunk.get("choices").unwrap_or("[]");
     let calls = choices.contains(r#""tool_calls""#);
     let Ok(mut choices) = serde_json::from_str::<Vec<Members<'_>>>(choices) else {
-        return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Broken) };
+        return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Invalid) };
     };
     if let Some(error) = choices.iter().find_map(choice_error) {
         return ParsedEvent { usage, ..ParsedEvent::from_action(EventAction::Error(error)) };
     }
     let ends = choices.iter().any(|it| it.get("finish_reason").is_some());
     let before = choices.clone();
-    let mended = normalize_choices(&mut choices);
-    let verdict = match (&mended, usage.is_some()) {
-        _ if choices.is_empty() && usage.is_some() => EventAction::Withheld,
-        (FinalDelta::Fine, false) => EventAction::Untouched,
-        (FinalDelta::Fine, true) => EventAction::Rewritten(vec![chunk.to_json()]),
+    let delta_state = normalize_choices(&mut choices);
+    let action = match (&delta_state, usage.is_some()) {
+        _ if choices.is_empty() && usage.is_some() => EventAction::Dropped,
+        (FinalDelta::Unchanged, false) => EventAction::Unchanged,
+        (FinalDelta::Unchanged, true) => EventAction::Rewritten(vec![chunk.to_json()]),
         (FinalDelta::Emptied, _) => EventAction::Rewritten(vec![with_choices(&chunk, &choices)]),
         (FinalDelta::Split, _) => EventAction::Rewritten(vec![
             with_choices(&chunk, &without_finish_reason(before)),
@@ -137,7 +136,7 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
         ]),
     };
     ParsedEvent {
-        verdict,
+        action,
         usage,
         ends,
         calls,
@@ -146,62 +145,62 @@ pub(crate) fn parse(json: &[u8]) -> ParsedEvent {
     }
 }
 
-/// The error that something is which is no part of an answer: some send theirs
-/// without calling it one, and whatever is in it is not for callers.
+/// Returns an event that is an error without an `error` member: some upstreams
+/// send such events, which are not for callers.
 fn bare_error(event: &Members<'_>) -> Option<String> {
-    let states = |key| event.get(key).is_some();
+    let has = |key| event.get(key).is_some();
     let is = |key| event.get(key).is_some_and(|it| it.to_ascii_lowercase().contains("error"));
-    let complains = ["message", "detail", "code", "errors"].into_iter().any(states);
-    (complains || is("object") || is("type")).then(|| event.to_json())
+    let is_error = ["message", "detail", "code", "errors"].into_iter().any(has);
+    (is_error || is("object") || is("type")).then(|| event.to_json())
 }
 
-/// Returns the failure that a choice reports: some upstreams report it there,
-/// beside words that came before.
+/// Returns the error of a choice: some upstreams report it there, after a part
+/// of the response.
 fn choice_error(choice: &Members<'_>) -> Option<String> {
     let failed = choice.get("finish_reason") == Some(r#""error""#);
     choice.get("error").map(str::to_owned).or(failed.then(|| "{}".to_owned()))
 }
 
 enum FinalDelta {
-    Fine,
-    /// Ends have empty deltas now, and nothing was lost by that.
+    Unchanged,
+    /// Deltas of the end were emptied without loss.
     Emptied,
-    /// Tool calls arrived in parts; text held back must be sent first.
+    /// End had contents, which must be sent first.
     Split,
 }
 
-/// Gives each choice that ends an empty delta, whatever it had, and each other
-/// one that has none, as where Azure reports a filter alone.
+/// Sets an empty delta in each choice with a finish reason, and in each other
+/// one without a delta, such as Azure's filter results.
 fn normalize_choices(choices: &mut [Members<'_>]) -> FinalDelta {
-    let mut mended = FinalDelta::Fine;
+    let mut state = FinalDelta::Unchanged;
     let bare =
         |it: &&mut Members<'_>| it.get("finish_reason").is_none() && it.get("delta").is_none();
     for choice in choices.iter_mut().filter(bare) {
         choice.set("delta", "{}".to_owned());
-        mended = FinalDelta::Emptied;
+        state = FinalDelta::Emptied;
     }
     for choice in choices.iter_mut().filter(|it| it.get("finish_reason").is_some()) {
         let delta = choice.get("delta").unwrap_or_default().trim();
         if delta == "{}" {
             continue;
         }
-        match (&mended, has_content(delta)) {
-            (_, true) => mended = FinalDelta::Split,
-            (FinalDelta::Fine, false) => mended = FinalDelta::Emptied,
+        match (&state, has_content(delta)) {
+            (_, true) => state = FinalDelta::Split,
+            (FinalDelta::Unchanged, false) => state = FinalDelta::Emptied,
             _ => {}
         }
         choice.set("delta", "{}".to_owned());
     }
-    mended
+    state
 }
 
-/// Returns whether a delta holds more than a role and empty texts.
+/// Returns whether a delta has more than a role and empty texts.
 fn has_content(delta: &str) -> bool {
     let Ok(delta) = serde_json::from_str::<Members<'_>>(delta) else { return false };
     delta.iter().any(|(key, value)| key != "role" && !["null", r#""""#, "[]"].contains(&value))
 }
 
-/// Returns the choices without their end.
+/// Returns the choices without their finish reasons.
 fn without_finish_reason(mut choices: Vec<Members<'_>>) -> Vec<Members<'_>> {
     for choice in &mut choices {
         choice.remove("finish_reason");
@@ -216,7 +215,7 @@ fn with_choices(chunk: &Members<'_>, choices: &[Members<'_>]) -> String {
     chunk.to_json()
 }
 
-/// A chunk of our own that reports usage.
+/// Formats usage as JSON.
 pub(crate) fn usage_json(usage: &Usage) -> String {
     format!(
         concat!(
@@ -251,7 +250,7 @@ mod tests {
     use super::*;
 
     fn rewritten(json: &str) -> String {
-        match parse(json.as_bytes()).verdict {
+        match parse(json.as_bytes()).action {
             EventAction::Rewritten(events) => events.join(" "),
             other => panic!("{other:?}"),
         }
@@ -268,7 +267,7 @@ mod tests {
             r#"{"choices":[{"finish_reason":"stop","delta":{}}]}"#
         );
         let fine = br#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
-        assert_eq!((parse(fine).verdict, parse(fine).ends), (EventAction::Untouched, true));
+        assert_eq!((parse(fine).action, parse(fine).ends), (EventAction::Unchanged, true));
     }
 
     #[test]
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_end_states_besides_goes_before_it() {
+    fn other_contents_of_an_end_precede_it() {
         assert_eq!(
             rewritten(r#"{"id":"c","choices":[{"delta":{"content":"x"},"finish_reason":"stop"}]}"#),
             r#"{"id":"c","choices":[{"delta":{"content":"x"}}]} {"id":"c","choices":[{"finish_reason":"stop","delta":{}}]}"#
@@ -296,13 +295,13 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_taken_out_of_a_chunk_that_states_more() {
+    fn usage_is_extracted_from_a_chunk_with_content() {
         let json = r#"{"id":"c","choices":[{"delta":{"content":"x"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#;
 
-        let ParsedEvent { verdict, usage, .. } = parse(json.as_bytes());
+        let ParsedEvent { action, usage, .. } = parse(json.as_bytes());
 
         let left = r#"{"id":"c","choices":[{"delta":{"content":"x"}}]}"#;
-        assert_eq!(verdict, EventAction::Rewritten(vec![left.to_owned()]));
+        assert_eq!(action, EventAction::Rewritten(vec![left.to_owned()]));
         assert_eq!(
             usage.unwrap(),
             UsageChunk {
@@ -315,76 +314,76 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_of_usage_alone_is_stored() {
+    fn a_chunk_with_only_usage_is_dropped() {
         let both =
             [r#"{"choices":[],"usage":{"input_tokens":3}}"#, r#"{"usage":{"input_tokens":3}}"#];
         for json in both {
-            let ParsedEvent { verdict, usage, .. } = parse(json.as_bytes());
+            let ParsedEvent { action, usage, .. } = parse(json.as_bytes());
 
-            assert_eq!((verdict, usage.unwrap().usage.input), (EventAction::Withheld, 3));
+            assert_eq!((action, usage.unwrap().usage.input), (EventAction::Dropped, 3));
         }
     }
 
     #[test]
-    fn usage_that_reports_nothing_is_none() {
+    fn empty_usage_is_none() {
         let json = br#"{"choices":[{"delta":{}}],"usage":{}}"#;
 
-        assert_eq!((parse(json).verdict, parse(json).usage), (EventAction::Untouched, None));
+        assert_eq!((parse(json).action, parse(json).usage), (EventAction::Unchanged, None));
     }
 
     #[test]
-    fn an_error_is_reported_from_one_that_is_null() {
+    fn an_error_is_distinguished_from_null() {
         assert_eq!(
-            parse(br#"{"error":{"message":"x"}}"#).verdict,
+            parse(br#"{"error":{"message":"x"}}"#).action,
             EventAction::Error(r#"{"message":"x"}"#.to_owned())
         );
-        assert_eq!(parse(br#"{"error":null,"choices":[]}"#).verdict, EventAction::Untouched);
+        assert_eq!(parse(br#"{"error":null,"choices":[]}"#).action, EventAction::Unchanged);
     }
 
     #[test]
-    fn an_error_may_stand_in_a_choice() {
+    fn an_error_may_be_in_a_choice() {
         let error = r#"{"choices":[{"delta":{},"finish_reason":"error","error":{"message":"x"}}]}"#;
         let reason = r#"{"choices":[{"delta":{},"finish_reason":"error"}]}"#;
 
         assert_eq!(
-            parse(error.as_bytes()).verdict,
+            parse(error.as_bytes()).action,
             EventAction::Error(r#"{"message":"x"}"#.to_owned())
         );
-        assert_eq!(parse(reason.as_bytes()).verdict, EventAction::Error("{}".to_owned()));
+        assert_eq!(parse(reason.as_bytes()).action, EventAction::Error("{}".to_owned()));
     }
 
     #[test]
-    fn an_error_may_not_be_called_one() {
+    fn an_error_may_lack_the_error_member() {
         for error in [
             r#"{"object":"error","message":"sk-1","code":500}"#,
             r#"{"detail":"Not Found"}"#,
             r#"{"type":"server_error"}"#,
             r#"{"choices":null,"code":7}"#,
         ] {
-            assert_eq!(parse(error.as_bytes()).verdict, EventAction::Error(error.to_owned()));
+            assert_eq!(parse(error.as_bytes()).action, EventAction::Error(error.to_owned()));
         }
     }
 
     #[test]
-    fn what_states_nothing_of_an_answer_is_not_for_its_caller() {
+    fn events_that_are_not_part_of_a_response_are_dropped() {
         for json in ["{}", r#"{"type":"ping"}"#, r#"{"id":"c","choices":null}"#] {
             assert_eq!(
                 parse(json.as_bytes()),
-                ParsedEvent::from_action(EventAction::Withheld),
+                ParsedEvent::from_action(EventAction::Dropped),
                 "{json}"
             );
         }
     }
 
     #[test]
-    fn what_is_no_chunk_is_broken() {
+    fn other_json_is_invalid() {
         for json in ["{", "[]", "1", r#"{"choices":7}"#, r#"{"choices":[1]}"#] {
-            assert_eq!(parse(json.as_bytes()).verdict, EventAction::Broken, "{json}");
+            assert_eq!(parse(json.as_bytes()).action, EventAction::Invalid, "{json}");
         }
     }
 
     #[test]
-    fn our_own_usage_has_the_keys_that_clients_read() {
+    fn formatted_usage_has_the_keys_that_clients_read() {
         assert_eq!(
             usage_json(&Usage { input: 5, cached_input: 2, output: 3, connector: 0, reasoning: 0 }),
             r#"{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8,"prompt_tokens_details":{"cached_tokens":2}}"#

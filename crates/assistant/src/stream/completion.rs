@@ -1,4 +1,5 @@
-//! A whole answer of a chat completion, of which only what counts is read.
+//! Full responses of chat completions, of which only the relevant parts are
+//! parsed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,10 +16,10 @@ use crate::stream::chunk::usage_json;
 use crate::tools::calls::{Call, name_all};
 use pia_json::Members;
 
-/// An answer that has a message.
+/// Response with a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
-    /// Text of the message, its parts joined; empty where it is a call.
+    /// Text of the message, its parts joined; empty for a tool call.
     pub(crate) text: String,
     pub(crate) finish_reason: Option<String>,
     pub(crate) usage: Option<Usage>,
@@ -49,7 +50,7 @@ struct Choice<'a> {
 }
 
 #[derive(Deserialize)]
-struct AnswerMessage<'a> {
+struct ResponseMessage<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
 }
@@ -61,17 +62,17 @@ struct ContentPart<'a> {
     text: Option<String>,
 }
 
-/// Parses the usage of an answer, even of one that is otherwise invalid.
+/// Parses the usage of a response, even of one that is otherwise invalid.
 pub(crate) fn usage(body: &[u8]) -> Option<Usage> {
-    let reported: UsageJson<'_> = serde_json::from_slice(body).ok()?;
-    credits::usage_json::usage(reported.usage?.get())
+    let parsed: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    credits::usage_json::usage(parsed.usage?.get())
 }
 
-/// Checks that this is an answer with a message, its content unread; gives
-/// the message's JSON and the reason for its end.
+/// Checks that this is a response with a message, without parsing its content.
+/// Returns the message's JSON and the finish reason.
 fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
-    let reported: UsageJson<'_> = serde_json::from_slice(body).ok()?;
-    if reported.error.is_some() {
+    let top_level: UsageJson<'_> = serde_json::from_slice(body).ok()?;
+    if top_level.error.is_some() {
         return None;
     }
     let answer: Envelope<'_> = serde_json::from_slice(body).ok()?;
@@ -83,28 +84,28 @@ fn message(body: &[u8]) -> Option<(&str, Option<String>)> {
     message.starts_with('{').then(|| (message, choice.finish_reason.map(Cow::into_owned)))
 }
 
-/// Returns whether this is an answer with a message.
+/// Returns whether this is a response with a message.
 pub(crate) fn has_message(body: &[u8]) -> bool {
     message(body).is_some()
 }
 
 impl Completion {
-    /// Returns whether it ends where it was not to go on.
+    /// Returns whether its length was limited.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.finish_reason.as_deref() == Some("length")
     }
 }
 
-/// Reads an answer and its text; nothing if it is none.
+/// Parses a response and its text, or returns `None` if it is invalid.
 pub(crate) fn parse(body: &[u8]) -> Option<Completion> {
     let (message, finish_reason) = message(body)?;
-    let message: AnswerMessage<'_> = serde_json::from_str(message).ok()?;
+    let message: ResponseMessage<'_> = serde_json::from_str(message).ok()?;
     let text = message.content.map_or_else(String::new, text_of);
     Some(Completion { text, finish_reason, usage: usage(body) })
 }
 
-/// The calls of an answer, and what was said before them; nothing where there
-/// are none. Arguments that came as an object are taken as its text.
+/// Returns the tool calls of a response, and the text before them, or `None` if
+/// there are none. Arguments that are objects are converted to text.
 pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
     #[derive(Deserialize)]
     struct ToolCallJson<'a> {
@@ -135,20 +136,20 @@ pub(crate) fn calls(body: &[u8]) -> Option<(Vec<Call>, String)> {
     (!calls.is_empty()).then(|| (calls, content.map_or_else(String::new, text_of)))
 }
 
-/// Returns the answer with only these calls; nothing if it has just those
-/// anyway, or is none.
-pub(crate) fn with_calls(body: &[u8], left: &[Call]) -> Option<Bytes> {
+/// Returns the response with only these calls, or `None` if it needs no change
+/// or is invalid.
+pub(crate) fn with_calls(body: &[u8], remaining: &[Call]) -> Option<Bytes> {
     let mut answer: Value = serde_json::from_slice(body).ok()?;
     let choice = answer.get_mut("choices")?.get_mut(0)?.as_object_mut()?;
     let message = choice.get_mut("message")?.as_object_mut()?;
     let calls = message.get_mut("tool_calls")?.as_array_mut()?;
     let before = calls.len();
-    if before == left.len() {
+    if before == remaining.len() {
         return None;
     }
     let named = |call: &Value| {
         let name = call.pointer("/function/name").and_then(Value::as_str);
-        left.iter().any(|it| Some(it.name.as_str()) == name)
+        remaining.iter().any(|it| Some(it.name.as_str()) == name)
     };
     calls.retain(named);
     if calls.is_empty() {
@@ -158,30 +159,30 @@ pub(crate) fn with_calls(body: &[u8], left: &[Call]) -> Option<Bytes> {
     Some(Bytes::from(answer.to_string()))
 }
 
-/// Returns the answer with this as its usage.
+/// Returns the response with this usage.
 pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
     let mut answer: Members<'_> = serde_json::from_slice(body).ok()?;
     answer.set("usage", usage_json(usage));
     Some(Bytes::from(answer.to_json()))
 }
 
-/// The text of an answer that reports no usage, for counting it; all of it
-/// where it is of no shape we know.
+/// Returns the text of a response without usage, for counting it, or all of it
+/// if its format is unknown.
 pub(crate) fn text(body: &[u8]) -> String {
-    let whole = || String::from_utf8_lossy(body).into_owned();
-    parse(body).map_or_else(whole, |it| it.text)
+    let raw = || String::from_utf8_lossy(body).into_owned();
+    parse(body).map_or_else(raw, |it| it.text)
 }
 
-/// The text of a content that is a string or an array of parts.
+/// Returns the text of a content that is a string or an array of parts.
 fn text_of(content: &RawValue) -> String {
     let parts = |json| serde_json::from_str::<Vec<ContentPart<'_>>>(json).unwrap_or_default();
-    serde_json::from_str(content.get()).unwrap_or_else(|_not_a_string| {
+    serde_json::from_str(content.get()).unwrap_or_else(|_parts| {
         let is_text = |it: &ContentPart<'_>| it.r#type.as_deref().is_none_or(|it| it == "text");
         parts(content.get()).into_iter().filter(is_text).filter_map(|it| it.text).collect()
     })
 }
 
-/// The first element of an array; the rest is skipped.
+/// First element of an array; the rest is skipped.
 struct First<'a>(Option<Choice<'a>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_may_come_whole_or_in_parts() {
+    fn a_text_may_be_a_string_or_parts() {
         let read = |content: &str| {
             let body = format!(r#"{{"choices":[{{"message":{{"content":{content}}}}},7]}}"#);
             parse(body.as_bytes()).unwrap().text
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_and_the_reason_for_the_end_are_read() {
+    fn usage_and_finish_reason_are_parsed() {
         let body = br#"{"choices":[{"message":{},"finish_reason":"length"}],
             "usage":{"prompt_tokens":4,"completion_tokens":2}}"#;
 
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_read_however_its_arguments_come() {
+    fn a_call_is_parsed_with_arguments_of_any_type() {
         let body = br#"{"choices":[{"message":{"tool_calls":[
             {"id":7,"function":{"name":"a","arguments":{"query":"x"}}},"odd",{"function":7}]}}]}"#;
 
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_calls_those_of_others_can_be_left() {
+    fn calls_of_the_server_can_be_removed() {
         let body = br#"{"id":"c","choices":[{"message":{"content":"so","tool_calls":[
             {"id":"1","function":{"name":"a","arguments":"{}"}},
             {"function":{"name":"b","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_message_is_no_answer() {
+    fn a_response_without_a_message_is_invalid() {
         let bodies = [
             "<html>",
             "{}",

@@ -1,4 +1,4 @@
-//! Time at which an open stream has to send a sign of life.
+//! Keep-alive timing of open streams.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -6,38 +6,38 @@ use std::time::Duration;
 
 use crate::ports::{Timer, TimerFuture};
 
-/// Beats after an interval without a word.
+/// Timer that fires after an interval without output.
 ///
-/// Its timer is set anew only when it has run out, and then for what is left
-/// of the interval: a word costs a look at the clock, not a timer.
+/// The future is renewed only when it has expired, for the rest of the
+/// interval: output costs a look at the clock, not a new timer.
 pub(crate) struct Heartbeat {
-    waits: Arc<dyn Timer>,
+    timer: Arc<dyn Timer>,
     interval: Duration,
     last: Duration,
-    timer: Option<TimerFuture>,
+    pending: Option<TimerFuture>,
 }
 
 impl Heartbeat {
-    pub(crate) fn new(waits: Arc<dyn Timer>, interval: Duration) -> Self {
-        let last = waits.elapsed();
-        Self { waits, interval, last, timer: None }
+    pub(crate) fn new(timer: Arc<dyn Timer>, interval: Duration) -> Self {
+        let last = timer.elapsed();
+        Self { timer, interval, last, pending: None }
     }
 
-    /// Something was said.
-    pub(crate) fn spoke(&mut self) {
-        self.last = self.waits.elapsed();
+    /// Restarts the interval after output.
+    pub(crate) fn reset(&mut self) {
+        self.last = self.timer.elapsed();
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let silent = self.waits.elapsed().saturating_sub(self.last);
-            let left = self.interval.saturating_sub(silent);
-            let timer = self.timer.get_or_insert_with(|| self.waits.pause(left));
-            if timer.as_mut().poll(cx).is_pending() {
+            let silent = self.timer.elapsed().saturating_sub(self.last);
+            let remaining = self.interval.saturating_sub(silent);
+            let pending = self.pending.get_or_insert_with(|| self.timer.pause(remaining));
+            if pending.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }
-            self.timer = None;
-            if self.waits.elapsed().saturating_sub(self.last) >= self.interval {
+            self.pending = None;
+            if self.timer.elapsed().saturating_sub(self.last) >= self.interval {
                 return Poll::Ready(());
             }
         }

@@ -1,4 +1,4 @@
-//! Merging of several calls, or of a talkative upstream, into one answer.
+//! Merging of several calls, or of redundant events, into one response.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -7,16 +7,16 @@ use crate::stream::chunk::ChunkHead;
 use crate::stream::sse::framed;
 use pia_json::Members;
 
-/// The choices whose role was reported, by their index.
+/// Choices whose role was sent, by index.
 ///
-/// Clients put together what they are notified of a choice, and would read
+/// Clients concatenate the deltas of a choice, and would read
 /// `assistantassistant`.
 #[derive(Debug, Default)]
 pub(crate) struct RoleFilter(Vec<String>);
 
 impl RoleFilter {
-    /// An event without the roles that were reported before; nothing where it reports
-    /// none of them again.
+    /// Removes roles that were sent before, or returns `None` if there are
+    /// none.
     pub(crate) fn without_repeated_roles(&mut self, json: &[u8]) -> Option<Bytes> {
         memmem::find(json, br#""role""#)?;
         let mut chunk: Members<'_> = serde_json::from_slice(json).ok()?;
@@ -51,7 +51,7 @@ impl RoleFilter {
     }
 }
 
-/// Events of a later call, each beginning as those of the first did.
+/// Replaces the heads of the events of a later call by that of the first.
 pub(crate) fn rewrite_heads(events: &[u8], head: &ChunkHead) -> Bytes {
     let events = events.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
     let events: Vec<Vec<u8>> = events
@@ -65,18 +65,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_is_reported_once_for_each_choice() {
+    fn a_role_is_sent_once_for_each_choice() {
         let mut roles = RoleFilter::default();
-        let reported = |index| {
+        let event = |index| {
             format!(
                 r#"{{"id":"c","choices":[{{"index":{index},"delta":{{"role":"assistant","content":"x"}}}}]}}"#
             )
         };
 
-        assert_eq!(roles.without_repeated_roles(reported(0).as_bytes()), None);
-        assert_eq!(roles.without_repeated_roles(reported(1).as_bytes()), None);
+        assert_eq!(roles.without_repeated_roles(event(0).as_bytes()), None);
+        assert_eq!(roles.without_repeated_roles(event(1).as_bytes()), None);
         assert_eq!(
-            roles.without_repeated_roles(reported(0).as_bytes()).unwrap(),
+            roles.without_repeated_roles(event(0).as_bytes()).unwrap(),
             r#"{"id":"c","choices":[{"index":0,"delta":{"content":"x"}}]}"#
         );
         assert_eq!(
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_a_later_call_begin_as_the_first_did() {
+    fn events_of_a_later_call_have_the_first_head() {
         let head = ChunkHead::new("first", 7, "m");
         let events = concat!(
             "data: {\"id\":\"second\",\"model\":\"n\",\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",

@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::*;
 
-/// The event as it goes on; null where nothing is left of it.
+/// Returns the normalised event, or null if nothing is left.
 fn after(event: &Value, after_deltas: bool) -> Value {
     match normalize_event(event.to_string().as_bytes(), after_deltas) {
-        NormalizeAction::Fine => event.clone(),
-        NormalizeAction::Mended(json) => {
-            let mended = serde_json::from_slice(&json).unwrap();
-            assert_ne!(&mended, event, "there was nothing to mend");
-            mended
+        NormalizeAction::Unchanged => event.clone(),
+        NormalizeAction::Repaired(json) => {
+            let repaired = serde_json::from_slice(&json).unwrap();
+            assert_ne!(&repaired, event, "there was nothing to mend");
+            repaired
         }
-        NormalizeAction::Nothing => Value::Null,
+        NormalizeAction::Dropped => Value::Null,
     }
 }
 
@@ -21,13 +21,13 @@ fn calling(calls: &Value) -> Value {
     json!({ "id": "c", "choices": [{ "index": 0, "delta": { "tool_calls": calls } }] })
 }
 
-/// The calls of an event that had these.
+/// Returns the normalised calls of an event.
 fn calls(input: &Value) -> Value {
     after(&calling(input), true)["choices"][0]["delta"]["tool_calls"].clone()
 }
 
 #[test]
-fn what_everybody_writes_stays_byte_for_byte() {
+fn common_events_are_unchanged() {
     let events = [
         json!({ "choices": [{ "delta": { "content": "x" }, "finish_reason": null }] }),
         json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }], "usage": null }),
@@ -46,17 +46,17 @@ fn what_everybody_writes_stays_byte_for_byte() {
     for event in events {
         assert_eq!(
             normalize_event(event.to_string().as_bytes(), true),
-            NormalizeAction::Fine,
+            NormalizeAction::Unchanged,
             "{event}"
         );
     }
     for none in ["[]", "7", "{"] {
-        assert_eq!(normalize_event(none.as_bytes(), false), NormalizeAction::Fine);
+        assert_eq!(normalize_event(none.as_bytes(), false), NormalizeAction::Unchanged);
     }
 }
 
 #[test]
-fn what_an_upstream_states_of_a_guardrail_stays_here() {
+fn an_upstreams_guardrail_mark_is_removed() {
     let alone = json!({ "guardrail": { "protected": true } });
     let empty = json!({ "guardrail": { "protected": true }, "choices": [] });
     let beside = json!({ "guardrail": false, "choices": [{ "delta": { "content": "x" } }] });
@@ -68,7 +68,7 @@ fn what_an_upstream_states_of_a_guardrail_stays_here() {
 }
 
 #[test]
-fn a_message_is_a_delta_unless_it_repeats_what_deltas_stated() {
+fn a_message_is_a_delta_unless_there_were_deltas() {
     let event = json!({ "choices": [{ "message": { "content": "x" }, "finish_reason": "stop" }] });
 
     assert_eq!(
@@ -84,7 +84,7 @@ fn a_message_is_a_delta_unless_it_repeats_what_deltas_stated() {
 }
 
 #[test]
-fn calls_in_a_message_are_mended_too() {
+fn calls_in_a_message_are_repaired() {
     let call = json!({ "function": { "name": "f", "arguments": { "a": 1 } } });
     let event = json!({ "choices": [{ "message": { "tool_calls": [call] } }] });
 
@@ -94,26 +94,26 @@ fn calls_in_a_message_are_mended_too() {
 }
 
 #[test]
-fn a_delta_that_is_no_object_is_an_empty_one() {
-    for odd in [json!("text"), json!([1]), json!(7)] {
-        let event = json!({ "choices": [{ "delta": odd, "finish_reason": "stop" }] });
+fn an_invalid_delta_becomes_empty() {
+    for invalid in [json!("text"), json!([1]), json!(7)] {
+        let event = json!({ "choices": [{ "delta": invalid, "finish_reason": "stop" }] });
 
         let expected = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] });
-        assert_eq!(after(&event, true), expected, "{odd}");
+        assert_eq!(after(&event, true), expected, "{invalid}");
     }
 }
 
 #[test]
-fn a_reason_for_the_end_that_is_no_text_is_none() {
-    for odd in [json!(1), json!(true), json!({ "reason": "stop" })] {
-        let event = json!({ "choices": [{ "delta": {}, "finish_reason": odd }] });
+fn an_invalid_finish_reason_is_removed() {
+    for invalid in [json!(1), json!(true), json!({ "reason": "stop" })] {
+        let event = json!({ "choices": [{ "delta": {}, "finish_reason": invalid }] });
 
-        assert_eq!(after(&event, true), json!({ "choices": [{ "delta": {} }] }), "{odd}");
+        assert_eq!(after(&event, true), json!({ "choices": [{ "delta": {} }] }), "{invalid}");
     }
 }
 
 #[test]
-fn members_of_calls_get_their_type_or_go() {
+fn members_of_calls_are_converted_or_removed() {
     let function =
         |function: Value| calls(&json!([{ "function": function }]))[0]["function"].clone();
     let call = |call: Value| calls(&json!([call]))[0].clone();
@@ -130,58 +130,60 @@ fn members_of_calls_get_their_type_or_go() {
     for (input, index) in [(json!("2"), 2), (json!(2.0), 2)] {
         assert_eq!(call(json!({ "index": input })), json!({ "index": index }));
     }
-    for odd in [json!(-1), json!(1.5), json!("one"), json!([])] {
-        assert_eq!(call(json!({ "index": odd, "id": "a" })), json!({ "id": "a" }));
+    for invalid in [json!(-1), json!(1.5), json!("one"), json!([])] {
+        assert_eq!(call(json!({ "index": invalid, "id": "a" })), json!({ "id": "a" }));
     }
     assert_eq!(call(json!({ "type": 1, "id": "a" })), json!({ "id": "a" }));
 }
 
 #[test]
-fn calls_that_are_none_go_and_one_alone_is_a_list() {
+fn invalid_calls_are_removed_and_a_single_one_becomes_a_list() {
     assert_eq!(calls(&json!([1, "x", { "id": "a" }, null])), json!([{ "id": "a" }]));
     assert_eq!(calls(&json!({ "id": "a" })), json!([{ "id": "a" }]));
-    for odd in [json!("x"), json!(7), json!([1, 2]), json!([[]])] {
-        assert_eq!(calls(&odd), Value::Null, "{odd}");
+    for invalid in [json!("x"), json!(7), json!([1, 2]), json!([[]])] {
+        assert_eq!(calls(&invalid), Value::Null, "{invalid}");
     }
 }
 
 #[test]
-fn usage_that_makes_no_sense_is_left_out() {
-    for odd in [json!("many"), json!([1]), json!(5), json!({ "prompt_tokens": [] })] {
-        let alone = json!({ "choices": [], "usage": odd });
-        let beside = json!({ "choices": [{ "delta": {} }], "usage": odd });
+fn invalid_usage_is_removed() {
+    for invalid in [json!("many"), json!([1]), json!(5), json!({ "prompt_tokens": [] })] {
+        let alone = json!({ "choices": [], "usage": invalid });
+        let beside = json!({ "choices": [{ "delta": {} }], "usage": invalid });
 
-        assert_eq!(after(&alone, true), Value::Null, "{odd}");
-        assert_eq!(after(&beside, true), json!({ "choices": [{ "delta": {} }] }), "{odd}");
+        assert_eq!(after(&alone, true), Value::Null, "{invalid}");
+        assert_eq!(after(&beside, true), json!({ "choices": [{ "delta": {} }] }), "{invalid}");
     }
 }
 
 #[test]
-fn a_whole_answer_is_mended_too() {
+fn a_full_response_is_repaired() {
     let answer = |calls: Value, usage: Value| {
         let message = json!({ "content": "x", "tool_calls": calls });
         json!({ "choices": [{ "message": message, "finish_reason": "stop" }], "usage": usage })
     };
-    let mended = |it: &Value| normalize_answer(Bytes::from(it.to_string()));
-    let reported = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
+    let normalized = |it: &Value| normalize_answer(Bytes::from(it.to_string()));
+    let valid_usage = json!({ "prompt_tokens": 1, "completion_tokens": 2 });
     let call = |arguments: Value| json!([{ "id": "a", "function": { "arguments": arguments } }]);
-    let fine = answer(call(json!("{}")), reported.clone());
+    let fine = answer(call(json!("{}")), valid_usage.clone());
 
-    let odd: Value = serde_json::from_slice(&mended(&answer(call(json!({})), json!("x")))).unwrap();
+    let invalid: Value =
+        serde_json::from_slice(&normalized(&answer(call(json!({})), json!("x")))).unwrap();
 
-    assert_eq!(mended(&fine), fine.to_string());
-    let mut expected = answer(call(json!("{}")), reported);
+    assert_eq!(normalized(&fine), fine.to_string());
+    let mut expected = answer(call(json!("{}")), valid_usage);
     expected.as_object_mut().unwrap().remove("usage");
-    assert_eq!(odd, expected);
+    assert_eq!(invalid, expected);
     for (usage, expected) in [
         (json!({ "prompt_tokens": "5", "completion_tokens": 2.0 }), [5, 2]),
         (json!({ "prompt_tokens": -5, "completion_tokens": 1e15 }), [0, 1_000_000_000]),
         (json!({ "input_tokens": 5, "output_tokens": 2 }), [5, 2]),
         (json!({ "prompt_tokens": 5, "completion_tokens": 2, "total_tokens": "7" }), [5, 2]),
     ] {
-        let odd = answer(Value::Null, usage.clone()).to_string();
-        let mended: Value = serde_json::from_slice(&normalize_answer(Bytes::from(odd))).unwrap();
-        let usage_of = |key: &str| mended["usage"][key].as_u64().unwrap();
+        let invalid = answer(Value::Null, usage.clone()).to_string();
+        let normalized: Value =
+            serde_json::from_slice(&normalize_answer(Bytes::from(invalid))).unwrap();
+        let usage_of = |key: &str| normalized["usage"][key].as_u64().unwrap();
         assert_eq!(["prompt_tokens", "completion_tokens"].map(usage_of), expected, "{usage}");
         assert_eq!(usage_of("total_tokens"), expected[0] + expected[1], "{usage}");
     }

@@ -1,4 +1,4 @@
-//! Formatting of our own events.
+//! Formatting of the server's own events.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -10,7 +10,7 @@ use pia_json::quoted;
 /// Last event of every stream.
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
 
-/// Events, each as every client reads them.
+/// Formats events in the form that every client reads.
 pub(crate) fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
     let length = events.iter().map(|it| it.as_ref().len() + 8).sum();
     let mut frames = BytesMut::with_capacity(length);
@@ -22,7 +22,7 @@ pub(crate) fn framed(events: &[impl AsRef<[u8]>]) -> Bytes {
     frames.freeze()
 }
 
-/// The end of an answer that failed.
+/// Formats the end of a failed stream.
 pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
     if surface == Surface::OpenAi {
         return openai_failure(err);
@@ -31,7 +31,7 @@ pub(crate) fn failure(err: &AssistantError, surface: Surface) -> Bytes {
     Bytes::from(format!("data: {{\"error\":{title},\"message\":{message}{budget}}}\n\n{DONE}"))
 }
 
-/// Returns the used-up budget and its end, as further members.
+/// Returns the exhausted budget and its end as further members.
 fn budget(err: &AssistantError) -> String {
     match err {
         AssistantError::OverBudget(BudgetRefusal { period, resets_at, .. }) => {
@@ -44,9 +44,9 @@ fn budget(err: &AssistantError) -> String {
 
 /// Formats a failure as OpenAI's clients expect it.
 fn openai_failure(err: &AssistantError) -> Bytes {
-    let reported = err.openai();
+    let openai_error = err.openai();
     let (message, kind, code) =
-        (quoted(&reported.message), quoted(reported.kind), quoted(reported.code));
+        (quoted(&openai_error.message), quoted(openai_error.kind), quoted(openai_error.code));
     let budget = budget(err);
     let error =
         format!("\"message\":{message},\"type\":{kind},\"code\":{code},\"param\":null{budget}");

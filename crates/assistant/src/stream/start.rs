@@ -1,4 +1,4 @@
-//! Start of an answer, while another model may still be asked.
+//! Start of a response, while another model may still be called.
 
 use std::future::poll_fn;
 
@@ -13,7 +13,7 @@ use crate::stream;
 use crate::stream::chunk::{self, EventAction, ParsedEvent};
 use pia_json::Members;
 
-/// Error names that are the fault of one key.
+/// Error codes that concern one key.
 const KEY_ERROR_CODES: [&str; 5] =
     ["authentication", "api_key", "permission", "unauthorized", "forbidden"];
 /// Error codes of an upstream at capacity.
@@ -28,17 +28,17 @@ const REQUEST_ERROR_CODES: [&str; 6] = [
     "not_found",
 ];
 
-/// A streamed answer that has begun, with what it began with.
+/// Started stream, with its first frame.
 pub(crate) struct StartedStream {
     pub(crate) first: Option<Frame>,
     pub(crate) frames: Frames,
-    /// True if some of what came before could not be read.
+    /// Set if earlier frames could not be parsed.
     pub(crate) unreadable: bool,
 }
 
-/// Waits until a stream says something. One that begins with an error has not
-/// begun: its upstream accepted the call and failed all the same. Nor has one
-/// that ends before anything of it could be read.
+/// Waits for the first event of a stream. A stream that starts with an error,
+/// or ends before any readable event, counts as refused, although its upstream
+/// accepted the call.
 pub(crate) async fn start_stream(
     mut frames: Frames,
     tools: Tools,
@@ -55,16 +55,16 @@ pub(crate) async fn start_stream(
                 unreadable = true;
                 continue;
             }
-            Some(Frame::Done) | None => return Err(empty_answer_error()),
+            Some(Frame::Done) | None => return Err(empty_response_error()),
             Some(first) => first,
         };
         if let Frame::Look(json) = &first {
             match chunk::parse(json) {
-                ParsedEvent { verdict: EventAction::Error(error), .. } => {
+                ParsedEvent { action: EventAction::Error(error), .. } => {
                     return Err(refusal(&error, tools));
                 }
-                // It says nothing of an answer.
-                ParsedEvent { verdict: EventAction::Withheld, usage: None, .. } => continue,
+                // Not part of a response.
+                ParsedEvent { action: EventAction::Dropped, usage: None, .. } => continue,
                 _ => {}
             }
         }
@@ -72,18 +72,18 @@ pub(crate) async fn start_stream(
     }
 }
 
-/// Returns whether there is an event of sound JSON in some frames.
+/// Returns whether any of the frames is valid JSON.
 fn is_readable(frames: &[u8]) -> bool {
     let mut events = frames.split(|it| *it == b'\n').filter_map(|it| it.strip_prefix(b"data: "));
     events.any(|it| serde_json::from_slice::<IgnoredAny>(it).is_ok())
 }
 
-/// An answer with a good status that is none.
-fn empty_answer_error() -> UpstreamError {
+/// Returns the error for an empty response with a success status.
+fn empty_response_error() -> UpstreamError {
     UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 
-/// A whole answer, unless it is nothing but an error.
+/// Returns a full response unless it is only an error.
 pub(crate) fn reject_error_body(body: Bytes, tools: Tools) -> Result<Bytes, UpstreamError> {
     if memmem::find(&body, br#""error""#).is_none() || stream::completion::usage(&body).is_some() {
         return Ok(body);
@@ -95,16 +95,15 @@ pub(crate) fn reject_error_body(body: Bytes, tools: Tools) -> Result<Bytes, Upst
     }
 }
 
-/// An error that came with the status of a success, as if it had come with its
-/// own.
+/// Converts an error with a success status to a refusal with its own status.
 fn refusal(error: &str, tools: Tools) -> UpstreamError {
-    let reported = serde_json::from_str(error).unwrap_or(Value::Null);
-    let status = if is_caller_error(error.as_bytes(), tools) { 400 } else { status(&reported) };
-    let body = json!({ "error": reported }).to_string();
+    let parsed = serde_json::from_str(error).unwrap_or(Value::Null);
+    let status = if is_caller_error(error.as_bytes(), tools) { 400 } else { status(&parsed) };
+    let body = json!({ "error": parsed }).to_string();
     UpstreamError::Refused { status, retry_after: None, body: Bytes::from(body) }
 }
 
-/// The status that an error would have had.
+/// Returns the status of an error.
 fn status(error: &Value) -> u16 {
     let number = |it: &Value| {
         let number = it.as_u64().or_else(|| it.as_str()?.parse().ok())?;
@@ -115,11 +114,12 @@ fn status(error: &Value) -> u16 {
         let name = error.get(it).and_then(Value::as_str).unwrap_or_default();
         name.to_ascii_lowercase()
     });
-    let is_one = |words: &[&str]| words.iter().any(|it| names.iter().any(|name| name.contains(it)));
+    let has_any =
+        |words: &[&str]| words.iter().any(|it| names.iter().any(|name| name.contains(it)));
     reported.unwrap_or_else(|| match () {
-        () if is_one(&BUSY_ERROR_CODES) => 429,
-        () if is_one(&KEY_ERROR_CODES) => 401,
-        () if is_one(&REQUEST_ERROR_CODES) => 400,
+        () if has_any(&BUSY_ERROR_CODES) => 429,
+        () if has_any(&KEY_ERROR_CODES) => 401,
+        () if has_any(&REQUEST_ERROR_CODES) => 400,
         () => 500,
     })
 }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_has_the_status_that_it_reports_or_is_called_by() {
+    fn an_error_has_its_reported_status_or_that_of_its_code() {
         for (error, expected) in [
             (json!({ "code": 429 }), 429),
             (json!({ "code": "503", "type": "invalid_request_error" }), 503),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_answer_that_is_an_error_is_a_refusal_unless_it_was_billed() {
+    fn a_full_response_that_is_an_error_is_a_refusal_unless_it_was_billed() {
         let refused = |body: &'static str| match reject_error_body(Bytes::from(body), Tools::Sent) {
             Err(UpstreamError::Refused { status, .. }) => Some(status),
             _ => None,

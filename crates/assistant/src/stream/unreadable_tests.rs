@@ -1,9 +1,9 @@
-//! Streams of which something cannot be read.
+//! Streams with unreadable events.
 
 use super::*;
 
 #[tokio::test]
-async fn a_stream_of_which_nothing_can_be_read_is_no_answer() {
+async fn a_stream_without_readable_events_is_a_failure() {
     let broken = || pass("data: {\"x\":}\n\n");
     for script in [
         vec![Frame::Done],
@@ -12,15 +12,15 @@ async fn a_stream_of_which_nothing_can_be_read_is_no_answer() {
         vec![broken(), Frame::Unreadable, Frame::Done],
         vec![],
     ] {
-        let around = frames(script);
+        let env = frames(script);
 
-        assert_eq!(begin(&around, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
-        assert_eq!(around.noted(), [], "nothing is owed");
+        assert_eq!(open_stream(&env, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
+        assert_eq!(env.usage_records(), [], "nothing is owed");
     }
 }
 
 #[tokio::test]
-async fn a_stream_that_states_nothing_that_can_be_read_ends_with_an_error() {
+async fn a_stream_without_readable_content_ends_with_an_error() {
     let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n";
     let about = "data: {\"choices\":[],\"status\":\"working\"}\n\n";
     let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}"#;
@@ -34,50 +34,50 @@ async fn a_stream_that_states_nothing_that_can_be_read_ends_with_an_error() {
     assert_eq!(read_stream(&lost_first, PLAIN).await, format!("data: {STOP}\n\n{FAILED}"));
     assert_eq!(read_stream(&no_answer, PLAIN).await, format!("{about}{FAILED}"));
     assert_eq!(read_stream(&billed, PLAIN).await, format!("{about}{FAILED}"));
-    assert_eq!(billed.noted()[0].tokens.input, 9);
+    assert_eq!(billed.usage_records()[0].tokens.input, 9);
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_beside_an_answer_is_left_out() {
+async fn unreadable_events_within_a_response_are_dropped() {
     let empty = frames([look(STOP), Frame::Done]);
     let partly = frames([Frame::Unreadable, pass(ANSWER), Frame::Unreadable, look(STOP)]);
 
     assert_eq!(read_stream(&empty, PLAIN).await, format!("data: {STOP}\n\ndata: [DONE]\n\n"));
-    let whole = format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n");
-    assert_eq!(read_stream(&partly, PLAIN).await, whole);
+    let expected = format!("{ANSWER}data: {STOP}\n\ndata: [DONE]\n\n");
+    assert_eq!(read_stream(&partly, PLAIN).await, expected);
 }
 
 #[tokio::test]
-async fn words_that_are_no_text_end_the_answer() {
+async fn invalid_utf8_ends_the_stream() {
     let garbled =
         Frame::Look(Bytes::from_static(b"{\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}"));
     let first = frames([garbled.clone(), look(STOP), Frame::Done]);
     let later = frames([pass(ANSWER), garbled, look(STOP), Frame::Done]);
 
-    assert_eq!(begin(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
+    assert_eq!(open_stream(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
     assert_eq!(read_stream(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
 }
 
 #[tokio::test]
-async fn an_error_that_is_not_called_one_stays_here() {
+async fn an_error_without_an_error_member_is_not_passed_on() {
     let error = || look(r#"{"object":"error","message":"Incorrect key sk-1","code":500}"#);
     let ping = || look(r#"{"type":"ping"}"#);
     let first = frames([ping(), error(), Frame::Done]);
     let later = frames([pass(ANSWER), ping(), error(), Frame::Done]);
 
-    assert_eq!(begin(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
-    assert_eq!(first.noted(), [], "nothing is owed");
+    assert_eq!(open_stream(&first, PLAIN).await.err(), Some(AssistantError::UpstreamFailed));
+    assert_eq!(first.usage_records(), [], "nothing is owed");
     assert_eq!(read_stream(&later, PLAIN).await, format!("{ANSWER}{FAILED}"));
 }
 
 #[tokio::test]
-async fn a_role_is_reported_once() {
+async fn a_role_is_sent_once() {
     let part = |text: &str| {
         format!(r#"{{"choices":[{{"delta":{{"role":"assistant","content":"{text}"}}}}]}}"#)
     };
-    let around = frames([look(&part("a")), look(&part("b")), look(STOP), Frame::Done]);
+    let env = frames([look(&part("a")), look(&part("b")), look(STOP), Frame::Done]);
 
-    let stream = read_stream(&around, PLAIN).await;
+    let stream = read_stream(&env, PLAIN).await;
 
     assert_eq!(stream.matches("assistant").count(), 1, "{stream}");
     assert!(stream.contains(r#"{"choices":[{"delta":{"content":"b"}}]}"#), "{stream}");

@@ -1,38 +1,39 @@
-//! Calls of tools in a streamed answer: ours are stored, the caller's go on.
+//! Tool calls in a stream: those of the server are collected, those of the
+//! caller are forwarded.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-/// Maximum length stored of what a model writes before it calls a tool.
+/// Maximum length of the stored output before a tool call.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// Longer arguments are cut, and so make no sense to the tool.
+/// Maximum length of arguments; longer ones are cut, and thus invalid.
 const MAX_ARGUMENTS_BYTES: usize = 64 * 1024;
 
-/// A call of one tool.
+/// Call of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// A JSON object as a text, as far as the model kept to it.
+    /// JSON object as text, unless the model wrote something else.
     pub(crate) arguments: String,
 }
 
 /// Part of an event that is for the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CallerPart {
-    /// All of it, as it came.
+    /// Entire event, unchanged.
     All,
-    /// This.
+    /// Changed event.
     Part(Bytes),
-    /// No tool call.
+    /// Empty rest.
     Nothing,
 }
 
-/// The calls of one streamed answer.
+/// Collector of the calls of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct ToolCallCollector {
     open: Vec<PartialCall>,
-    /// Content so far, in frames or JSON as it came.
+    /// Content so far, as frames or JSON.
     content: Vec<Bytes>,
     length: usize,
 }
@@ -41,11 +42,11 @@ pub(crate) struct ToolCallCollector {
 struct PartialCall {
     index: Option<i64>,
     call: Call,
-    ours: bool,
+    is_server_call: bool,
 }
 
 impl ToolCallCollector {
-    /// Remembers frames that went on, for what they said.
+    /// Stores frames that were forwarded, for their content.
     pub(crate) fn record_frames(&mut self, frames: &Bytes) {
         if self.length < MAX_TEXT_BYTES {
             self.length += frames.len();
@@ -53,25 +54,29 @@ impl ToolCallCollector {
         }
     }
 
-    /// Looks at an event: calls of tools that `is_ours` are taken out of it,
-    /// and so is the end of an answer that has called nothing else.
-    pub(crate) fn extract(&mut self, json: &Bytes, is_ours: &dyn Fn(&str) -> bool) -> CallerPart {
+    /// Removes calls for which `is_server_tool` holds from an event, and the
+    /// end of a response that has no other calls.
+    pub(crate) fn extract(
+        &mut self,
+        json: &Bytes,
+        is_server_tool: &dyn Fn(&str) -> bool,
+    ) -> CallerPart {
         let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
             return CallerPart::All;
         };
         let has_usage = event.get("usage").is_some_and(|it| !it.is_null());
         let choice = event.get_mut("choices").and_then(|it| it.get_mut(0)?.as_object_mut());
         let Some(choice) = choice else { return CallerPart::All };
-        let took = self.take(choice, is_ours);
+        let was_changed = self.take(choice, is_server_tool);
         let ends = choice.get("finish_reason").is_some_and(|it| !it.is_null());
-        let goes_on = ends && self.only_server_calls();
-        if goes_on {
+        let is_continued = ends && self.only_server_calls();
+        if is_continued {
             choice.remove("finish_reason");
         }
-        if !took && !goes_on {
+        if !was_changed && !is_continued {
             return CallerPart::All;
         }
-        if ends && !goes_on || has_content(choice) {
+        if ends && !is_continued || has_content(choice) {
             return part(&Value::Object(event));
         }
         if has_usage {
@@ -81,39 +86,45 @@ impl ToolCallCollector {
         CallerPart::Nothing
     }
 
-    /// Takes our calls out of a choice. Answers whether it was changed.
-    fn take(&mut self, choice: &mut Map<String, Value>, is_ours: &dyn Fn(&str) -> bool) -> bool {
+    /// Removes calls of the server from a choice, and returns whether it was
+    /// changed.
+    fn take(
+        &mut self,
+        choice: &mut Map<String, Value>,
+        is_server_tool: &dyn Fn(&str) -> bool,
+    ) -> bool {
         let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) else {
             return false;
         };
         let Some(calls) = delta.get_mut("tool_calls").and_then(Value::as_array_mut) else {
             return false;
         };
-        let mut took = false;
+        let mut was_changed = false;
         calls.retain_mut(|part| {
-            let at = self.record_part(part, is_ours);
+            let at = self.record_part(part, is_server_tool);
             let before = self.open.get(..at).unwrap_or_default();
-            let index = before.iter().filter(|it| !it.ours).count();
+            let index = before.iter().filter(|it| !it.is_server_call).count();
             let Some(open) = self.open.get(at) else { return true };
-            // Those that stay are counted without those that went.
-            if !open.ours
+            // Remaining calls are numbered without the removed ones.
+            if !open.is_server_call
                 && open.index.is_some_and(|it| usize::try_from(it) != Ok(index))
                 && let Some(members) = part.as_object_mut()
             {
                 members.insert("index".to_owned(), json!(index));
-                took = true;
+                was_changed = true;
             }
-            took |= open.ours;
-            !open.ours
+            was_changed |= open.is_server_call;
+            !open.is_server_call
         });
         if calls.is_empty() {
             delta.remove("tool_calls");
         }
-        took
+        was_changed
     }
 
-    /// The place of the call that a part belongs to, which may begin with it.
-    fn record_part(&mut self, part: &Value, is_ours: &dyn Fn(&str) -> bool) -> usize {
+    /// Adds a part to its call, which may start with it, and returns the
+    /// position of the call.
+    fn record_part(&mut self, part: &Value, is_server_tool: &dyn Fn(&str) -> bool) -> usize {
         let (id, index) = (text(part.get("id")), part.get("index").and_then(Value::as_i64));
         let function = part.get("function");
         let name = text(function.and_then(|it| it.get("name")));
@@ -124,7 +135,7 @@ impl ToolCallCollector {
         });
         let at = found.unwrap_or_else(|| {
             let call = Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
-            self.open.push(PartialCall { index, call, ours: is_ours(name) });
+            self.open.push(PartialCall { index, call, is_server_call: is_server_tool(name) });
             self.open.len() - 1
         });
         let arguments = text(function.and_then(|it| it.get("arguments")));
@@ -136,13 +147,13 @@ impl ToolCallCollector {
         at
     }
 
-    /// Returns whether there are calls, and all of them are ours: then the
-    /// answer is not over, whatever the model says.
+    /// Returns whether there are calls, and all of them are of the server: then
+    /// the response is not over, whatever the finish reason.
     pub(crate) fn only_server_calls(&self) -> bool {
-        !self.open.is_empty() && self.open.iter().all(|it| it.ours)
+        !self.open.is_empty() && self.open.iter().all(|it| it.is_server_call)
     }
 
-    /// The calls, and what was said before them.
+    /// Returns the calls, and the text before them.
     pub(crate) fn finish(self) -> (Vec<Call>, String) {
         let mut calls: Vec<Call> = self.open.into_iter().map(|it| it.call).collect();
         name_all(&mut calls);
@@ -150,7 +161,7 @@ impl ToolCallCollector {
     }
 }
 
-/// Gives each call an id that has none: what a tool says refers to it.
+/// Sets the missing ids of calls, to which tool results refer.
 pub(crate) fn name_all(calls: &mut [Call]) {
     for (at, call) in calls.iter_mut().enumerate() {
         if call.id.is_empty() {
@@ -167,7 +178,7 @@ fn part(event: &Value) -> CallerPart {
     CallerPart::Part(Bytes::from(event.to_string()))
 }
 
-/// Returns whether a choice holds more than a role and nothings.
+/// Returns whether a choice has more than a role and empty values.
 fn has_content(choice: &Map<String, Value>) -> bool {
     let delta = choice.get("delta").and_then(Value::as_object);
     delta.is_some_and(|it| {
@@ -176,7 +187,7 @@ fn has_content(choice: &Map<String, Value>) -> bool {
     })
 }
 
-/// The text in some frames, or in the JSON of one.
+/// Returns the text of frames, or of the JSON of one.
 fn text_of(frames: &[u8]) -> String {
     let events = frames.split(|it| *it == b'\n').filter(|it| !it.is_empty());
     let content = |line: &[u8]| {
@@ -187,14 +198,14 @@ fn text_of(frames: &[u8]) -> String {
     events.filter_map(content).collect()
 }
 
-/// The message with which a model called, as the next request repeats it.
+/// Returns the assistant's message with the calls for the next request.
 pub(crate) fn assistant_message(text: &str, calls: &[Call]) -> Bytes {
     let calls: Vec<Value> = calls
         .iter()
         .map(|Call { id, name, arguments }| {
-            // What is no JSON is refused by some when it comes back.
-            let whole = serde_json::from_str::<Map<String, Value>>(arguments).is_ok();
-            let arguments = if whole { arguments } else { "{}" };
+            // Some upstreams refuse arguments that are not JSON.
+            let is_valid = serde_json::from_str::<Map<String, Value>>(arguments).is_ok();
+            let arguments = if is_valid { arguments } else { "{}" };
             let function = json!({ "name": name, "arguments": arguments });
             json!({ "id": id, "type": "function", "function": function })
         })

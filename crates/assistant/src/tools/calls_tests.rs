@@ -1,13 +1,13 @@
-//! Tests of the part of an event that the caller sees.
+//! Tests of the part of an event for the caller.
 
 use super::*;
 
 fn extract(calls: &mut ToolCallCollector, event: &Value) -> CallerPart {
-    let is_ours = |name: &str| name.starts_with("pia_");
-    calls.extract(&Bytes::from(event.to_string()), &is_ours)
+    let is_server_tool = |name: &str| name.starts_with("pia_");
+    calls.extract(&Bytes::from(event.to_string()), &is_server_tool)
 }
 
-fn passed(of: &CallerPart) -> Value {
+fn caller_part(of: &CallerPart) -> Value {
     match of {
         CallerPart::Part(json) => serde_json::from_slice(json).unwrap(),
         other => panic!("{other:?}"),
@@ -32,10 +32,10 @@ fn more(index: i64, arguments: &str) -> Value {
 }
 
 #[test]
-fn what_is_ours_is_stored_with_the_end_that_it_makes() {
+fn server_calls_are_collected_and_their_end_is_removed() {
     let mut calls = ToolCallCollector::default();
-    let message = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
-    calls.record_frames(&Bytes::from(format!("{message}\n\ndata: {{\"x\":1}}\n\n")));
+    let content_frame = r#"data: {"choices":[{"delta":{"content":"I will look"}}]}"#;
+    calls.record_frames(&Bytes::from(format!("{content_frame}\n\ndata: {{\"x\":1}}\n\n")));
 
     let first = extract(&mut calls, &called(&json!([call(0, "a", "pia_search", "")])));
     let second = extract(&mut calls, &called(&json!([more(0, "{\"query\":"), more(0, "\"x\"}")])));
@@ -56,7 +56,7 @@ fn what_is_ours_is_stored_with_the_end_that_it_makes() {
 }
 
 #[test]
-fn what_is_the_callers_goes_on_as_it_came() {
+fn caller_calls_are_forwarded_unchanged() {
     let mut calls = ToolCallCollector::default();
 
     assert_eq!(extract(&mut calls, &called(&json!([call(0, "a", "read", "{}")]))), CallerPart::All);
@@ -65,13 +65,13 @@ fn what_is_the_callers_goes_on_as_it_came() {
 }
 
 #[test]
-fn of_both_the_callers_go_on_as_if_they_were_alone() {
+fn caller_calls_are_renumbered_without_server_calls() {
     let mut calls = ToolCallCollector::default();
     let ours = call(0, "a", "pia_search", "{}");
 
     let event = called(&json!([ours, call(1, "b", "read", "")]));
-    let first = passed(&extract(&mut calls, &event));
-    let second = passed(&extract(&mut calls, &called(&json!([more(1, "{}")]))));
+    let first = caller_part(&extract(&mut calls, &event));
+    let second = caller_part(&extract(&mut calls, &called(&json!([more(1, "{}")]))));
 
     assert_eq!(first, called(&json!([call(0, "b", "read", "")])));
     assert_eq!(second, called(&json!([more(0, "{}")])));
@@ -79,7 +79,7 @@ fn of_both_the_callers_go_on_as_if_they_were_alone() {
 }
 
 #[test]
-fn what_else_an_event_states_goes_on() {
+fn other_contents_of_an_event_are_forwarded() {
     let mut calls = ToolCallCollector::default();
     let with = |content: &str| {
         let parts = json!([call(0, "a", "pia_search", "{}")]);
@@ -90,28 +90,28 @@ fn what_else_an_event_states_goes_on() {
     end["usage"] = usage.clone();
 
     assert_eq!(extract(&mut calls, &with("")), CallerPart::Nothing);
-    let words = passed(&extract(&mut calls, &with("words")));
+    let words = caller_part(&extract(&mut calls, &with("words")));
     assert_eq!(words, json!({ "choices": [{ "delta": { "content": "words" } }] }));
-    let reported = passed(&extract(&mut calls, &end));
-    assert_eq!(reported, json!({ "choices": [], "usage": usage }));
+    let usage_event = caller_part(&extract(&mut calls, &end));
+    assert_eq!(usage_event, json!({ "choices": [], "usage": usage }));
 }
 
 #[test]
-fn calls_are_distinguished_by_id_by_index_and_by_name() {
+fn calls_are_distinguished_by_id_index_and_name() {
     let mut calls = ToolCallCollector::default();
-    // Some give each call the same index, and some none at all.
+    // Some upstreams use the same index for all calls, and some none.
     extract(&mut calls, &called(&json!([call(0, "a", "pia_x", "1")])));
     extract(&mut calls, &called(&json!([call(0, "b", "pia_x", "2")])));
     extract(&mut calls, &called(&json!([{ "function": { "name": "pia_y", "arguments": "3" } }])));
     extract(&mut calls, &called(&json!([{ "function": { "arguments": "4" } }])));
 
     let (calls, _) = calls.finish();
-    let reported: Vec<_> = calls.iter().map(|it| (it.id.as_str(), it.arguments.as_str())).collect();
-    assert_eq!(reported, [("a", "1"), ("b", "2"), ("pia_call_2", "34")]);
+    let merged: Vec<_> = calls.iter().map(|it| (it.id.as_str(), it.arguments.as_str())).collect();
+    assert_eq!(merged, [("a", "1"), ("b", "2"), ("pia_call_2", "34")]);
 }
 
 #[test]
-fn what_makes_no_sense_is_left_to_others() {
+fn invalid_events_are_forwarded() {
     let mut calls = ToolCallCollector::default();
     for json in ["{", "[]", "{}", r#"{"choices":7}"#, r#"{"choices":[{"delta":[]}]}"#] {
         assert_eq!(calls.extract(&Bytes::from(json), &|_| true), CallerPart::All, "{json}");
@@ -119,7 +119,7 @@ fn what_makes_no_sense_is_left_to_others() {
 }
 
 #[test]
-fn what_is_repeated_is_what_upstreams_take() {
+fn repeated_messages_are_valid() {
     let call = |arguments: &str| Call {
         id: "a".to_owned(),
         name: "n".to_owned(),
@@ -132,6 +132,6 @@ fn what_is_repeated_is_what_upstreams_take() {
     assert!(message["content"].is_null());
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], "{\"q\":1}");
     assert_eq!(message["tool_calls"][1]["function"]["arguments"], "{}");
-    let reported = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
-    assert_eq!(read(&tool_result(&call(""), "x")), reported);
+    let expected = json!({ "role": "tool", "tool_call_id": "a", "content": "x" });
+    assert_eq!(read(&tool_result(&call(""), "x")), expected);
 }

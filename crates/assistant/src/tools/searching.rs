@@ -1,16 +1,16 @@
-//! A search of the web, with the keys and within the bounds of its entry.
+//! Web searches, with the keys and limits of their catalogue entry.
 
 use pia_kernel::GroupId;
 
 use crate::gateway::Gateway;
 use crate::routing::attempts::AttemptOutcome;
 use crate::routing::catalogue::SearchProvider;
-use crate::routing::keys::rest;
+use crate::routing::keys::requested_cooldown;
 use crate::tools::web_search::SearchResult;
 
 impl Gateway {
-    /// Searches the web for `query`; nothing where the search failed, or the
-    /// process is to stop.
+    /// Searches the web for `query`. Returns `None` if the search failed, or if
+    /// the process is to stop.
     pub(crate) async fn search_unless_stopped(
         &self,
         provider: &SearchProvider,
@@ -20,17 +20,17 @@ impl Gateway {
         self.unless_stopped(self.search_with_keys(provider, group, query)).await.flatten()
     }
 
-    /// Waits for room, and then tries one key after the other while it may be
-    /// their fault, or nobody was reached.
+    /// Waits for a permit, and then tries one key after the other while the key
+    /// may be the cause, or the provider is unreachable.
     async fn search_with_keys(
         &self,
         provider: &SearchProvider,
         group: GroupId,
         query: &str,
     ) -> Option<Vec<SearchResult>> {
-        let patience = self.settings.get().max_wait;
-        let Ok(_slot) =
-            self.upstream_limiter.acquire(provider, (group, 0), patience, &self.timer).await
+        let max_wait = self.settings.get().max_wait;
+        let Ok(_permit) =
+            self.upstream_limiter.acquire(provider, (group, 0), max_wait, &self.timer).await
         else {
             tracing::warn!(
                 provider = provider.id,
@@ -49,8 +49,8 @@ impl Gateway {
             tracing::warn!(provider = provider.id, error = %err, "web search failed");
             let outcome = AttemptOutcome::from_error(&err);
             self.attempts.count_of(&provider.id, outcome);
-            if outcome.blames_the_key() {
-                self.keys.set_cooldown(&key, self.timer.elapsed(), rest(&err));
+            if outcome.is_key_failure() {
+                self.keys.set_cooldown(&key, self.timer.elapsed(), requested_cooldown(&err));
             } else if outcome != AttemptOutcome::Unreachable {
                 break;
             }

@@ -1,4 +1,4 @@
-//! With which keys, and how often, the web is searched for a model.
+//! Tests of keys and limits of web searches.
 
 use std::future::pending;
 
@@ -8,28 +8,28 @@ use super::*;
 use crate::routing::attempts::Attempts;
 use crate::tools::web_search::WebSearch;
 
-/// Returns the messages around so many turns, in each of which the model
+/// Returns an environment for this many turns, in each of which the model
 /// searches once.
-fn turns(how_many: usize) -> Surroundings {
-    let scripts = (0..how_many).flat_map(|_| [SEARCHES, ANSWER]).map(Script::Whole);
+fn turns(count: usize) -> TestEnv {
+    let scripts = (0..count).flat_map(|_| [SEARCHES, ANSWER]).map(Script::Full);
     let text = "It is out.".to_owned();
     let found =
         SearchResult { title: "Rust".to_owned(), url: "https://rust-lang.org".to_owned(), text };
-    Surroundings::with_scripts(scripts.collect()).with_found(Ok(vec![found]))
+    TestEnv::with_scripts(scripts.collect()).with_results(Ok(vec![found]))
 }
 
-fn ask(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>> {
+fn send(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>> {
     chat.answer(caller(), Bytes::from(request_body().to_string()))
 }
 
 /// Returns the results that the model received, turn by turn.
-fn sent_bodies(around: &Surroundings) -> Vec<String> {
-    let calls = around.calls().into_iter().skip(1).step_by(2);
+fn sent_bodies(env: &TestEnv) -> Vec<String> {
+    let calls = env.calls().into_iter().skip(1).step_by(2);
     calls.map(|it| it.2["messages"][2]["content"].as_str().unwrap().to_owned()).collect()
 }
 
-fn keys(around: &Surroundings) -> Vec<String> {
-    around.searched().into_iter().map(|it| it.1).collect()
+fn keys(env: &TestEnv) -> Vec<String> {
+    env.searches().into_iter().map(|it| it.1).collect()
 }
 
 /// Returns the counts of the search, by outcome.
@@ -38,39 +38,39 @@ fn counted(attempts: &Attempts) -> Vec<(&'static str, u64)> {
     counts.map(|(_, outcome, count)| (outcome.name(), count)).collect()
 }
 
-/// The catalogue of a model whose searches are bounded so.
+/// Returns a catalogue of a model whose searches have these limits.
 fn limited(protection: Protection) -> ModelCatalogue {
     let search = SearchProvider { protection, ..web() };
     ModelCatalogue { searches: vec![Arc::new(search)], ..searching() }
 }
 
 #[tokio::test]
-async fn keys_of_a_search_take_turns() {
-    let around = turns(4);
-    let chat = chat(&around, searching());
+async fn search_keys_take_turns() {
+    let env = turns(4);
+    let chat = chat(&env, searching());
     for _ in 0..4 {
-        ask(&chat).await.unwrap();
+        send(&chat).await.unwrap();
     }
 
-    let keys = keys(&around);
+    let keys = keys(&env);
     assert_eq!(["s1", "s2"].map(|key| keys.iter().filter(|it| *it == key).count()), [2, 2]);
 }
 
 #[tokio::test]
-async fn a_key_of_a_search_that_is_refused_makes_room_for_the_next_and_rests() {
+async fn a_refused_search_key_is_replaced_and_cools_down() {
     for (status, outcome) in [(401, "key_refused"), (403, "key_refused"), (429, "busy")] {
-        let around = turns(3).with_unfound(vec![refused(status)]);
-        let gateway = around.gateway();
+        let env = turns(3).with_search_errors(vec![refused(status)]);
+        let gateway = env.gateway();
         let attempts = Arc::clone(&gateway.attempts);
         let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
         for _ in 0..3 {
-            ask(&chat).await.unwrap();
+            send(&chat).await.unwrap();
         }
 
-        let keys = keys(&around);
+        let keys = keys(&env);
         let (refused, others) = keys.split_first().unwrap();
         assert!(others.len() == 3 && others.iter().all(|it| it != refused), "{keys:?}");
-        assert!(sent_bodies(&around).iter().all(|it| it.contains("https://rust-lang.org")));
+        assert!(sent_bodies(&env).iter().all(|it| it.contains("https://rust-lang.org")));
         let mut counted = counted(&attempts);
         counted.sort_unstable();
         assert_eq!(counted, [("answered", 3), (outcome, 1)]);
@@ -78,18 +78,18 @@ async fn a_key_of_a_search_that_is_refused_makes_room_for_the_next_and_rests() {
 }
 
 #[tokio::test]
-async fn where_nobody_was_reached_the_next_key_is_tried() {
-    let around = turns(1).with_unfound(vec![DOWN]);
+async fn the_next_key_is_tried_if_the_provider_is_unreachable() {
+    let env = turns(1).with_search_errors(vec![DOWN]);
 
-    whole(&around, searching(), &request_body()).await.unwrap();
+    full(&env, searching(), &request_body()).await.unwrap();
 
-    let keys = keys(&around);
+    let keys = keys(&env);
     assert!(keys.len() == 2 && keys[0] != keys[1], "{keys:?}");
-    assert!(sent_bodies(&around)[0].contains("https://rust-lang.org"));
+    assert!(sent_bodies(&env)[0].contains("https://rust-lang.org"));
 }
 
 #[tokio::test]
-async fn what_is_no_keys_fault_or_that_of_all_is_reported_as_a_failed_search() {
+async fn other_errors_and_failures_of_all_keys_fail_the_search() {
     for (errors, expected) in [
         (vec![refused(400)], vec![("refused", 1)]),
         (vec![refused(500)], vec![("failed", 1)]),
@@ -97,47 +97,47 @@ async fn what_is_no_keys_fault_or_that_of_all_is_reported_as_a_failed_search() {
         (vec![DOWN, DOWN], vec![("unreachable", 2)]),
         (vec![refused(429), refused(401)], vec![("key_refused", 1), ("busy", 1)]),
     ] {
-        let around = turns(1).with_unfound(errors);
-        let gateway = around.gateway();
+        let env = turns(1).with_search_errors(errors);
+        let gateway = env.gateway();
         let attempts = Arc::clone(&gateway.attempts);
         let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
 
-        ask(&chat).await.unwrap();
+        send(&chat).await.unwrap();
 
-        assert!(sent_bodies(&around)[0].contains("The search failed"));
+        assert!(sent_bodies(&env)[0].contains("The search failed"));
         assert_eq!(counted(&attempts), expected);
     }
 }
 
 #[tokio::test]
-async fn more_searches_than_a_minute_has_room_for_fail_and_the_answer_does_not() {
-    let around = turns(2);
+async fn searches_beyond_the_limit_per_minute_fail_without_failing_the_turn() {
+    let env = turns(2);
     let requests_per_minute = Some(1);
     let with = limited(Protection { requests_per_minute, ..Protection::default() });
-    let gateway = around.gateway();
+    let gateway = env.gateway();
     let attempts = Arc::clone(&gateway.attempts);
     let chat = Chat::new(Gateway { catalogue: LiveSetting::new(with), ..gateway });
-    ask(&chat).await.unwrap();
-    let mut second = Box::pin(ask(&chat));
+    send(&chat).await.unwrap();
+    let mut second = Box::pin(send(&chat));
     not_ready(&mut second).await;
-    assert_eq!(around.calls().len(), 3);
+    assert_eq!(env.calls().len(), 3);
 
-    around.advance(Duration::from_secs(5));
+    env.advance(Duration::from_secs(5));
     second.await.unwrap();
 
-    assert_eq!(around.searched().len(), 1);
-    let reported = sent_bodies(&around);
-    assert!(reported[0].contains("https://rust-lang.org"), "{reported:?}");
-    assert!(reported[1].contains("The search failed"), "{reported:?}");
-    // What found no room was no attempt.
+    assert_eq!(env.searches().len(), 1);
+    let bodies = sent_bodies(&env);
+    assert!(bodies[0].contains("https://rust-lang.org"), "{bodies:?}");
+    assert!(bodies[1].contains("The search failed"), "{bodies:?}");
+    // A search without a permit is not an attempt.
     assert_eq!(counted(&attempts), [("answered", 1)]);
 }
 
-/// Searches for ever.
-struct EndlessStream;
+/// Search that never ends.
+struct EndlessSearch;
 
 #[async_trait]
-impl WebSearch for EndlessStream {
+impl WebSearch for EndlessSearch {
     async fn search(
         &self,
         _provider: &SearchProvider,
@@ -149,25 +149,25 @@ impl WebSearch for EndlessStream {
 }
 
 #[tokio::test]
-async fn no_more_searches_than_may_are_open_at_once() {
-    let answers = [SEARCHES, SEARCHES, ANSWER].map(Script::Whole);
-    let around = Surroundings::with_scripts(answers.into());
+async fn concurrent_searches_are_limited() {
+    let answers = [SEARCHES, SEARCHES, ANSWER].map(Script::Full);
+    let env = TestEnv::with_scripts(answers.into());
     let with = limited(Protection { concurrent: Some(1), ..Protection::default() });
-    let gateway = around.gateway();
-    let turnstile = Arc::clone(&gateway.upstream_limiter);
+    let gateway = env.gateway();
+    let limiter = Arc::clone(&gateway.upstream_limiter);
     let catalogue = LiveSetting::new(with);
-    let chat = Chat::new(Gateway { catalogue, search: Arc::new(EndlessStream), ..gateway });
-    let mut first = Box::pin(ask(&chat));
+    let chat = Chat::new(Gateway { catalogue, search: Arc::new(EndlessSearch), ..gateway });
+    let mut first = Box::pin(send(&chat));
     not_ready(&mut first).await;
-    let mut second = Box::pin(ask(&chat));
+    let mut second = Box::pin(send(&chat));
     not_ready(&mut second).await;
-    assert_eq!(turnstile.load(), (1, 1));
+    assert_eq!(limiter.load(), (1, 1));
 
-    around.advance(Duration::from_secs(5));
+    env.advance(Duration::from_secs(5));
     second.await.unwrap();
 
-    let reported = around.calls()[2].2["messages"][2]["content"].to_string();
-    assert!(reported.contains("The search failed"), "{reported}");
+    let result = env.calls()[2].2["messages"][2]["content"].to_string();
+    assert!(result.contains("The search failed"), "{result}");
     drop(first);
-    assert_eq!(turnstile.load(), (0, 0));
+    assert_eq!(limiter.load(), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! Searching the web.
+//! Port of web searches.
 
 use async_trait::async_trait;
 use pia_kernel::Secret;
@@ -6,7 +6,7 @@ use pia_kernel::Secret;
 use crate::ports::UpstreamError;
 use crate::routing::catalogue::SearchProvider;
 
-/// Something that was found.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchResult {
     /// Title of the page.
@@ -21,9 +21,9 @@ pub struct SearchResult {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait WebSearch: Send + Sync {
-    /// Searches the web for `query`, the best result first, with `key`, which
-    /// is empty where none is needed. The response is bounded, and so is the
-    /// time. Dropping the future ends it.
+    /// Searches the web for `query` with `key`, which is empty if none is
+    /// required. The best result is the first. Response size and time are
+    /// limited. Dropping the future ends the search.
     async fn search(
         &self,
         provider: &SearchProvider,
@@ -32,7 +32,7 @@ pub trait WebSearch: Send + Sync {
     ) -> Result<Vec<SearchResult>, UpstreamError>;
 }
 
-/// A server that finds nothing.
+/// Search without results.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSearch;
 

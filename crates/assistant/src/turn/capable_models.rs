@@ -1,4 +1,4 @@
-//! Models of a route that serve what a prompt needs.
+//! Models of a route with the capabilities that a prompt requires.
 
 use crate::error::{AssistantError, Violation};
 use crate::request::messages::MAX_VIOLATIONS;
@@ -6,8 +6,8 @@ use crate::request::prompt_body::UpstreamPrompt;
 use crate::routing::route::Route;
 use crate::tools::HostedTool;
 
-/// Keeps the models of a route that serve what the prompt needs. Errors with
-/// what the first of them does not.
+/// Retains the models of a route with the capabilities that the prompt
+/// requires. Errors with those that the first model lacks.
 pub(super) fn retain_capable(
     route: &mut Route,
     prompt: &UpstreamPrompt,
@@ -30,7 +30,7 @@ pub(super) fn retain_capable(
     Ok(())
 }
 
-/// The caller can send what they mean in the request.
+/// Returns the error for an address: the caller can send the data instead.
 fn not_fetched(field: &str) -> AssistantError {
     let message = "This model can't fetch URLs. Send images and files as data: URLs.";
     AssistantError::Invalid(vec![Violation::new(field, "address_not_allowed", message)])

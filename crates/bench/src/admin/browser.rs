@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::Response;
 use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::installation::{PASSWORD, address};
@@ -48,7 +48,7 @@ impl Browser {
     }
 
     /// Sends a `GET`, whose response must have status 200.
-    pub(super) fn get(&self, connection: &mut Connection, path: &str) -> Outcome<Answer> {
+    pub(super) fn get(&self, connection: &mut Connection, path: &str) -> Outcome<Response> {
         let (to, cookie) = (self.server, &self.cookie);
         let request = format!("GET {path} HTTP/1.1\r\nhost: {to}\r\ncookie: {cookie}\r\n\r\n");
         right(path, connection.exchange(request.as_bytes())?)
@@ -67,7 +67,7 @@ impl Browser {
     }
 }
 
-fn right(path: &str, answer: Answer) -> Outcome<Answer> {
+fn right(path: &str, answer: Response) -> Outcome<Response> {
     if answer.status == 200 {
         return Ok(answer);
     }

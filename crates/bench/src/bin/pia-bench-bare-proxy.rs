@@ -1,5 +1,5 @@
-//! Runs the bare proxy: `pia-bench-bare-proxy LISTEN UPSTREAM`, an address each.
-//! Says where it listens in its first line.
+//! Runs the bare proxy: `pia-bench-bare-proxy LISTEN UPSTREAM`, both addresses.
+//! The first line of output is the address that it listens on.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => {
-            // There is nobody left to tell where this fails.
+            // If stderr is closed, the error cannot be reported.
             drop(writeln!(std::io::stderr(), "pia-bench-bare-proxy: {err}"));
             ExitCode::FAILURE
         }

@@ -1,10 +1,10 @@
-//! The results as Markdown that reads well in a terminal too.
+//! Markdown report of the results, readable in a terminal.
 
 use super::Plan;
 use super::figures::Metric;
 use crate::measured::{Figures, machine};
 
-/// Everything that a report reports.
+/// Contents of a report.
 pub(super) struct Report<'a> {
     pub(super) plan: &'a Plan,
     pub(super) machine: &'a [(&'static str, String)],
@@ -20,13 +20,13 @@ while `/health` and `/auth/me` are asked 200 times a second each, the latter wit
 ";
 
 impl Report<'_> {
-    pub(super) fn render(&self, turned_away: usize) -> String {
+    pub(super) fn render(&self, rejected: usize) -> String {
         let Plan { rounds, storm, quick, .. } = self.plan;
         let quick = if *quick { " **A quick run: a trial, not a result.**" } else { "" };
         let heading = format!(
             "## Signing in\n\nMedians over {rounds} rounds; a storm is {storm} sign-ins at once.{quick}"
         );
-        let turned_away = match turned_away {
+        let rejected = match rejected {
             0 => String::new(),
             some => format!("- {some} sign-ins of the storms were told to come again (503)."),
         };
@@ -37,7 +37,7 @@ impl Report<'_> {
             "### Aims of signing in".to_owned(),
             self.figures.aims(self.servers).render(),
             machine(self.machine).render(),
-            turned_away,
+            rejected,
         ];
         let parts = parts.map(|it| it.trim_end().to_owned()).into_iter();
         parts.filter(|it| !it.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_aim_is_met_or_missed_on_the_side_it_names() {
+    fn each_aim_is_reported_as_met_or_missed() {
         let mut figures = Figures::default();
         for (metric, value) in [(Metric::Share, 0.89), (Metric::Health, 19.9), (Metric::Me, 20.0)] {
             figures.record(0, metric, value);

@@ -1,4 +1,4 @@
-//! Round: every load on every server, one after the other.
+//! Round: every load on each server in turn.
 
 use super::figures::Metric;
 use super::{Plan, hashes, refreshes};
@@ -11,8 +11,8 @@ use crate::process;
 use crate::sign_ins::sign_ins;
 use crate::stats::count;
 
-/// More than two cores hash at once, so that the hashing threads never wait,
-/// and fewer than the guesses at one account that go on without a delay.
+/// Number of connections: above two, so that the hashing threads never wait,
+/// and below the number of attempts at one account that delays begin at.
 const CONNECTIONS: usize = 4;
 
 pub(super) struct Round<'a> {
@@ -22,56 +22,57 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Returns the number of sign-ins of the storms that must be retried.
+    /// Runs the loads and returns the number of sign-ins rejected during the
+    /// storms.
     pub(super) fn run(mut self) -> Outcome<usize> {
-        let mut turned_away = 0;
-        for (place, (name, server)) in self.servers.iter().enumerate() {
-            let reported = |err| format!("{name}: {err}");
-            self.steady(place, server).map_err(reported)?;
+        let mut rejected = 0;
+        for (index, (name, server)) in self.servers.iter().enumerate() {
+            let with_name = |err| format!("{name}: {err}");
+            self.steady(index, server).map_err(with_name)?;
             self.settle()?;
-            turned_away += self.storm(place, server).map_err(reported)?;
+            rejected += self.storm(index, server).map_err(with_name)?;
             self.settle()?;
         }
-        Ok(turned_away)
+        Ok(rejected)
     }
 
-    /// Hashes are made right before and after, so that a machine that is slow
-    /// for a while is slow for both.
-    fn steady(&mut self, place: usize, server: &Server) -> Outcome<()> {
-        let lasts = self.plan.load;
-        let before = hashes::per_second(lasts / 2)?;
-        let call = server.accounts.crowd(1).pop().ok_or("nobody may sign in")?;
-        let came = closed_loop(server.address, &call, CONNECTIONS, lasts)?;
-        let after = hashes::per_second(lasts / 2)?;
+    /// Measures sign-ins between two runs of raw hashes, so that a slow phase
+    /// of the machine affects both.
+    fn steady(&mut self, index: usize, server: &Server) -> Outcome<()> {
+        let duration = self.plan.load;
+        let before = hashes::per_second(duration / 2)?;
+        let call = server.accounts.sign_ins(1).pop().ok_or("nobody may sign in")?;
+        let throughput = closed_loop(server.address, &call, CONNECTIONS, duration)?;
+        let after = hashes::per_second(duration / 2)?;
         let raw = f64::midpoint(before, after);
-        let sign_ins = count(came.answered) / came.took.as_secs_f64();
-        let refreshes = refreshes::per_second(server.address, &server.accounts, lasts)?;
+        let sign_ins = count(throughput.answered) / throughput.elapsed.as_secs_f64();
+        let refreshes = refreshes::per_second(server.address, &server.accounts, duration)?;
         for (metric, value) in [
             (Metric::Hashes, raw),
             (Metric::SignIns, sign_ins),
             (Metric::Share, sign_ins / raw),
             (Metric::Refreshes, refreshes),
         ] {
-            self.figures.record(place, metric, value);
+            self.figures.record(index, metric, value);
         }
         Ok(())
     }
 
-    fn storm(&mut self, place: usize, server: &Server) -> Outcome<usize> {
-        if self.figures.of(place, Metric::Resident).is_empty() {
-            self.figures.record(place, Metric::Resident, server.process.resident()?);
+    fn storm(&mut self, index: usize, server: &Server) -> Outcome<usize> {
+        if self.figures.series(index, Metric::Resident).is_empty() {
+            self.figures.record(index, Metric::Resident, server.process.resident()?);
         }
         let watcher = server.accounts.token()?;
-        let proof = Expectation::Holds(b"\"requiresBusinessProfile\"".to_vec());
-        let me = Call::get_as(server.address, "/auth/me", &watcher, proof);
-        let crowd = server.accounts.crowd_of_others(self.plan.storm);
-        let came = sign_ins(server.address, &[health(server.address), me], &crowd)?;
-        self.figures.record(place, Metric::Storm, came.per_second);
-        for (metric, value) in [Metric::Health, Metric::Me].into_iter().zip(came.p99s) {
-            self.figures.record(place, metric, value);
+        let expectation = Expectation::Holds(b"\"requiresBusinessProfile\"".to_vec());
+        let me = Call::get_as(server.address, "/auth/me", &watcher, expectation);
+        let logins = server.accounts.sign_ins_of_others(self.plan.storm);
+        let load = sign_ins(server.address, &[health(server.address), me], &logins)?;
+        self.figures.record(index, Metric::Storm, load.per_second);
+        for (metric, value) in [Metric::Health, Metric::Me].into_iter().zip(load.p99s) {
+            self.figures.record(index, metric, value);
         }
-        self.figures.record(place, Metric::Peak, server.process.peak()?);
-        Ok(came.turned_away)
+        self.figures.record(index, Metric::Peak, server.process.peak()?);
+        Ok(load.rejected)
     }
 
     fn settle(&self) -> Outcome<()> {

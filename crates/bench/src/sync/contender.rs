@@ -1,8 +1,8 @@
-//! A server under load, and the database that it has.
+//! Server under load, and its database.
 
 use std::path::Path;
 
-use super::items::Dice;
+use super::items::Rng;
 use super::person::Device;
 use super::raw::{Raw, RowOwner};
 use super::seeding::{self, BATCH, Changes};
@@ -16,17 +16,17 @@ use crate::installation::address;
 pub(super) const WITH_MANY: usize = 0;
 pub(super) const WITH_FEW: usize = 1;
 
-/// A server with what was pushed to it, and its database.
+/// Server with stored data, and its database.
 pub(super) struct Contender<'a> {
     pub(super) server: &'a Server,
     pub(super) raw: Raw,
     pub(super) log: Option<StatementLog>,
     pub(super) changes: Changes,
-    pub(super) dice: Dice,
+    pub(super) rng: Rng,
 }
 
 impl<'a> Contender<'a> {
-    /// Pushes what there is to be; a server without a URL is one on SQLite.
+    /// Stores the data; without a URL the server is on SQLite.
     pub(super) fn prepare(
         server: &'a Server,
         url: Option<&str>,
@@ -35,22 +35,22 @@ impl<'a> Contender<'a> {
     ) -> Outcome<Self> {
         let changes = seeding::many(&mut device(server, WITH_MANY)?)?;
         seeding::few(&mut device(server, WITH_FEW)?)?;
-        let whose = RowOwner { email: address(WITH_MANY), since: &changes.hundredth };
-        let mut raw = Raw::of(server, url, &whose)?;
+        let owner = RowOwner { email: address(WITH_MANY), since: &changes.hundredth };
+        let mut raw = Raw::open(server, url, &owner)?;
         raw.copy(users.saturating_sub(1))?;
         let log = url.zip(log).map(|(url, log)| StatementLog::open(url, log)).transpose()?;
-        Ok(Self { server, raw, log, changes, dice: Dice::new(4) })
+        Ok(Self { server, raw, log, changes, rng: Rng::new(4) })
     }
 }
 
-/// A device of whoever this account belongs to, signed in anew.
+/// Signs in a new device of this account.
 pub(super) fn device(server: &Server, account: usize) -> Outcome<Device> {
     Device::open(server.address, server.accounts.tokens(account)?.access)
 }
 
-/// A push of things that nobody has yet.
-pub(super) fn fresh(device: &Device, dice: &mut Dice) -> Call {
-    let ids: Vec<String> = (0..BATCH).map(|_| dice.id()).collect();
-    let items: Vec<_> = ids.iter().map(|id| dice.todo(id, 1)).collect();
-    device.push_of(&items, None)
+/// Creates a push of new items.
+pub(super) fn new_items_push(device: &Device, rng: &mut Rng) -> Call {
+    let ids: Vec<String> = (0..BATCH).map(|_| rng.id()).collect();
+    let items: Vec<_> = ids.iter().map(|id| rng.todo(id, 1)).collect();
+    device.push_request(&items, None)
 }

@@ -26,9 +26,9 @@ pub(super) enum Metric {
     AllP50,
     AllP99,
     AllRow,
-    WholeP50,
-    WholeP99,
-    WholeRow,
+    FullP50,
+    FullP99,
+    FullRow,
     SmallP50,
     PullGrowth,
     SameP50,
@@ -69,9 +69,9 @@ impl Measured for Metric {
         Self::AllP50,
         Self::AllP99,
         Self::AllRow,
-        Self::WholeP50,
-        Self::WholeP99,
-        Self::WholeRow,
+        Self::FullP50,
+        Self::FullP99,
+        Self::FullRow,
         Self::SmallP50,
         Self::PullGrowth,
         Self::SameP50,
@@ -112,9 +112,9 @@ impl Measured for Metric {
             Self::AllP50 => "100 % changed: a page of 500, p50, ms",
             Self::AllP99 => "100 % changed: a page of 500, p99, ms",
             Self::AllRow => "100 % changed: a row, µs",
-            Self::WholeP50 => "all 10,000 in one answer, p50, ms",
-            Self::WholeP99 => "all 10,000 in one answer, p99, ms",
-            Self::WholeRow => "all 10,000 in one answer: a row, µs",
+            Self::FullP50 => "all 10,000 in one answer, p50, ms",
+            Self::FullP99 => "all 10,000 in one answer, p99, ms",
+            Self::FullRow => "all 10,000 in one answer: a row, µs",
             Self::SmallP50 => "of 100 rows 100 changed: a page, p50, ms",
             Self::PullGrowth => "100 of 10,000 rows beside 100 of 100, p50",
             Self::SameP50 => "304 of 10,000 rows, p50, ms",
@@ -151,7 +151,7 @@ impl Measured for Metric {
             Self::HundredthRow
             | Self::TenthRow
             | Self::AllRow
-            | Self::WholeRow
+            | Self::FullRow
             | Self::Before
             | Self::Seeded
             | Self::After
@@ -164,7 +164,7 @@ impl Measured for Metric {
     fn aim(self) -> Option<Aim> {
         match self {
             Self::ShareOne | Self::ShareFour => Some(Aim::AtLeast(0.5)),
-            // As good as the same: what rows there are is in the caches.
+            // Nearly equal, as all rows are in the caches.
             Self::PullGrowth | Self::SameGrowth => Some(Aim::AtMost(1.25)),
             Self::PullStatements => Some(Aim::AtMost(3.0)),
             Self::SameStatements => Some(Aim::AtMost(1.0)),

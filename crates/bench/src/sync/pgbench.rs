@@ -1,4 +1,4 @@
-//! PostgreSQL's own benchmark.
+//! Runs `pgbench`, PostgreSQL's benchmark.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,12 @@ use crate::failure::Outcome;
 /// version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// The program.
+/// Path of the program.
 pub(super) struct Pgbench(PathBuf);
 
 impl Pgbench {
-    /// The newest that Debian installed, or else the one on the path.
+    /// Returns the newest version of Debian's packages, or else the program on
+    /// the path.
     pub(super) fn find() -> Self {
         let version = |path: &Path| -> u32 {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -29,35 +30,35 @@ impl Pgbench {
         Self(newest.map_or_else(|| "pgbench".into(), |it| it.join("bin/pgbench")))
     }
 
-    /// Runs the script with these variables for whole seconds, one at least;
-    /// gives how often a second it was done.
+    /// Runs the script with these variables and returns the runs a second. The
+    /// duration is rounded down to seconds, one at least.
     pub(super) fn per_second(
         &self,
         url: &str,
         script: &Path,
         variables: &[(&str, &str)],
-        (connections, lasts): (usize, Duration),
+        (connections, duration): (usize, Duration),
     ) -> Outcome<f64> {
         let mut command = Command::new(&self.0);
         command.args(["--no-vacuum", "--protocol=prepared"]);
         command.args(["-c", &connections.to_string(), "-j", &connections.to_string()]);
-        command.args(["-T", &lasts.as_secs().max(1).to_string(), "-f"]).arg(script);
+        command.args(["-T", &duration.as_secs().max(1).to_string(), "-f"]).arg(script);
         for (name, value) in variables {
             command.args(["-D", &format!("{name}={value}")]);
         }
         let output = command.arg(url).output().map_err(|err| {
             format!("{}: {err}: it comes with PostgreSQL's server", self.0.display())
         })?;
-        let message = String::from_utf8_lossy(&output.stdout);
-        rate(&message).filter(|_| output.status.success()).ok_or_else(|| {
-            let fault = String::from_utf8_lossy(&output.stderr);
-            format!("pgbench ended with {}: {}", output.status, fault.trim()).into()
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        rate(&stdout).filter(|_| output.status.success()).ok_or_else(|| {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            format!("pgbench ended with {}: {}", output.status, stderr.trim()).into()
         })
     }
 }
 
-fn rate(message: &str) -> Option<f64> {
-    let line = message.lines().find_map(|it| it.strip_prefix("tps = "))?;
+fn rate(stdout: &str) -> Option<f64> {
+    let line = stdout.lines().find_map(|it| it.strip_prefix("tps = "))?;
     line.split(' ').next()?.parse().ok()
 }
 
@@ -66,19 +67,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_read_from_what_is_stated() {
-        let message = "latency average = 0.5 ms\ntps = 1234.5 (without initial connection time)\n";
+    fn the_rate_is_parsed_from_the_output() {
+        let stdout = "latency average = 0.5 ms\ntps = 1234.5 (without initial connection time)\n";
 
-        assert_eq!(rate(message), Some(1234.5));
+        assert_eq!(rate(stdout), Some(1234.5));
         assert_eq!(rate("pgbench: error: none"), None);
     }
 
     #[test]
-    fn a_program_that_is_missing_is_named() {
+    fn a_missing_program_is_named_in_the_error() {
         let missing = Pgbench("/no/such/pgbench".into());
 
-        let ended = missing.per_second("", Path::new("x"), &[], (1, Duration::ZERO));
+        let result = missing.per_second("", Path::new("x"), &[], (1, Duration::ZERO));
 
-        assert!(ended.unwrap_err().to_string().starts_with("/no/such/pgbench"));
+        assert!(result.unwrap_err().to_string().starts_with("/no/such/pgbench"));
     }
 }

@@ -1,11 +1,11 @@
-//! The results as Markdown that reads well in a terminal too.
+//! Markdown report of the results, readable in a terminal.
 
 use super::Plan;
 use super::figures::Metric;
 use super::seeding::MANY;
 use crate::measured::{Figures, machine};
 
-/// Everything that a report reports.
+/// Contents of a report.
 pub(super) struct Report<'a> {
     pub(super) plan: &'a Plan,
     pub(super) machine: &'a [(&'static str, String)],
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_reports_among_how_many_people_it_was_and_which_aims_were_met() {
+    fn a_report_contains_the_number_of_users_and_the_results_of_the_aims() {
         let mut figures = Figures::default();
         for (metric, value) in [
             (Metric::ShareOne, 0.49),

@@ -1,9 +1,9 @@
-//! Round: every load on a server.
+//! Round: every load on one server.
 
 use std::time::Instant;
 
 use super::Plan;
-use super::contender::{Contender, WITH_FEW, WITH_MANY, device, fresh};
+use super::contender::{Contender, WITH_FEW, WITH_MANY, device, new_items_push};
 use super::figures::Metric;
 use super::person::{BEGINNING, Device, Pulled};
 use super::seeding::{BATCH, FEW, MANY};
@@ -23,9 +23,9 @@ const COUNTED_PUSHES: u8 = 4;
 
 pub(super) struct Round<'a> {
     pub(super) plan: &'a Plan,
-    /// From 1.
+    /// Number of the round, from 1.
     pub(super) number: u32,
-    pub(super) place: usize,
+    pub(super) index: usize,
     pub(super) figures: &'a mut Figures<Metric>,
 }
 
@@ -43,42 +43,48 @@ impl Round<'_> {
     }
 
     fn record(&mut self, metric: Metric, value: f64) {
-        self.figures.record(self.place, metric, value);
+        self.figures.record(self.index, metric, value);
     }
 
-    /// Rows are read without the server right before and after, so that a
-    /// machine that is slow for a while is slow for both.
-    fn reads(&mut self, of: &Contender<'_>, device: &Device, known: &Pulled) -> Outcome<()> {
-        let (since, lasts) = (&of.changes.hundredth, self.plan.load);
-        let pull = device.page_of(since, known.catalogue, &known.at);
-        let shares = of.raw.share_metrics();
+    /// Measures pulls between two runs of raw reads, so that a slow phase of
+    /// the machine affects both.
+    fn reads(&mut self, contender: &Contender<'_>, device: &Device, known: &Pulled) -> Outcome<()> {
+        let (since, duration) = (&contender.changes.hundredth, self.plan.load);
+        let pull = device.page_request(since, known.catalogue, &known.at);
+        let shares = contender.raw.share_metrics();
         for ((connections, [raw, pulls]), share) in
             [(1, [Metric::RawOne, Metric::PullsOne]), (4, [Metric::RawFour, Metric::PullsFour])]
                 .into_iter()
                 .zip(shares)
         {
-            let before = of.raw.reads(connections, lasts / 2)?;
-            let pulled = self.per_second(of.server, &pull, connections)?;
-            let after = of.raw.reads(connections, lasts / 2)?;
+            let before = contender.raw.reads(connections, duration / 2)?;
+            let pulled = self.per_second(contender.server, &pull, connections)?;
+            let after = contender.raw.reads(connections, duration / 2)?;
             let read = f64::midpoint(before, after);
             self.record(raw, read);
             self.record(pulls, pulled);
             self.record(share, pulled / read);
         }
-        let same = device.same_of(since, known);
-        let unchanged = self.per_second(of.server, &same, 4)?;
+        let same = device.unchanged_request(since, known);
+        let unchanged = self.per_second(contender.server, &same, 4)?;
         self.record(Metric::Unchanged, unchanged);
         Ok(())
     }
 
     fn per_second(&self, server: &Server, call: &Call, connections: usize) -> Outcome<f64> {
-        let came = closed_loop(server.address, call, connections, self.plan.load)?;
-        Ok(count(came.answered) / came.took.as_secs_f64())
+        let throughput = closed_loop(server.address, call, connections, self.plan.load)?;
+        Ok(count(throughput.answered) / throughput.elapsed.as_secs_f64())
     }
 
-    /// Walks through what changed, page by page, and takes all in one answer.
-    fn pages(&mut self, of: &Contender<'_>, many: &mut Device, known: &Pulled) -> Outcome<()> {
-        let changes = &of.changes;
+    /// Measures pulls of the changes page by page, and of all items in one
+    /// response.
+    fn pages(
+        &mut self,
+        contender: &Contender<'_>,
+        many: &mut Device,
+        known: &Pulled,
+    ) -> Outcome<()> {
+        let changes = &contender.changes;
         for (since, rows, times, metrics) in [
             (
                 changes.tenth.as_str(),
@@ -88,36 +94,46 @@ impl Round<'_> {
             ),
             (BEGINNING, MANY, self.plan.walks, [Metric::AllP50, Metric::AllP99, Metric::AllRow]),
         ] {
-            let mut took = Vec::new();
+            let mut samples = Vec::new();
             for _ in 0..times {
-                took.extend(many.walk(since, known.catalogue, rows)?);
+                samples.extend(many.walk(since, known.catalogue, rows)?);
             }
-            self.spread(metrics, &took, f64::from(times) * count(rows))?;
+            self.record_spread(metrics, &samples, f64::from(times) * count(rows))?;
         }
-        let whole = |_| many.whole(BEGINNING, known.catalogue, MANY);
-        let took: Vec<f64> = (0..self.plan.walks).map(whole).collect::<Outcome<_>>()?;
-        let metrics = [Metric::WholeP50, Metric::WholeP99, Metric::WholeRow];
-        self.spread(metrics, &took, f64::from(self.plan.walks) * count(MANY))
+        let pull_all = |_| many.pull_all(BEGINNING, known.catalogue, MANY);
+        let samples: Vec<f64> = (0..self.plan.walks).map(pull_all).collect::<Outcome<_>>()?;
+        let metrics = [Metric::FullP50, Metric::FullP99, Metric::FullRow];
+        self.record_spread(metrics, &samples, f64::from(self.plan.walks) * count(MANY))
     }
 
-    /// Asks for as many changes of much and of little, and for none.
-    fn in_turns(&mut self, of: &Contender<'_>, many: &mut Device, known: &Pulled) -> Outcome<()> {
-        let (since, last) = (&of.changes.hundredth, &of.changes.last);
-        let mut few = device(of.server, WITH_FEW)?;
-        let little = few.pull(BEGINNING, 0)?;
-        let (at_many, at_few) = (many.pull(last, known.catalogue)?, few.pull(&little.at, 0)?);
-        let of_many = many.same_of(last, &at_many);
-        let of_few = few.same_of(&little.at, &at_few);
+    /// Measures pulls of the same number of changes from many and from few
+    /// items, and of none.
+    fn in_turns(
+        &mut self,
+        contender: &Contender<'_>,
+        many: &mut Device,
+        known: &Pulled,
+    ) -> Outcome<()> {
+        let (since, last) = (&contender.changes.hundredth, &contender.changes.last);
+        let mut few = device(contender.server, WITH_FEW)?;
+        let known_few = few.pull(BEGINNING, 0)?;
+        let (last_of_many, last_of_few) =
+            (many.pull(last, known.catalogue)?, few.pull(&known_few.at, 0)?);
+        let unchanged_many = many.unchanged_request(last, &last_of_many);
+        let unchanged_few = few.unchanged_request(&known_few.at, &last_of_few);
         let (pages, small) = alternately(
             self.plan.pulls,
             || Ok(many.walk(since, known.catalogue, MANY / 100)?.iter().sum()),
-            || Ok(few.walk(BEGINNING, little.catalogue, FEW)?.iter().sum()),
+            || Ok(few.walk(BEGINNING, known_few.catalogue, FEW)?.iter().sum()),
         )?;
-        let (unchanged, small_unchanged) =
-            alternately(self.plan.pulls, || many.ask(&of_many), || few.ask(&of_few))?;
+        let (unchanged, small_unchanged) = alternately(
+            self.plan.pulls,
+            || many.request_unchanged(&unchanged_many),
+            || few.request_unchanged(&unchanged_few),
+        )?;
         let rows = f64::from(self.plan.pulls) * count(MANY / 100);
         let metrics = [Metric::HundredthP50, Metric::HundredthP99, Metric::HundredthRow];
-        self.spread(metrics, &pages, rows)?;
+        self.record_spread(metrics, &pages, rows)?;
         let (page, small) = (share(&pages, 0.5)?, share(&small, 0.5)?);
         let (same, small_same) = (share(&unchanged, 0.5)?, share(&small_unchanged, 0.5)?);
         self.record(Metric::SmallP50, small);
@@ -129,26 +145,27 @@ impl Round<'_> {
         Ok(())
     }
 
-    fn spread(&mut self, metrics: [Metric; 3], took: &[f64], rows: f64) -> Outcome<()> {
+    fn record_spread(&mut self, metrics: [Metric; 3], samples: &[f64], rows: f64) -> Outcome<()> {
         let [p50, p99, row] = metrics;
-        self.record(p50, share(took, 0.5)?);
-        self.record(p99, share(took, 0.99)?);
-        self.record(row, took.iter().sum::<f64>() * 1e3 / rows);
+        self.record(p50, share(samples, 0.5)?);
+        self.record(p99, share(samples, 0.99)?);
+        self.record(row, samples.iter().sum::<f64>() * 1e3 / rows);
         Ok(())
     }
 
-    /// Each round by somebody who has nothing yet.
-    fn pushes(&mut self, of: &mut Contender<'_>) -> Outcome<()> {
+    /// Measures pushes by a user without data, a different one each round.
+    fn pushes(&mut self, contender: &mut Contender<'_>) -> Outcome<()> {
         let times = self.plan.pushes;
-        let mut pusher = device(of.server, self.pusher())?;
-        let pushes: Vec<Call> = (0..times).map(|_| fresh(&pusher, &mut of.dice)).collect();
-        let before = of.raw.inserts(&mut of.dice, times)?;
-        let begun = Instant::now();
+        let mut pusher = device(contender.server, self.pusher())?;
+        let pushes: Vec<Call> =
+            (0..times).map(|_| new_items_push(&pusher, &mut contender.rng)).collect();
+        let before = contender.raw.inserts(&mut contender.rng, times)?;
+        let start = Instant::now();
         for push in &pushes {
             pusher.push(push)?;
         }
-        let pushed = count(times * BATCH) / begun.elapsed().as_secs_f64();
-        let after = of.raw.inserts(&mut of.dice, times)?;
+        let pushed = count(times * BATCH) / start.elapsed().as_secs_f64();
+        let after = contender.raw.inserts(&mut contender.rng, times)?;
         let raw = f64::midpoint(before, after);
         self.record(Metric::RawInserts, raw);
         self.record(Metric::Pushed, pushed);
@@ -158,26 +175,29 @@ impl Round<'_> {
 
     fn statements(
         &mut self,
-        of: &mut Contender<'_>,
+        contender: &mut Contender<'_>,
         many: &mut Device,
         known: &Pulled,
     ) -> Outcome<()> {
-        let Contender { server, log: Some(log), changes, dice, .. } = of else { return Ok(()) };
+        let Contender { server, log: Some(log), changes, rng, .. } = contender else {
+            return Ok(());
+        };
         let mut pusher = device(server, self.pusher())?;
-        let pushes: Vec<Call> = (0..COUNTED_PUSHES).map(|_| fresh(&pusher, dice)).collect();
+        let pushes: Vec<Call> = (0..COUNTED_PUSHES).map(|_| new_items_push(&pusher, rng)).collect();
         let at_last = many.pull(&changes.last, known.catalogue)?;
-        let same = many.same_of(&changes.last, &at_last);
+        let same = many.unchanged_request(&changes.last, &at_last);
         let pulled = log.count(|| {
             let mut pull = || many.pull(&changes.hundredth, known.catalogue).map(drop);
             (0..COUNTED).try_for_each(|_| pull())
         })?;
-        let requested = log.count(|| (0..COUNTED).try_for_each(|_| many.ask(&same).map(drop)))?;
+        let unchanged =
+            log.count(|| (0..COUNTED).try_for_each(|_| many.request_unchanged(&same).map(drop)))?;
         let pushed = log.count(|| pushes.iter().try_for_each(|it| pusher.push(it).map(drop)))?;
         let (calls, pushes) = (f64::from(COUNTED), f64::from(COUNTED_PUSHES));
-        self.record(Metric::PullStatements, count(pulled.own) / calls);
-        self.record(Metric::SameStatements, count(requested.own) / calls);
-        self.record(Metric::PushStatements, count(pushed.own) / pushes);
-        let others = count(pulled.others + requested.others + pushed.others);
+        self.record(Metric::PullStatements, count(pulled.sync) / calls);
+        self.record(Metric::SameStatements, count(unchanged.sync) / calls);
+        self.record(Metric::PushStatements, count(pushed.sync) / pushes);
+        let others = count(pulled.others + unchanged.others + pushed.others);
         self.record(Metric::GateStatements, others / (2.0 * calls + pushes));
         Ok(())
     }
@@ -189,7 +209,7 @@ impl Round<'_> {
 
     fn memory(&mut self, server: &Server) -> Outcome<()> {
         let resident = server.process.resident()?;
-        if let Some(first) = self.figures.of(self.place, Metric::After).first() {
+        if let Some(first) = self.figures.series(self.index, Metric::After).first() {
             let grown = resident - first;
             self.record(Metric::Grown, grown);
         }
@@ -199,12 +219,12 @@ impl Round<'_> {
     }
 }
 
-fn share(took: &[f64], share: f64) -> Outcome<f64> {
-    percentile(took, share).ok_or_else(|| "nothing was asked".into())
+fn share(samples: &[f64], share: f64) -> Outcome<f64> {
+    percentile(samples, share).ok_or_else(|| "nothing was asked".into())
 }
 
-/// Measures two calls in turns, each as often the first as the second of a
-/// turn: the later one finds other caches.
+/// Measures two calls in turns and alternates their order, as the second call
+/// of a turn finds other caches.
 fn alternately(
     times: u32,
     mut one: impl FnMut() -> Outcome<f64>,
@@ -230,16 +250,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_of_two_comes_first_as_often() {
+    fn each_of_two_calls_is_first_in_every_other_turn() {
         let order = RefCell::new(String::new());
-        let called = |name: char, took: f64| {
+        let call = |name: char, measured: f64| {
             order.borrow_mut().push(name);
-            Ok(took)
+            Ok(measured)
         };
 
-        let took = alternately(3, || called('a', 1.0), || called('b', 2.0)).unwrap();
+        let measured = alternately(3, || call('a', 1.0), || call('b', 2.0)).unwrap();
 
-        assert_eq!(took, (vec![1.0; 3], vec![2.0; 3]));
+        assert_eq!(measured, (vec![1.0; 3], vec![2.0; 3]));
         assert_eq!(*order.borrow(), "abbaab");
     }
 }

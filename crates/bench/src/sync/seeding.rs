@@ -1,6 +1,6 @@
 //! Data stored before the measurements.
 
-use super::items::Dice;
+use super::items::Rng;
 use super::person::Device;
 use crate::failure::Outcome;
 
@@ -13,49 +13,50 @@ pub(super) const BATCH: usize = 500;
 const TENTH: usize = MANY / 10;
 const HUNDREDTH: usize = MANY / 100;
 
-/// After which stamps a part of what somebody has changed.
+/// Cursors after which parts of the items changed.
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
     /// Cursor after which a tenth of the items changed.
     pub(super) tenth: String,
-    /// One in a hundred changed after this.
+    /// Cursor after which a hundredth of the items changed.
     pub(super) hundredth: String,
     /// Cursor after which nothing changed.
     pub(super) last: String,
 }
 
-/// Pushes many things, and changes to some of them from all over.
+/// Pushes many items, and then changes to a tenth of them.
 pub(super) fn many(device: &mut Device) -> Outcome<Changes> {
-    let mut dice = Dice::new(1);
-    let ids: Vec<String> = (0..MANY).map(|_| dice.id()).collect();
-    // Every tenth, the last of which change once more apart: ids have no order.
+    let mut rng = Rng::new(1);
+    let ids: Vec<String> = (0..MANY).map(|_| rng.id()).collect();
+    // Every tenth item changes; the last hundredth is pushed separately. Ids
+    // are random.
     let changed: Vec<String> = ids.iter().step_by(MANY / TENTH).cloned().collect();
-    let (max, rest) = changed.split_at(TENTH - HUNDREDTH);
-    let tenth = push(device, &mut dice, (&ids, 1), None)?;
-    let hundredth = push(device, &mut dice, (max, 2), Some(&tenth))?;
-    let last = push(device, &mut dice, (rest, 3), Some(&hundredth))?;
+    let (first, rest) = changed.split_at(TENTH - HUNDREDTH);
+    let tenth = push(device, &mut rng, (&ids, 1), None)?;
+    let hundredth = push(device, &mut rng, (first, 2), Some(&tenth))?;
+    let last = push(device, &mut rng, (rest, 3), Some(&hundredth))?;
     Ok(Changes { tenth, hundredth, last })
 }
 
-/// Pushes few things.
+/// Pushes few items.
 pub(super) fn few(device: &mut Device) -> Outcome<()> {
-    let mut dice = Dice::new(2);
-    let ids: Vec<String> = (0..FEW).map(|_| dice.id()).collect();
-    push(device, &mut dice, (&ids, 1), None).map(drop)
+    let mut rng = Rng::new(2);
+    let ids: Vec<String> = (0..FEW).map(|_| rng.id()).collect();
+    push(device, &mut rng, (&ids, 1), None).map(drop)
 }
 
-/// Pushes these things as they are since this month; gives the last stamp.
+/// Pushes these items as changed in this month and returns the last stamp.
 fn push(
     device: &mut Device,
-    dice: &mut Dice,
+    rng: &mut Rng,
     (ids, month): (&[String], u32),
-    seen: Option<&str>,
+    last_seen: Option<&str>,
 ) -> Outcome<String> {
     let mut last: Option<String> = None;
     for ids in ids.chunks(BATCH) {
-        let items: Vec<_> = ids.iter().map(|id| dice.todo(id, month)).collect();
-        let seen = last.as_deref().or(seen);
-        last = Some(device.push(&device.push_of(&items, seen))?);
+        let items: Vec<_> = ids.iter().map(|id| rng.todo(id, month)).collect();
+        let last_seen = last.as_deref().or(last_seen);
+        last = Some(device.push(&device.push_request(&items, last_seen))?);
     }
     last.ok_or_else(|| "there is nothing to push".into())
 }

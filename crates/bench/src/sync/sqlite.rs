@@ -1,4 +1,4 @@
-//! The tables of a server in a file, without the server.
+//! Direct access to the tables of a server in a SQLite file.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
 use pia_kernel::Timestamp;
 
-use super::items::Dice;
+use super::items::Rng;
 use super::raw::{ROWS, RowOwner};
 use super::seeding::BATCH;
 use crate::failure::Outcome;
@@ -56,40 +56,40 @@ struct Row {
     body: Option<Vec<u8>>,
 }
 
-/// A server's file, and one of the benchmark's own beside it.
+/// Database file of a server, with an additional file for raw inserts.
 pub(super) struct Sqlite {
     file: PathBuf,
     user: Vec<u8>,
     since: i64,
-    own: SqliteConnection,
+    target: SqliteConnection,
     rows: Vec<Row>,
 }
 
 impl Sqlite {
-    pub(super) fn open(file: &Path, dir: &Path, whose: &RowOwner<'_>) -> Outcome<Self> {
+    pub(super) fn open(file: &Path, dir: &Path, owner: &RowOwner<'_>) -> Outcome<Self> {
         let mut reader = connect(file, READS)?;
-        let user = format!("(SELECT id FROM accounts WHERE email_folded = '{}')", whose.email);
+        let user = format!("(SELECT id FROM accounts WHERE email_folded = '{}')", owner.email);
         let user: Vec<u8> = diesel::select(sql::<Binary>(&user)).get_result(&mut reader)?;
-        let since: Timestamp = serde_json::from_value(whose.since.into())?;
+        let since: Timestamp = serde_json::from_value(owner.since.into())?;
         let rows = sync_items::table
             .filter(sync_items::user_id.eq(&user))
             .limit(i64::try_from(BATCH)?)
             .load(&mut reader)?;
-        let mut own = connect(&dir.join("raw.db"), WRITES)?;
-        // It refers to accounts, which are not there.
-        own.batch_execute("PRAGMA foreign_keys = OFF")?;
+        let mut target = connect(&dir.join("raw.db"), WRITES)?;
+        // The table refers to accounts, which the file does not have.
+        target.batch_execute("PRAGMA foreign_keys = OFF")?;
         for part in sql::<Text>(DEFINITION).load::<String>(&mut reader)? {
-            own.batch_execute(&part)?;
+            target.batch_execute(&part)?;
         }
-        Ok(Self { file: file.to_owned(), user, since: since.micros(), own, rows })
+        Ok(Self { file: file.to_owned(), user, since: since.micros(), target, rows })
     }
 
     /// Copies the data for this many users, one at a time so that the server may write in between.
-    pub(super) fn copy(&mut self, people: u32) -> Outcome<()> {
+    pub(super) fn copy(&mut self, users: u32) -> Outcome<()> {
         let mut writer = connect(&self.file, WRITES)?;
-        let (user, mut dice) = (digits(&self.user), Dice::new(3));
-        for number in 0..people {
-            let (other, email) = (digits(&dice.bytes()), format!("copy{number}@bench.example"));
+        let (user, mut rng) = (digits(&self.user), Rng::new(3));
+        for number in 0..users {
+            let (other, email) = (digits(&rng.bytes()), format!("copy{number}@bench.example"));
             writer.batch_execute(&format!(
                 "BEGIN IMMEDIATE;
                 INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
@@ -102,41 +102,42 @@ impl Sqlite {
                 COMMIT;"
             ))?;
         }
-        // What the server would do sooner or later is not part of a round.
+        // Work that the server would do in the background is not part of a
+        // round.
         Ok(writer.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)")?)
     }
 
-    pub(super) fn reads(&self, connections: usize, lasts: Duration) -> Outcome<f64> {
+    pub(super) fn reads(&self, connections: usize, duration: Duration) -> Outcome<f64> {
         let readers = (0..connections)
             .map(|_| connect(&self.file, READS))
             .collect::<Outcome<Vec<SqliteConnection>>>()?;
-        let begun = Instant::now();
-        let made = thread::scope(|scope| {
-            let whose = (self.user.as_slice(), self.since);
+        let start = Instant::now();
+        let completed = thread::scope(|scope| {
+            let owner = (self.user.as_slice(), self.since);
             let readers: Vec<_> = readers
                 .into_iter()
-                .map(|reader| scope.spawn(move || read(reader, whose, begun + lasts)))
+                .map(|reader| scope.spawn(move || read(reader, owner, start + duration)))
                 .collect();
             readers
                 .into_iter()
                 .map(|it| it.join().unwrap_or_else(|_| Err("a reader panicked".into())))
                 .sum::<Outcome<usize>>()
         })?;
-        Ok(count(made) / begun.elapsed().as_secs_f64())
+        Ok(count(completed) / start.elapsed().as_secs_f64())
     }
 
-    pub(super) fn inserts(&mut self, dice: &mut Dice, transactions: usize) -> Outcome<f64> {
-        let begun = Instant::now();
+    pub(super) fn inserts(&mut self, rng: &mut Rng, transactions: usize) -> Outcome<f64> {
+        let start = Instant::now();
         for _ in 0..transactions {
-            let (user, rows) = (dice.bytes(), &self.rows);
-            self.own.immediate_transaction(|own| {
+            let (user, rows) = (rng.bytes(), &self.rows);
+            self.target.immediate_transaction(|target| {
                 rows.iter().try_for_each(|row| {
                     let row = Row { user_id: user.clone(), ..row.clone() };
-                    diesel::insert_into(sync_items::table).values(row).execute(own).map(drop)
+                    diesel::insert_into(sync_items::table).values(row).execute(target).map(drop)
                 })
             })?;
         }
-        Ok(count(transactions * self.rows.len()) / begun.elapsed().as_secs_f64())
+        Ok(count(transactions * self.rows.len()) / start.elapsed().as_secs_f64())
     }
 }
 
@@ -146,7 +147,7 @@ fn read(
     until: Instant,
 ) -> Outcome<usize> {
     use sync_items::{body, channel, id, stamp, user_id};
-    let mut made = 0;
+    let mut completed = 0;
     while Instant::now() < until {
         let page = sync_items::table
             .filter(user_id.eq(user))
@@ -158,9 +159,9 @@ fn read(
         if rows.len() != usize::from(ROWS) {
             return Err(format!("{} rows were read, not {ROWS}", rows.len()).into());
         }
-        made += 1;
+        completed += 1;
     }
-    Ok(made)
+    Ok(completed)
 }
 
 fn digits(bytes: &[u8]) -> String {

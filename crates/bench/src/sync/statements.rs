@@ -1,4 +1,4 @@
-//! Number of statements that the server sends, taken from PostgreSQL's log.
+//! Number of statements that the server sends, counted in PostgreSQL's log.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -16,10 +16,10 @@ const SETTINGS: [(&str, &str); 3] =
 const TABLES: [&str; 5] = ["sync_items", "sync_events", "ledgers", "person_salts", "catalogue"];
 /// Maximum time until a cluster applies the settings; then the delay until its
 /// other connections do too.
-const PATIENCE: Duration = Duration::from_secs(5);
-const SETTLED: Duration = Duration::from_millis(200);
+const MAX_WAIT: Duration = Duration::from_secs(5);
+const APPLY_DELAY: Duration = Duration::from_millis(200);
 
-/// The log of a cluster.
+/// Log of a cluster.
 pub(super) struct StatementLog {
     session: Session,
     database: String,
@@ -30,20 +30,21 @@ pub(super) struct StatementLog {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     /// Statements on sync's tables.
-    pub(super) own: usize,
+    pub(super) sync: usize,
     /// Statements on other tables; transaction control is not counted.
     pub(super) others: usize,
 }
 
 impl StatementLog {
-    /// The log of the cluster that has this database.
+    /// Opens the log of the cluster of this database.
     pub(super) fn open(url: &str, file: &Path) -> Outcome<Self> {
         let session = Session::open(url)?;
         let database = session.text("SELECT current_database()::text")?;
         Ok(Self { session, database, file: file.to_owned() })
     }
 
-    /// Counts what `calls` lead to, on all connections to the database.
+    /// Counts the statements during `calls`, on all connections to the
+    /// database.
     pub(super) fn count(&self, calls: impl FnOnce() -> Outcome<()>) -> Outcome<Counted> {
         let mut log = File::open(&self.file).map_err(|err| self.unreadable(&err))?;
         for (name, value) in SETTINGS {
@@ -51,28 +52,28 @@ impl StatementLog {
         }
         self.reload("all")?;
         log.seek(SeekFrom::End(0))?;
-        let called = calls();
+        let result = calls();
         let mut bytes = Vec::new();
         let read = log.read_to_end(&mut bytes);
         for (name, _) in SETTINGS {
             self.session.run(&format!("ALTER SYSTEM RESET {name}"))?;
         }
         self.reload("none")?;
-        called?;
+        result?;
         read.map_err(|err| self.unreadable(&err))?;
         Ok(counted(&String::from_utf8_lossy(&bytes), &self.database))
     }
 
-    fn reload(&self, wanted: &str) -> Outcome<()> {
+    fn reload(&self, expected: &str) -> Outcome<()> {
         self.session.run("SELECT pg_reload_conf()")?;
-        let begun = Instant::now();
-        while self.session.text("SELECT current_setting('log_statement')")? != wanted {
-            if begun.elapsed() > PATIENCE {
+        let start = Instant::now();
+        while self.session.text("SELECT current_setting('log_statement')")? != expected {
+            if start.elapsed() > MAX_WAIT {
                 return Err("PostgreSQL does not log statements when asked to".into());
             }
             thread::sleep(Duration::from_millis(20));
         }
-        thread::sleep(SETTLED);
+        thread::sleep(APPLY_DELAY);
         Ok(())
     }
 
@@ -81,7 +82,8 @@ impl StatementLog {
     }
 }
 
-/// A statement may go on over lines, each with a tab before it.
+/// Counts the statements in the log. Further lines of a statement start with a
+/// tab.
 fn counted(log: &str, database: &str) -> Counted {
     let prefix = format!("{database}|LOG:  ");
     let (mut counted, mut statement) = (Counted::default(), String::new());
@@ -97,16 +99,16 @@ fn counted(log: &str, database: &str) -> Counted {
 }
 
 impl Counted {
-    /// `execute NAME: …` or `statement: …`; anything else is none.
+    /// Counts a line `execute NAME: …` or `statement: …` and ignores any other.
     fn record(&mut self, line: &str) {
-        let Some((how, sql)) = line.split_once(": ") else { return };
+        let Some((kind, sql)) = line.split_once(": ") else { return };
         let is_end = ["BEGIN", "COMMIT", "ROLLBACK"].iter().any(|it| sql.starts_with(it));
-        if is_end || !(how == "statement" || how.starts_with("execute ")) {
+        if is_end || !(kind == "statement" || kind.starts_with("execute ")) {
             return;
         }
-        let words = |it: char| !(it.is_alphanumeric() || it == '_');
-        if sql.split(words).any(|it| TABLES.contains(&it)) {
-            self.own += 1;
+        let is_separator = |it: char| !(it.is_alphanumeric() || it == '_');
+        if sql.split(is_separator).any(|it| TABLES.contains(&it)) {
+            self.sync += 1;
         } else {
             self.others += 1;
         }
@@ -118,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_are_counted_by_whose_tables_they_name() {
+    fn statements_are_counted_by_the_tables_they_name() {
         let log = "b|LOG:  statement: BEGIN\n\
             b|LOG:  execute s1: SELECT \"ledgers\".\"epoch\"\n\
             b|DETAIL:  parameters: $1 = '...'\n\
@@ -130,7 +132,7 @@ mod tests {
             b|LOG:  duration: 3 ms\n\
             b|LOG:  statement: COMMIT";
 
-        assert_eq!(counted(log, "b"), Counted { own: 2, others: 1 });
+        assert_eq!(counted(log, "b"), Counted { sync: 2, others: 1 });
         assert_eq!(counted("", "b"), Counted::default());
     }
 }

@@ -1,6 +1,5 @@
-//! Pages that ask for a letter with a link: `/auth/forgot-password.html` to
-//! choose a new password by it, `/auth/resend-verification.html` to confirm an
-//! address.
+//! Pages that request an email with a link: `/auth/forgot-password.html` to
+//! reset the password, `/auth/resend-verification.html` to verify an address.
 
 use std::sync::Arc;
 
@@ -19,23 +18,23 @@ use crate::AccountPages;
 use crate::accounts::{EmailRequestResult, RequestedEmail};
 use crate::texts::{EmailPageTexts, Texts};
 
-/// A page that requests a letter.
+/// Page that requests an email.
 pub(crate) struct EmailPage {
-    /// The page's own name.
+    /// File name of the page.
     pub(super) page: &'static str,
-    letter: RequestedEmail,
+    email_kind: RequestedEmail,
     texts: fn(&'static Texts) -> &'static EmailPageTexts,
 }
 
 pub(crate) static FORGOT_PASSWORD: EmailPage = EmailPage {
     page: "forgot-password.html",
-    letter: RequestedEmail::PasswordReset,
+    email_kind: RequestedEmail::PasswordReset,
     texts: |it| &it.forgot,
 };
 
 pub(crate) static RESEND_VERIFICATION: EmailPage = EmailPage {
     page: "resend-verification.html",
-    letter: RequestedEmail::Verification,
+    email_kind: RequestedEmail::Verification,
     texts: |it| &it.resend,
 };
 
@@ -50,66 +49,66 @@ struct EmailForm {
 }
 
 impl EmailPage {
-    /// Shows the form.
+    /// Renders the form.
     pub(crate) fn show(&self, request: &HttpRequest) -> HttpResponse {
         match PageRequest::from_request(request).query() {
-            Ok((frame, query)) if query.done == MAILED => {
-                let mailed = self.texts(&frame).mailed;
-                Notice::new(frame, mailed).answer(StatusCode::OK)
+            Ok((layout, query)) if query.done == MAILED => {
+                let mailed = self.texts(&layout).mailed;
+                Notice::new(layout, mailed).response(StatusCode::OK)
             }
-            Ok((frame, _)) => self.view(frame, "").answer(StatusCode::OK),
+            Ok((layout, _)) => self.view(layout, "").response(StatusCode::OK),
             Err(page) => *page,
         }
     }
 
-    /// Takes the form.
+    /// Handles the submitted form.
     pub(crate) async fn submit(
         &'static self,
         account_pages: Data<AccountPages>,
         request: HttpRequest,
         body: Result<RawBody, ApiError>,
     ) -> HttpResponse {
-        self.answer(&account_pages, &request, body.map(RawBody::into_bytes)).await
+        self.handle_submission(&account_pages, &request, body.map(RawBody::into_bytes)).await
     }
 
-    async fn answer(
+    async fn handle_submission(
         &self,
         account_pages: &AccountPages,
         request: &HttpRequest,
         body: Result<Bytes, ApiError>,
     ) -> HttpResponse {
-        let frame = PageRequest::from_request(request).frame;
-        let form: EmailForm = match parse_submission(account_pages, request, body, &frame) {
+        let layout = PageRequest::from_request(request).layout;
+        let form: EmailForm = match parse_submission(account_pages, request, body, &layout) {
             Ok(Submission::Form(form)) => form,
             Ok(Submission::SwitchLanguage(form)) => {
-                return self.view(frame, &form.email).answer(StatusCode::OK);
+                return self.view(layout, &form.email).response(StatusCode::OK);
             }
             Err(page) => return *page,
         };
-        if let Some(fault) = email_error(&frame, &form.email) {
-            let mut view = self.view(frame, &form.email);
-            view.add_error("email", fault);
-            return view.answer(StatusCode::BAD_REQUEST);
+        if let Some(error) = email_error(&layout, &form.email) {
+            let mut view = self.view(layout, &form.email);
+            view.add_error("email", error);
+            return view.response(StatusCode::BAD_REQUEST);
         }
-        let (services, letter) = (Arc::clone(&account_pages.accounts), self.letter);
-        let mailed = async move { services.mail(letter, form.email).await };
-        match account_pages.run_in_language(frame.language, mailed).await {
-            Ok(EmailRequestResult::Mailed) => done(&frame, self.page, MAILED),
+        let (services, email_kind) = (Arc::clone(&account_pages.accounts), self.email_kind);
+        let delivery = async move { services.mail(email_kind, form.email).await };
+        match account_pages.run_in_language(layout.language, delivery).await {
+            Ok(EmailRequestResult::Mailed) => done(&layout, self.page, MAILED),
             Ok(EmailRequestResult::NoMail) => {
-                let no_mail = self.texts(&frame).no_mail;
-                Notice::new(frame, no_mail).answer(StatusCode::BAD_REQUEST)
+                let no_mail = self.texts(&layout).no_mail;
+                Notice::new(layout, no_mail).response(StatusCode::BAD_REQUEST)
             }
-            Err(err) => refusal(frame, &err.error_response()),
+            Err(err) => refusal(layout, &err.error_response()),
         }
     }
 
-    fn texts(&self, frame: &PageLayout) -> &'static EmailPageTexts {
-        (self.texts)(frame.texts)
+    fn texts(&self, layout: &PageLayout) -> &'static EmailPageTexts {
+        (self.texts)(layout.texts)
     }
 
-    fn view(&self, frame: PageLayout, email: &str) -> FormView {
-        let texts = self.texts(&frame);
-        let label = frame.texts.register.email;
+    fn view(&self, layout: PageLayout, email: &str) -> FormView {
+        let texts = self.texts(&layout);
+        let label = layout.texts.register.email;
         FormView {
             title: texts.title,
             intro: texts.intro.to_owned(),
@@ -119,21 +118,20 @@ impl EmailPage {
             send: texts.send,
             link: None,
             alert: None,
-            frame,
+            layout,
         }
     }
 }
 
-/// Returns the error of a text that cannot be an address, whoever has an
-/// account.
-fn email_error(frame: &PageLayout, email: &str) -> Option<String> {
-    let faults = &frame.texts.faults;
+/// Returns an error if a text cannot be an address, regardless of any account.
+fn email_error(layout: &PageLayout, email: &str) -> Option<String> {
+    let field_errors = &layout.texts.field_errors;
     let email = email.trim();
     if email.is_empty() {
-        return Some(faults.email_missing.to_owned());
+        return Some(field_errors.email_missing.to_owned());
     }
     let plausible = email.contains('@') && !email.chars().any(char::is_control);
-    (!plausible).then(|| faults.email_invalid.to_owned())
+    (!plausible).then(|| field_errors.email_invalid.to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `/auth/error`: where a sign-in in the browser that failed ends.
+//! `/auth/error`: page for a failed sign-in in the browser.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse};
@@ -12,24 +12,23 @@ use super::page_request::PageRequest;
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "pages read their addresses alike; this describes one")]
 pub(crate) struct ErrorQuery {
-    /// The code of a failure; of one that the page does not know it says that
-    /// the sign-in failed.
+    /// Code of the failure; an unknown one gets a general message.
     reason: Option<String>,
-    /// `en` or `de`; without it the browser's languages decide.
+    /// `en` or `de`; the browser's languages apply by default.
     lang: Option<String>,
 }
 
-/// Says why, as far as the reason is one that we know.
+/// Renders the message for the reason.
 pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::from_request(&request).query() {
-        Ok(visit) => visit,
+    let (layout, query) = match PageRequest::from_request(&request).query() {
+        Ok(parsed) => parsed,
         Err(page) => return *page,
     };
-    let texts = &frame.texts.reasons;
+    let texts = &layout.texts.reasons;
     let paragraphs = vec![texts.reason_text(&query.reason), texts.then];
-    let stored = [("reason", query.reason.as_str())];
-    Notice::saying(frame.keeping_parameters(&stored), texts.title, paragraphs)
-        .answer(StatusCode::OK)
+    let parameters = [("reason", query.reason.as_str())];
+    Notice::with_paragraphs(layout.with_parameters(&parameters), texts.title, paragraphs)
+        .response(StatusCode::OK)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A page with a form, and what was wrong with what it sent.
+//! Pages with a form, and the errors of a submission.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -6,11 +6,11 @@ use askama::Template;
 
 use super::page_layout::{PageLayout, render};
 
-/// A form as it is shown.
+/// Form, ready to be rendered.
 #[derive(Template)]
 #[template(path = "form.html")]
 pub(crate) struct FormView {
-    pub(crate) frame: PageLayout,
+    pub(crate) layout: PageLayout,
     pub(crate) title: &'static str,
     pub(crate) intro: String,
     /// Relative target of the form: the page's own name, so that it works below
@@ -19,7 +19,7 @@ pub(crate) struct FormView {
     pub(crate) hidden: Vec<(&'static str, String)>,
     pub(crate) controls: Vec<Control>,
     pub(crate) send: &'static str,
-    /// Another page, and what to call it.
+    /// Link to another page, with its label.
     pub(crate) link: Option<(&'static str, &'static str)>,
     /// Error that concerns no single control.
     pub(crate) alert: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Control {
     pub(crate) hint: String,
     pub(crate) need: Necessity,
     pub(crate) fixed: bool,
-    pub(crate) fault: Option<String>,
+    pub(crate) error: Option<String>,
     pub(crate) kind: ControlKind,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Control {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Necessity {
     Always,
-    /// Required depending on other fields, as the hint says.
+    /// Required depending on other fields, as the hint explains.
     Sometimes,
     Never,
 }
@@ -67,31 +67,32 @@ pub(crate) struct Choice {
 }
 
 impl FormView {
-    pub(crate) fn answer(&self, status: StatusCode) -> HttpResponse {
+    pub(crate) fn response(&self, status: StatusCode) -> HttpResponse {
         render(status, self)
     }
 
-    /// Attaches this error to the control with this name, or to the whole form
-    /// where none has it.
-    pub(crate) fn add_error(&mut self, name: &str, fault: String) {
+    /// Attaches an error to the control with this name, or to the form if there
+    /// is none.
+    pub(crate) fn add_error(&mut self, name: &str, error: String) {
         if let Some(control) = self.controls.iter_mut().find(|it| it.name == name) {
-            control.fault.get_or_insert(fault);
+            control.error.get_or_insert(error);
         } else {
-            self.alert.get_or_insert_with(|| self.frame.texts.faults.other.to_owned());
+            self.alert.get_or_insert_with(|| self.layout.texts.field_errors.other.to_owned());
         }
     }
 
-    fn is_faulty(&self) -> bool {
-        self.alert.is_some() || self.has_faulty_controls()
+    fn has_errors(&self) -> bool {
+        self.alert.is_some() || self.has_control_errors()
     }
 
-    fn has_faulty_controls(&self) -> bool {
-        self.controls.iter().any(|it| it.fault.is_some())
+    fn has_control_errors(&self) -> bool {
+        self.controls.iter().any(|it| it.error.is_some())
     }
 }
 
 impl Control {
-    /// A line of text. An `input` of `password` never shows what was sent.
+    /// Creates a text input. One of type `password` never contains the
+    /// submitted value.
     pub(crate) fn text(
         name: &'static str,
         label: &'static str,
@@ -101,12 +102,12 @@ impl Control {
         Self::new(name, label, ControlKind::Text { input, autocomplete, value: value.to_owned() })
     }
 
-    /// Several lines of text.
+    /// Creates a text area.
     pub(crate) fn lines(name: &'static str, label: &'static str, value: &str) -> Self {
         Self::new(name, label, ControlKind::Lines { value: value.to_owned() })
     }
 
-    /// One of several.
+    /// Creates a choice among several options.
     pub(crate) fn choice(name: &'static str, label: &'static str, options: Vec<Choice>) -> Self {
         Self::new(name, label, ControlKind::Choice { options })
     }
@@ -118,20 +119,20 @@ impl Control {
             hint: String::new(),
             need: Necessity::Always,
             fixed: false,
-            fault: None,
+            error: None,
             kind,
         }
     }
 
-    pub(crate) fn hinting(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: hint.into(), ..self }
     }
 
-    pub(crate) fn needed(self, need: Necessity) -> Self {
+    pub(crate) fn with_need(self, need: Necessity) -> Self {
         Self { need, ..self }
     }
 
-    /// One that is there to be seen and sent, and not to be changed.
+    /// Makes the control read-only.
     pub(crate) fn fixed(self) -> Self {
         Self { fixed: true, ..self }
     }
@@ -149,8 +150,8 @@ impl Control {
 
     fn described_by(&self) -> Option<String> {
         let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.name));
-        let fault = self.fault.as_ref().map(|_| format!("{}-fault", self.name));
-        let ids: Vec<_> = hint.into_iter().chain(fault).collect();
+        let error = self.error.as_ref().map(|_| format!("{}-fault", self.name));
+        let ids: Vec<_> = hint.into_iter().chain(error).collect();
         (!ids.is_empty()).then(|| ids.join(" "))
     }
 }

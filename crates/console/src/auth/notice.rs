@@ -1,4 +1,4 @@
-//! A page that only says something.
+//! Pages that display a message.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -8,44 +8,44 @@ use askama::Template;
 use super::page_layout::{PageLayout, render};
 use crate::texts::NoticeTexts;
 
-/// A heading and what there is to say below it.
+/// Message with a heading.
 #[derive(Template)]
 #[template(path = "notice.html")]
 pub(crate) struct Notice {
-    frame: PageLayout,
+    layout: PageLayout,
     title: &'static str,
     paragraphs: Vec<&'static str>,
-    /// Another page, and what to call it.
+    /// Link to another page, with its label.
     link: Option<(&'static str, &'static str)>,
 }
 
 impl Notice {
-    pub(crate) fn new(frame: PageLayout, message: NoticeTexts) -> Self {
-        Self::saying(frame, message.title, message.paragraphs.to_vec())
+    pub(crate) fn new(layout: PageLayout, texts: NoticeTexts) -> Self {
+        Self::with_paragraphs(layout, texts.title, texts.paragraphs.to_vec())
     }
 
-    pub(crate) fn saying(
-        frame: PageLayout,
+    pub(crate) fn with_paragraphs(
+        layout: PageLayout,
         title: &'static str,
         paragraphs: Vec<&'static str>,
     ) -> Self {
-        Self { frame, title, paragraphs, link: None }
+        Self { layout, title, paragraphs, link: None }
     }
 
-    pub(crate) fn linking(self, page: &'static str, label: &'static str) -> Self {
+    pub(crate) fn with_link(self, page: &'static str, label: &'static str) -> Self {
         Self { link: Some((page, label)), ..self }
     }
 
-    pub(crate) fn answer(&self, status: StatusCode) -> HttpResponse {
+    pub(crate) fn response(&self, status: StatusCode) -> HttpResponse {
         render(status, self)
     }
 }
 
-/// The page in the place of JSON for programs.
-pub(crate) fn refusal<B>(frame: PageLayout, reported: &HttpResponse<B>) -> HttpResponse {
-    let refusals = &frame.texts.refusals;
-    let message = match reported.status() {
-        // Whoever may open these pages at all is refused by the licence alone.
+/// Renders the page for a refused request.
+pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> HttpResponse {
+    let refusals = &layout.texts.refusals;
+    let texts = match response.status() {
+        // These pages are open to all; only the licence can forbid them.
         StatusCode::FORBIDDEN => refusals.unlicensed,
         StatusCode::NOT_FOUND => refusals.no_page,
         StatusCode::PAYLOAD_TOO_LARGE => refusals.too_long,
@@ -54,11 +54,11 @@ pub(crate) fn refusal<B>(frame: PageLayout, reported: &HttpResponse<B>) -> HttpR
         status if status.is_client_error() => refusals.broken_form,
         _ => refusals.failed,
     };
-    let mut answer = Notice::new(frame, message).answer(reported.status());
+    let mut page = Notice::new(layout, texts).response(response.status());
     for name in [ALLOW, RETRY_AFTER] {
-        if let Some(value) = reported.headers().get(&name) {
-            answer.headers_mut().insert(name, value.clone());
+        if let Some(value) = response.headers().get(&name) {
+            page.headers_mut().insert(name, value.clone());
         }
     }
-    answer
+    page
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::notice::Notice;
 use super::page_layout::PageLayout;
 
-/// More is in no address that we make.
+/// Maximum length of a query; every link of this server is shorter.
 const MAX_QUERY_BYTES: usize = 4096;
 
 /// Query parameters of a page.
@@ -26,10 +26,10 @@ pub(crate) struct Query {
     pub(crate) done: String,
 }
 
-/// A page that is opened.
+/// Request for a page.
 pub(crate) struct PageRequest {
-    pub(crate) frame: PageLayout,
-    /// None where it makes no sense.
+    pub(crate) layout: PageLayout,
+    /// Parsed query; `None` if it is invalid.
     query: Option<Query>,
 }
 
@@ -38,31 +38,31 @@ impl PageRequest {
         let query = query(request.query_string());
         let chosen = query.as_ref().and_then(|it| Language::from_tag(&it.lang));
         let accepted = request.headers().get(ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
-        let frame = PageLayout::new(accepted.and_then(Language::preferred), chosen);
-        Self { frame, query }
+        let layout = PageLayout::new(accepted.and_then(Language::preferred), chosen);
+        Self { layout, query }
     }
 
-    /// Parses the query, or returns a page that says it is invalid.
+    /// Returns the query, or an error page if it is invalid.
     pub(crate) fn query(self) -> Result<(PageLayout, Query), Box<HttpResponse>> {
         match self.query {
-            Some(query) => Ok((self.frame, query)),
-            None => Err(Box::new(broken_link(self.frame))),
+            Some(query) => Ok((self.layout, query)),
+            None => Err(Box::new(broken_link(self.layout))),
         }
     }
 }
 
-/// The page for an address that lacks something.
-pub(crate) fn broken_link(frame: PageLayout) -> HttpResponse {
-    let message = frame.texts.refusals.broken_link;
-    Notice::new(frame, message).answer(StatusCode::BAD_REQUEST)
+/// Renders the page for an incomplete link.
+pub(crate) fn broken_link(layout: PageLayout) -> HttpResponse {
+    let texts = layout.texts.refusals.broken_link;
+    Notice::new(layout, texts).response(StatusCode::BAD_REQUEST)
 }
 
 fn query(text: &str) -> Option<Query> {
     let query: Query =
         (text.len() <= MAX_QUERY_BYTES).then(|| serde_urlencoded::from_str(text).ok())??;
     let Query { lang, email, token, user_id, reason, invitation, done } = &query;
-    let whole = [lang, email, token, user_id, reason, invitation, done]
+    let is_valid = [lang, email, token, user_id, reason, invitation, done]
         .iter()
         .all(|it| !it.chars().any(|it| it.is_control() || it == char::REPLACEMENT_CHARACTER));
-    whole.then_some(query)
+    is_valid.then_some(query)
 }

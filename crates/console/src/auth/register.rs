@@ -1,4 +1,4 @@
-//! `/auth/register.html`: making an account.
+//! `/auth/register.html`: registration.
 
 use std::sync::Arc;
 
@@ -35,89 +35,92 @@ struct RegisterForm {
     invitation: String,
 }
 
-/// Shows the form.
+/// Renders the form.
 pub(crate) async fn show(account_pages: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::from_request(&request).query() {
-        Ok(visit) => visit,
+    let (layout, query) = match PageRequest::from_request(&request).query() {
+        Ok(parsed) => parsed,
         Err(page) => return *page,
     };
-    let texts = &frame.texts.register;
+    let texts = &layout.texts.register;
     match query.done.as_str() {
-        CREATED => return Notice::new(frame, texts.done).answer(StatusCode::OK),
-        MAILED => return Notice::new(frame, texts.mailed).answer(StatusCode::OK),
+        CREATED => return Notice::new(layout, texts.done).response(StatusCode::OK),
+        MAILED => return Notice::new(layout, texts.mailed).response(StatusCode::OK),
         _ => {}
     }
     let form = RegisterForm { invitation: query.invitation, ..RegisterForm::default() };
     let rules = account_pages.accounts.rules();
     if rules.policy == RegistrationPolicy::Closed {
-        let closed = frame.texts.register.closed;
-        return Notice::new(frame, closed).answer(StatusCode::OK);
+        let closed = layout.texts.register.closed;
+        return Notice::new(layout, closed).response(StatusCode::OK);
     }
-    view(frame, &rules, &form).answer(StatusCode::OK)
+    view(layout, &rules, &form).response(StatusCode::OK)
 }
 
-/// Takes the form.
+/// Handles the submitted form.
 pub(crate) async fn submit(
     account_pages: Data<AccountPages>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&account_pages, &request, body.map(RawBody::into_bytes)).await
+    handle_submission(&account_pages, &request, body.map(RawBody::into_bytes)).await
 }
 
-async fn answer(
+async fn handle_submission(
     account_pages: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = PageRequest::from_request(request).frame;
-    let form: RegisterForm = match parse_submission(account_pages, request, body, &frame) {
+    let layout = PageRequest::from_request(request).layout;
+    let form: RegisterForm = match parse_submission(account_pages, request, body, &layout) {
         Ok(Submission::Form(form)) => form,
         Ok(Submission::SwitchLanguage(form)) => {
-            return view(frame, &account_pages.accounts.rules(), &form).answer(StatusCode::OK);
+            return view(layout, &account_pages.accounts.rules(), &form).response(StatusCode::OK);
         }
         Err(page) => return *page,
     };
     let services = Arc::clone(&account_pages.accounts);
-    let applicant = form.applicant();
+    let registration = form.registration();
     match account_pages
-        .run_in_language(frame.language, async move { services.register(applicant).await })
+        .run_in_language(layout.language, async move { services.register(registration).await })
         .await
     {
-        Ok(joined) => render(frame, &account_pages.accounts.rules(), &form, joined),
-        Err(err) => refusal(frame, &err.error_response()),
+        Ok(result) => render(layout, &account_pages.accounts.rules(), &form, result),
+        Err(err) => refusal(layout, &err.error_response()),
     }
 }
 
 fn render(
-    frame: PageLayout,
+    layout: PageLayout,
     rules: &RegistrationRules,
     form: &RegisterForm,
-    joined: RegistrationResult,
+    result: RegistrationResult,
 ) -> HttpResponse {
-    let texts = frame.texts;
-    let not_you = match rules.policy {
+    let texts = layout.texts;
+    let closed_to_user = match rules.policy {
         RegistrationPolicy::Closed => {
-            return Notice::new(frame, texts.register.closed).answer(StatusCode::FORBIDDEN);
+            return Notice::new(layout, texts.register.closed).response(StatusCode::FORBIDDEN);
         }
         RegistrationPolicy::Invitation => texts.register.not_invited,
         RegistrationPolicy::Open => texts.register.not_you,
     };
-    let mut view = match joined {
-        RegistrationResult::Made => return done(&frame, PAGE, CREATED),
-        RegistrationResult::Mailed => return done(&frame, PAGE, MAILED),
-        _ => view(frame, rules, form),
+    let mut view = match result {
+        RegistrationResult::Made => return done(&layout, PAGE, CREATED),
+        RegistrationResult::Mailed => return done(&layout, PAGE, MAILED),
+        _ => view(layout, rules, form),
     };
-    let status = match joined {
+    let status = match result {
         RegistrationResult::Made | RegistrationResult::Mailed => StatusCode::OK,
         RegistrationResult::Invalid(violations) => {
-            for fault in violations {
-                view.add_error(fault.field, texts.fault(&fault, rules.fewest_password_chars));
+            for violation in violations {
+                view.add_error(
+                    violation.field,
+                    texts.field_error(&violation, rules.fewest_password_chars),
+                );
             }
             StatusCode::BAD_REQUEST
         }
         RegistrationResult::Closed => {
-            view.alert = Some(not_you.to_owned());
+            view.alert = Some(closed_to_user.to_owned());
             StatusCode::FORBIDDEN
         }
         RegistrationResult::SeatsTaken => {
@@ -129,39 +132,39 @@ fn render(
             StatusCode::CONFLICT
         }
     };
-    view.answer(status)
+    view.response(status)
 }
 
-/// The form with what was typed before, but for the password.
-fn view(frame: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> FormView {
-    let texts = &frame.texts.register;
+/// Builds the form with the submitted values, except for the password.
+fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> FormView {
+    let texts = &layout.texts.register;
     let mut controls = vec![
         Control::text("email", texts.email, ("email", "email"), &form.email),
         Control::text("password", texts.password, ("password", "new-password"), "")
-            .hinting((texts.password_hint)(rules.fewest_password_chars)),
+            .with_hint((texts.password_hint)(rules.fewest_password_chars)),
         Control::text("displayName", texts.name, ("text", "name"), &form.display_name)
-            .needed(Necessity::Never),
+            .with_need(Necessity::Never),
     ];
     if rules.require_declaration {
         controls.push(customer(texts.customer, form, [texts.business, texts.consumer]));
         let company = ("text", "organization");
         controls.push(
             Control::text("companyName", texts.company, company, &form.company_name)
-                .hinting(texts.company_hint)
-                .needed(Necessity::Sometimes),
+                .with_hint(texts.company_hint)
+                .with_need(Necessity::Sometimes),
         );
     }
     if rules.policy == RegistrationPolicy::Invitation || !form.invitation.is_empty() {
-        let wanted = rules.policy == RegistrationPolicy::Invitation;
+        let is_required = rules.policy == RegistrationPolicy::Invitation;
         controls.push(
             Control::text("invitation", texts.invitation, ("text", "off"), &form.invitation)
-                .hinting(texts.invitation_hint)
-                .needed(if wanted { Necessity::Always } else { Necessity::Never }),
+                .with_hint(texts.invitation_hint)
+                .with_need(if is_required { Necessity::Always } else { Necessity::Never }),
         );
     }
     let (title, intro, send, forgotten) = (texts.title, texts.intro, texts.send, texts.forgotten);
     FormView {
-        frame,
+        layout,
         title,
         intro: intro.to_owned(),
         page: PAGE,
@@ -183,7 +186,7 @@ fn customer(label: &'static str, form: &RegisterForm, labels: [&'static str; 2])
 }
 
 impl RegisterForm {
-    fn applicant(&self) -> RegistrationInput {
+    fn registration(&self) -> RegistrationInput {
         let text = |it: &String| Some(it.clone()).filter(|it| !it.trim().is_empty());
         let number = self.customer_type.parse().unwrap_or_default();
         let invitation = self.invitation.trim();
@@ -191,7 +194,8 @@ impl RegisterForm {
             email: self.email.clone(),
             password: self.password.clone(),
             display_name: text(&self.display_name),
-            // One that there is not is as none: the domain says if it wants one.
+            // An unknown number counts as none; the domain reports it if one is
+            // required.
             customer: CustomerType::from_number(number).unwrap_or_default(),
             company_name: text(&self.company_name),
             invitation: (!invitation.is_empty()).then(|| Secret::new(invitation.to_owned())),

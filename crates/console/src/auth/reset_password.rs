@@ -1,4 +1,4 @@
-//! `/auth/reset-password.html`: choosing a new password by a mailed link.
+//! `/auth/reset-password.html`: password reset by an emailed link.
 
 use std::sync::Arc;
 
@@ -30,43 +30,43 @@ struct ResetForm {
     password: Secret<String>,
 }
 
-/// Shows the form to whoever comes by a link.
+/// Renders the form for a link.
 pub(crate) async fn show(account_pages: Data<AccountPages>, request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::from_request(&request).query() {
-        Ok(visit) => visit,
+    let (layout, query) = match PageRequest::from_request(&request).query() {
+        Ok(parsed) => parsed,
         Err(page) => return *page,
     };
     if query.done == CHANGED {
-        let done = frame.texts.reset.done;
-        return Notice::new(frame, done).answer(StatusCode::OK);
+        let done = layout.texts.reset.done;
+        return Notice::new(layout, done).response(StatusCode::OK);
     }
     if query.email.is_empty() || query.token.is_empty() {
-        return broken_link(frame);
+        return broken_link(layout);
     }
-    view(frame, &account_pages, &query.email, &query.token).answer(StatusCode::OK)
+    view(layout, &account_pages, &query.email, &query.token).response(StatusCode::OK)
 }
 
-/// Takes the form.
+/// Handles the submitted form.
 pub(crate) async fn submit(
     account_pages: Data<AccountPages>,
     request: HttpRequest,
     FromDevice(device): FromDevice,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&account_pages, (&request, device), body.map(RawBody::into_bytes)).await
+    handle_submission(&account_pages, (&request, device), body.map(RawBody::into_bytes)).await
 }
 
-async fn answer(
+async fn handle_submission(
     account_pages: &AccountPages,
     (request, device): (&HttpRequest, SignInDevice),
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = PageRequest::from_request(request).frame;
-    let form: ResetForm = match parse_submission(account_pages, request, body, &frame) {
+    let layout = PageRequest::from_request(request).layout;
+    let form: ResetForm = match parse_submission(account_pages, request, body, &layout) {
         Ok(Submission::Form(form)) => form,
         Ok(Submission::SwitchLanguage(form)) => {
-            let view = view(frame, account_pages, &form.email, form.token.expose());
-            return view.answer(StatusCode::OK);
+            let view = view(layout, account_pages, &form.email, form.token.expose());
+            return view.response(StatusCode::OK);
         }
         Err(page) => return *page,
     };
@@ -78,40 +78,40 @@ async fn answer(
         device,
     };
     match account_pages
-        .run_in_language(frame.language, async move { services.reset(new).await })
+        .run_in_language(layout.language, async move { services.reset(new).await })
         .await
     {
-        Ok(reset) => render(frame, account_pages, &form, reset),
-        Err(err) => refusal(frame, &err.error_response()),
+        Ok(result) => render(layout, account_pages, &form, result),
+        Err(err) => refusal(layout, &err.error_response()),
     }
 }
 
 fn render(
-    frame: PageLayout,
+    layout: PageLayout,
     account_pages: &AccountPages,
     form: &ResetForm,
-    reset: PasswordResetResult,
+    result: PasswordResetResult,
 ) -> HttpResponse {
-    let texts = frame.texts;
-    match reset {
-        PasswordResetResult::Done => done(&frame, PAGE, CHANGED),
-        PasswordResetResult::Invalid => Notice::new(frame, texts.reset.spent)
-            .linking(FORGOT_PASSWORD.page, texts.reset.again)
-            .answer(StatusCode::BAD_REQUEST),
+    let texts = layout.texts;
+    match result {
+        PasswordResetResult::Done => done(&layout, PAGE, CHANGED),
+        PasswordResetResult::Invalid => Notice::new(layout, texts.reset.spent)
+            .with_link(FORGOT_PASSWORD.page, texts.reset.again)
+            .response(StatusCode::BAD_REQUEST),
         PasswordResetResult::Refused(violations) => {
-            let fewest = account_pages.accounts.rules().fewest_password_chars;
-            let mut view = view(frame, account_pages, &form.email, form.token.expose());
-            for fault in violations {
-                view.add_error("password", texts.fault(&fault, fewest));
+            let min_chars = account_pages.accounts.rules().fewest_password_chars;
+            let mut view = view(layout, account_pages, &form.email, form.token.expose());
+            for violation in violations {
+                view.add_error("password", texts.field_error(&violation, min_chars));
             }
-            view.answer(StatusCode::BAD_REQUEST)
+            view.response(StatusCode::BAD_REQUEST)
         }
     }
 }
 
-fn view(frame: PageLayout, account_pages: &AccountPages, email: &str, token: &str) -> FormView {
-    let texts = &frame.texts.reset;
-    let hint = frame.texts.register.password_hint;
+fn view(layout: PageLayout, account_pages: &AccountPages, email: &str, token: &str) -> FormView {
+    let texts = &layout.texts.reset;
+    let hint = layout.texts.register.password_hint;
     let hint = hint(account_pages.accounts.rules().fewest_password_chars);
     FormView {
         title: texts.title,
@@ -119,15 +119,15 @@ fn view(frame: PageLayout, account_pages: &AccountPages, email: &str, token: &st
         page: PAGE,
         hidden: vec![("token", token.to_owned())],
         controls: vec![
-            // Shown, so that a password manager knows which account it is for.
+            // Displayed, so that password managers know the account.
             Control::text("email", texts.account, ("email", "username"), email).fixed(),
             Control::text("password", texts.password, ("password", "new-password"), "")
-                .hinting(hint),
+                .with_hint(hint),
         ],
         send: texts.send,
         link: None,
         alert: None,
-        frame,
+        layout,
     }
 }
 

@@ -1,32 +1,32 @@
-//! Check that a form was sent by one of our own pages.
+//! Check that a form was submitted by a page of this server.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, HeaderName, ORIGIN};
 
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Returns whether another website made the browser send this request.
+/// Returns whether another website caused this request.
 ///
-/// The forms need no cookie, so nothing of anyone's could be abused; but no
-/// other site shall make accounts or spend links from its visitors' addresses.
-/// What is no browser says neither where it comes from nor needs to.
+/// The forms need no cookie, so there is no session to abuse; but other sites
+/// must not create accounts or redeem links from their visitors' addresses.
+/// Programs send none of these headers.
 pub(super) fn is_foreign(request: &HttpRequest, public_url: &str) -> bool {
-    // The browser compares, so that it is right behind any proxy.
+    // The browser compares the origins, so this is right behind any proxy.
     if let Some(site) = header(request, SITE) {
         return site != "same-origin" && site != "none";
     }
-    // Browsers tell the above only of encrypted connections and of this machine.
+    // Browsers send the header above only over HTTPS and to the local machine.
     let Some(origin) = header(request, ORIGIN) else { return false };
-    let known =
+    let is_public_url =
         public_url.strip_prefix(origin).is_some_and(|it| it.is_empty() || it.starts_with('/'));
-    let here = || {
+    let is_host = || {
         let authority = origin.split_once("://").map(|(_, authority)| authority);
         authority.is_some() && authority == header(request, HOST)
     };
-    !known && !here()
+    !is_public_url && !is_host()
 }
 
-/// A header that cannot be read is there all the same.
+/// Returns the value of a header; an unreadable one counts as empty.
 fn header(request: &HttpRequest, name: HeaderName) -> Option<&str> {
     request.headers().get(name).map(|it| it.to_str().unwrap_or_default())
 }
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn the_browser_states_which_site_a_form_is_from() {
+    fn the_fetch_metadata_of_the_browser_decides() {
         for (site, is_foreign) in [
             ("same-origin", false),
             ("none", false),
@@ -56,12 +56,12 @@ mod tests {
         ] {
             assert_eq!(foreign(&[("sec-fetch-site", site)]), is_foreign, "{site}");
         }
-        let of_a_proxy = [("sec-fetch-site", "same-origin"), ("origin", "https://elsewhere")];
-        assert!(!foreign(&of_a_proxy));
+        let behind_proxy = [("sec-fetch-site", "same-origin"), ("origin", "https://elsewhere")];
+        assert!(!foreign(&behind_proxy));
     }
 
     #[test]
-    fn an_older_browser_is_judged_by_the_origin() {
+    fn an_older_browser_is_checked_by_its_origin() {
         for (origin, is_foreign) in [
             ("https://pia.example.com", false),
             ("http://10.0.0.7:8080", false),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_browser_is_not_requested() {
+    fn programs_are_not_checked() {
         assert!(!foreign(&[]));
     }
 }

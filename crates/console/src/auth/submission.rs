@@ -1,4 +1,4 @@
-//! Submission of one of our forms.
+//! Submission of a form.
 
 use actix_web::http::StatusCode;
 use actix_web::web::Bytes;
@@ -15,37 +15,37 @@ use crate::setup::is_form;
 
 /// Submitted form, with the button that sent it.
 pub(super) enum Submission<T> {
-    /// Form to accept.
+    /// Form to process.
     Form(T),
-    /// Form to show again in the other language.
+    /// Form to render again in the other language.
     SwitchLanguage(T),
 }
 
-/// The button that sends the form says so.
+/// Submit button; `switch` is set by the one that changes the language.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Button {
     switch: String,
 }
 
-/// A form of ours that was filled in, or else a page that says what it is not.
+/// Parses a submitted form, or returns an error page.
 pub(super) fn parse_submission<T: DeserializeOwned>(
     account_pages: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
-    frame: &PageLayout,
+    layout: &PageLayout,
 ) -> Result<Submission<T>, Box<HttpResponse>> {
-    let refused = |status, message| Box::new(Notice::new(frame.clone(), message).answer(status));
-    let refusals = &frame.texts.refusals;
+    let refused = |status, texts| Box::new(Notice::new(layout.clone(), texts).response(status));
+    let refusals = &layout.texts.refusals;
     if is_foreign(request, &account_pages.public_url) {
         return Err(refused(StatusCode::FORBIDDEN, refusals.foreign_form));
     }
     if !is_form(request) {
         return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusals.broken_form));
     }
-    let body = body.map_err(|err| Box::new(refusal(frame.clone(), &err.error_response())))?;
+    let body = body.map_err(|err| Box::new(refusal(layout.clone(), &err.error_response())))?;
     let form = serde_urlencoded::from_bytes(&body)
-        .map_err(|_states_no_more| refused(StatusCode::BAD_REQUEST, refusals.broken_form))?;
+        .map_err(|_err| refused(StatusCode::BAD_REQUEST, refusals.broken_form))?;
     let button: Button = serde_urlencoded::from_bytes(&body).unwrap_or_default();
     Ok(if button.switch.is_empty() {
         Submission::Form(form)

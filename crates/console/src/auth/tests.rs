@@ -1,4 +1,4 @@
-//! Tests of what all of these pages have in common.
+//! Tests of the behaviour that all pages share.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ const PAGES: [&str; 6] = [
     "/auth/error?reason=access_denied",
 ];
 
-/// Sends a request through the routes, without gates before them.
+/// Sends a request through the routes, without the gates.
 async fn render(accounts: &Arc<Accounts>, request: TestRequest) -> RenderedPage {
     let table = RouteTable::new(crate::routes());
     let app = App::new()
         .app_data(Data::new(account_pages(Arc::clone(accounts))))
         .configure(|config| table.register(config));
-    let answer = call_service(&init_service(app).await, request.to_request()).await;
-    RenderedPage::from_response(answer.into_parts().1.map_into_boxed_body()).await
+    let response = call_service(&init_service(app).await, request.to_request()).await;
+    RenderedPage::from_response(response.into_parts().1.map_into_boxed_body()).await
 }
 
 async fn opened(uri: &str, languages: &str) -> RenderedPage {
@@ -40,7 +40,7 @@ fn with_lang(uri: &str, lang: &str) -> String {
 }
 
 #[actix_web::test]
-async fn each_page_is_in_the_language_that_is_wanted() {
+async fn each_page_is_in_the_preferred_language() {
     for page in PAGES {
         for (uri, accepted, tag, other) in [
             (page.to_owned(), "", "en", "Deutsch"),
@@ -50,22 +50,22 @@ async fn each_page_is_in_the_language_that_is_wanted() {
             (with_lang(page, "en"), "de", "en", "Deutsch"),
             (with_lang(page, "fr"), "de", "de", "English"),
         ] {
-            let presented = opened(&uri, accepted).await;
+            let rendered = opened(&uri, accepted).await;
 
-            assert_eq!(presented.status, 200, "{uri}");
-            assert!(presented.has(&format!("<html lang=\"{tag}\">")), "{uri} {accepted}");
-            let is_switch = |end| presented.has(&format!(">{other}</{end}>"));
+            assert_eq!(rendered.status, 200, "{uri}");
+            assert!(rendered.has(&format!("<html lang=\"{tag}\">")), "{uri} {accepted}");
+            let is_switch = |end| rendered.has(&format!(">{other}</{end}>"));
             assert!(is_switch("a") || is_switch("button"), "{uri} {accepted}");
         }
     }
 }
 
 #[actix_web::test]
-async fn a_language_that_was_chosen_goes_along() {
+async fn a_chosen_language_is_preserved_by_links() {
     for page in PAGES {
-        let presented = opened(&with_lang(page, "de"), "en").await;
+        let rendered = opened(&with_lang(page, "de"), "en").await;
 
-        let pages = presented.targets().into_iter().filter(|it| it.contains(".html"));
+        let pages = rendered.targets().into_iter().filter(|it| it.contains(".html"));
         for target in pages.filter(|it| !it.ends_with("?lang=en")) {
             assert!(target.ends_with("?lang=de"), "{page}: {target}");
         }
@@ -73,49 +73,49 @@ async fn a_language_that_was_chosen_goes_along() {
 }
 
 #[actix_web::test]
-async fn switching_the_language_keeps_what_the_address_or_the_form_holds() {
+async fn switching_the_language_preserves_the_query_and_the_form() {
     for page in PAGES {
-        let presented = opened(page, "en").await;
+        let rendered = opened(page, "en").await;
 
-        let switch = presented.targets().into_iter().find(|it| it.contains("lang=de")).unwrap();
-        if presented.has("<form") {
+        let switch = rendered.targets().into_iter().find(|it| it.contains("lang=de")).unwrap();
+        if rendered.has("<form") {
             let (path, _) = page.split_once('?').unwrap_or((page, ""));
             assert_eq!(format!("/auth/{switch}"), format!("{path}?lang=de"));
-            assert!(presented.has("form=\"form\"") && presented.has("name=\"switch\""), "{page}");
+            assert!(rendered.has("form=\"form\"") && rendered.has("name=\"switch\""), "{page}");
         } else {
-            let stored = page.split_once('?').map_or("", |it| it.1).replace('&', "&#38;");
-            assert_eq!(switch.trim_start_matches("?lang=de").trim_start_matches("&#38;"), stored);
+            let expected = page.split_once('?').map_or("", |it| it.1).replace('&', "&#38;");
+            assert_eq!(switch.trim_start_matches("?lang=de").trim_start_matches("&#38;"), expected);
         }
     }
 }
 
 #[actix_web::test]
-async fn the_first_button_of_a_page_sends_its_form() {
+async fn the_first_button_of_a_page_submits_its_form() {
     for page in PAGES {
-        let presented = opened(page, "en").await;
+        let rendered = opened(page, "en").await;
 
-        // Browsers press it where somebody types Enter.
-        let first = presented.text.split("<button").nth(1).unwrap_or(" type=\"submit\"");
+        // Browsers use it when Enter is pressed.
+        let first = rendered.text.split("<button").nth(1).unwrap_or(" type=\"submit\"");
         assert!(first.starts_with(" type=\"submit\""), "{page}");
     }
 }
 
 #[actix_web::test]
-async fn each_page_loads_nothing_but_its_style_and_reports_no_other_site_its_address() {
+async fn each_page_loads_only_its_style_and_sends_no_referrer_to_other_sites() {
     for page in PAGES {
-        let presented = opened(page, "en").await;
+        let rendered = opened(page, "en").await;
 
-        let policy = presented.header("content-security-policy");
+        let policy = rendered.header("content-security-policy");
         let loads = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'";
         assert!(policy.starts_with(loads), "{policy}");
-        assert_eq!(presented.header("referrer-policy"), "same-origin");
-        assert_eq!(presented.header("cross-origin-opener-policy"), "same-origin");
-        assert_eq!(presented.header("cache-control"), "no-store");
+        assert_eq!(rendered.header("referrer-policy"), "same-origin");
+        assert_eq!(rendered.header("cross-origin-opener-policy"), "same-origin");
+        assert_eq!(rendered.header("cache-control"), "no-store");
         assert!(
-            !presented.has("<script") && !presented.has("style=") && !presented.has("://"),
+            !rendered.has("<script") && !rendered.has("style=") && !rendered.has("://"),
             "{page}"
         );
-        for target in presented.targets() {
+        for target in rendered.targets() {
             let ours = ["style.css", "icon.svg", "?", "register.html", "forgot-password.html"];
             let pages = ["reset-password.html", "verify-email.html", "resend-verification.html"];
             let ours = ours.iter().chain(&pages);
@@ -125,7 +125,7 @@ async fn each_page_loads_nothing_but_its_style_and_reports_no_other_site_its_add
 }
 
 #[actix_web::test]
-async fn an_address_that_makes_no_sense_is_reported_as_such_by_a_page() {
+async fn an_invalid_query_is_reported_by_a_page() {
     let long = format!("reason={}", "x".repeat(5000));
 
     for page in [
@@ -137,16 +137,16 @@ async fn an_address_that_makes_no_sense_is_reported_as_such_by_a_page() {
         "error",
     ] {
         for query in ["lang=de&lang=de", "token=%00", "email=%ff", "token=a%0Ab", &long] {
-            let presented = opened(&format!("/auth/{page}?{query}"), "en").await;
+            let rendered = opened(&format!("/auth/{page}?{query}"), "en").await;
 
-            assert_eq!(presented.status, 400, "{page}?{query}");
-            assert!(presented.has("This link is not whole"), "{page}?{query}");
+            assert_eq!(rendered.status, 400, "{page}?{query}");
+            assert!(rendered.has("This link is not whole"), "{page}?{query}");
         }
     }
 }
 
-/// A body that is empty; each form finds in it what it lacks.
-fn posted(page: &str) -> TestRequest {
+/// Returns a request without a body, in which every form lacks its fields.
+fn post(page: &str) -> TestRequest {
     let kind = ("content-type", "application/x-www-form-urlencoded");
     TestRequest::post().uri(&format!("/auth/{page}")).insert_header(kind)
 }
@@ -160,65 +160,65 @@ const FORMS: [&str; 5] = [
 ];
 
 #[actix_web::test]
-async fn a_form_of_another_site_does_nothing() {
+async fn a_form_of_another_site_is_refused() {
     for page in FORMS {
         for header in [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")] {
             let accounts = Arc::new(Accounts::default());
 
-            let presented = render(&accounts, posted(page).insert_header(header)).await;
+            let rendered = render(&accounts, post(page).insert_header(header)).await;
 
-            assert_eq!((presented.status, accounts.requests().len()), (403, 0), "{page}");
-            assert!(presented.has("This form came from elsewhere"), "{page}");
+            assert_eq!((rendered.status, accounts.requests().len()), (403, 0), "{page}");
+            assert!(rendered.has("This form came from elsewhere"), "{page}");
         }
     }
 }
 
 #[actix_web::test]
-async fn what_is_no_form_is_answered_by_a_page() {
+async fn another_media_type_is_reported_by_a_page() {
     for page in FORMS {
         for kind in ["application/json", "text/plain", "multipart/form-data; boundary=x", ""] {
-            let request = posted(page).insert_header(("content-type", kind));
+            let request = post(page).insert_header(("content-type", kind));
 
-            let presented = render(&Arc::default(), request).await;
+            let rendered = render(&Arc::default(), request).await;
 
-            assert_eq!(presented.status, 415, "{page} {kind}");
-            assert!(presented.has("The form was not understood"), "{page}");
+            assert_eq!(rendered.status, 415, "{page} {kind}");
+            assert!(rendered.has("The form was not understood"), "{page}");
         }
     }
 }
 
 #[actix_web::test]
-async fn a_body_that_could_not_be_read_is_answered_by_a_page() {
+async fn an_unreadable_body_is_reported_by_a_page() {
     for page in FORMS {
-        // Where no gate has said how long it may be, it may not be at all.
-        let presented = render(&Arc::default(), posted(page).set_payload("email=a")).await;
+        // Without a gate that sets a limit, no body is accepted.
+        let rendered = render(&Arc::default(), post(page).set_payload("email=a")).await;
 
-        assert_eq!(presented.status, 413, "{page}");
-        assert!(presented.has("That was too much"), "{page}");
+        assert_eq!(rendered.status, 413, "{page}");
+        assert!(rendered.has("That was too much"), "{page}");
     }
 }
 
 #[actix_web::test]
-async fn a_server_that_is_away_states_so_and_no_more() {
+async fn an_unavailable_server_reveals_no_details() {
     let accounts = Arc::new(Accounts { is_away: true, ..Accounts::default() });
 
-    let presented = render(&accounts, posted("register.html?lang=de")).await;
+    let rendered = render(&accounts, post("register.html?lang=de")).await;
 
-    assert_eq!((presented.status, presented.header("retry-after")), (503, "1"));
+    assert_eq!((rendered.status, rendered.header("retry-after")), (503, "1"));
     assert!(
-        presented.has("Der Server antwortet nicht") && !presented.has("db.secret"),
+        rendered.has("Der Server antwortet nicht") && !rendered.has("db.secret"),
         "{}",
-        presented.text
+        rendered.text
     );
 }
 
 #[actix_web::test]
-async fn letters_go_out_in_the_language_of_the_page() {
+async fn emails_are_sent_in_the_language_of_the_page() {
     let accounts = Arc::new(Accounts::default());
-    let request = posted("register.html?lang=de").insert_header(("accept-language", "en"));
+    let request = post("register.html?lang=de").insert_header(("accept-language", "en"));
 
-    let presented = render(&accounts, request).await;
+    let rendered = render(&accounts, request).await;
 
-    assert_eq!(presented.status, StatusCode::SEE_OTHER);
+    assert_eq!(rendered.status, StatusCode::SEE_OTHER);
     assert_eq!(*accounts.language.lock().unwrap(), Some(Language::De));
 }

@@ -1,7 +1,7 @@
-//! `/auth/verify-email.html`: showing that an address is one's own.
+//! `/auth/verify-email.html`: verification of an email address.
 //!
-//! Scanners of mail open every link, so that opening it alone does nothing:
-//! the button does.
+//! Email scanners open every link, so opening it has no effect: the button
+//! verifies the address.
 
 use std::sync::Arc;
 
@@ -32,54 +32,54 @@ struct VerifyForm {
     token: Secret<String>,
 }
 
-/// Shows the button to whoever comes by a link.
+/// Renders the button for a link.
 pub(crate) async fn show(request: HttpRequest) -> HttpResponse {
-    let (frame, query) = match PageRequest::from_request(&request).query() {
-        Ok(visit) => visit,
+    let (layout, query) = match PageRequest::from_request(&request).query() {
+        Ok(parsed) => parsed,
         Err(page) => return *page,
     };
     if query.done == CONFIRMED {
-        let done = frame.texts.verify.done;
-        return Notice::new(frame, done).answer(StatusCode::OK);
+        let done = layout.texts.verify.done;
+        return Notice::new(layout, done).response(StatusCode::OK);
     }
     if user(&query.user_id).is_none() || query.token.is_empty() {
-        return broken_link(frame);
+        return broken_link(layout);
     }
-    view(frame, &query.user_id, &query.token).answer(StatusCode::OK)
+    view(layout, &query.user_id, &query.token).response(StatusCode::OK)
 }
 
-/// Takes the form.
+/// Handles the submitted form.
 pub(crate) async fn submit(
     account_pages: Data<AccountPages>,
     request: HttpRequest,
     body: Result<RawBody, ApiError>,
 ) -> HttpResponse {
-    answer(&account_pages, &request, body.map(RawBody::into_bytes)).await
+    handle_submission(&account_pages, &request, body.map(RawBody::into_bytes)).await
 }
 
-async fn answer(
+async fn handle_submission(
     account_pages: &AccountPages,
     request: &HttpRequest,
     body: Result<Bytes, ApiError>,
 ) -> HttpResponse {
-    let frame = PageRequest::from_request(request).frame;
-    let form: VerifyForm = match parse_submission(account_pages, request, body, &frame) {
+    let layout = PageRequest::from_request(request).layout;
+    let form: VerifyForm = match parse_submission(account_pages, request, body, &layout) {
         Ok(Submission::Form(form)) => form,
         Ok(Submission::SwitchLanguage(form)) => {
-            return view(frame, &form.user_id, form.token.expose()).answer(StatusCode::OK);
+            return view(layout, &form.user_id, form.token.expose()).response(StatusCode::OK);
         }
         Err(page) => return *page,
     };
-    let Some(user) = user(&form.user_id) else { return broken_link(frame) };
+    let Some(user) = user(&form.user_id) else { return broken_link(layout) };
     let services = Arc::clone(&account_pages.accounts);
-    let verified = async move { services.verify(user, form.token).await };
-    let texts = &frame.texts.verify;
-    match account_pages.run_in_language(frame.language, verified).await {
-        Ok(VerificationResult::Now) => done(&frame, PAGE, CONFIRMED),
-        Ok(VerificationResult::Invalid) => Notice::new(frame, texts.spent)
-            .linking(RESEND_VERIFICATION.page, texts.again)
-            .answer(StatusCode::BAD_REQUEST),
-        Err(err) => refusal(frame, &err.error_response()),
+    let verification = async move { services.verify(user, form.token).await };
+    let texts = &layout.texts.verify;
+    match account_pages.run_in_language(layout.language, verification).await {
+        Ok(VerificationResult::Now) => done(&layout, PAGE, CONFIRMED),
+        Ok(VerificationResult::Invalid) => Notice::new(layout, texts.spent)
+            .with_link(RESEND_VERIFICATION.page, texts.again)
+            .response(StatusCode::BAD_REQUEST),
+        Err(err) => refusal(layout, &err.error_response()),
     }
 }
 
@@ -87,8 +87,8 @@ fn user(text: &str) -> Option<UserId> {
     text.parse().ok().map(UserId)
 }
 
-fn view(frame: PageLayout, user: &str, token: &str) -> FormView {
-    let texts = &frame.texts.verify;
+fn view(layout: PageLayout, user: &str, token: &str) -> FormView {
+    let texts = &layout.texts.verify;
     FormView {
         title: texts.title,
         intro: texts.intro.to_owned(),
@@ -98,7 +98,7 @@ fn view(frame: PageLayout, user: &str, token: &str) -> FormView {
         send: texts.send,
         link: None,
         alert: None,
-        frame,
+        layout,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The front page.
+//! Tests of the front page.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::*;
 use crate::setup::testing::{Admins, services};
 use crate::testing::{Accounts, RenderedPage, account_pages};
 
-async fn opened(standing: SetupState, rules: RegistrationRules, uri: &str) -> RenderedPage {
-    let (_, console) = services(standing, Admins::There, None);
+async fn opened(state: SetupState, rules: RegistrationRules, uri: &str) -> RenderedPage {
+    let (_, console) = services(state, Admins::There, None);
     let account_pages = account_pages(Arc::new(Accounts { rules, ..Accounts::default() }));
     let request = TestRequest::get().uri(uri).insert_header(("accept", "text/html"));
     let page = show(Data::new(console), Data::new(account_pages), request.to_http_request());
@@ -19,7 +19,7 @@ async fn opened(standing: SetupState, rules: RegistrationRules, uri: &str) -> Re
 }
 
 #[actix_web::test]
-async fn people_are_reported_where_they_are_and_where_to_go() {
+async fn the_front_page_describes_the_server_and_links_its_pages() {
     let page = opened(SetupState::Done, RegistrationRules::default(), "/?lang=de").await;
 
     assert!(page.has("<h1>Pia at Example</h1>") && page.has("Konto erstellen"), "{}", page.text);
@@ -32,10 +32,10 @@ async fn people_are_reported_where_they_are_and_where_to_go() {
 }
 
 #[actix_web::test]
-async fn only_what_works_is_offered() {
+async fn only_available_pages_are_linked() {
     let closed =
         RegistrationRules { policy: RegistrationPolicy::Closed, ..RegistrationRules::default() };
-    for (standing, rules, offered) in [
+    for (state, rules, offered) in [
         (SetupState::Done, closed, [false, true, false]),
         (
             SetupState::Ended(Timestamp::UNIX_EPOCH),
@@ -43,7 +43,7 @@ async fn only_what_works_is_offered() {
             [false, true, true],
         ),
     ] {
-        let page = opened(standing, rules, "/").await;
+        let page = opened(state, rules, "/").await;
 
         let pages = ["auth/register.html", "auth/forgot-password.html", "admin/setup"];
         assert_eq!(pages.map(|it| page.targets().contains(&it)), offered);
@@ -51,7 +51,7 @@ async fn only_what_works_is_offered() {
 }
 
 #[actix_web::test]
-async fn programs_are_informed_that_there_is_nothing() {
+async fn programs_get_not_found() {
     let (_, console) = services(SetupState::Done, Admins::There, None);
     let account_pages = Data::new(account_pages(Arc::default()));
 

@@ -1,4 +1,4 @@
-//! The pages by which people come to an account and back into it.
+//! Routes of registration and account recovery.
 
 use actix_web::HttpRequest;
 use actix_web::http::Method;
@@ -76,8 +76,7 @@ fn failed() -> Route {
 
 const CONFLICT: &[(u16, &str)] = &[(409, "The address has an account.")];
 
-/// Serves the set-up page's style sheet below a path that links can be relative
-/// to.
+/// Serves the style sheet below a path that relative links can use.
 fn style() -> Route {
     Route {
         licensing: Licensing::NotNeeded,
@@ -89,7 +88,7 @@ fn style() -> Route {
     }
 }
 
-/// The icon, also where browsers look for one on their own.
+/// Serves the icon, also at the path where browsers look for it.
 fn icon(path: &'static str) -> Route {
     let summary = "The icon of these pages.";
     Route {

@@ -1,4 +1,4 @@
-//! Consoles of servers that are set up in part.
+//! Test support: set-up pages in several states.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,36 +16,33 @@ use crate::setup_pages::SetupPages;
 
 pub(crate) type LicenceUpload = Result<Licence, InstallError>;
 
-/// Setup with a prepared state and one answer.
+/// Licence service in a fixed state that accepts one installation.
 pub(crate) struct SetupServices {
-    standing: SetupState,
-    answer: Mutex<Option<LicenceUpload>>,
-    pub(crate) requested: Mutex<Vec<(String, String)>>,
+    state: SetupState,
+    result: Mutex<Option<LicenceUpload>>,
+    pub(crate) installs: Mutex<Vec<(String, String)>>,
 }
 
 #[async_trait]
 impl LicenceService for SetupServices {
     fn setup_state(&self) -> SetupState {
-        self.standing.clone()
+        self.state.clone()
     }
 
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> LicenceUpload {
         let text = String::from_utf8(text.to_vec()).unwrap();
-        self.requested.lock().unwrap().push((token.expose().clone(), text));
-        self.answer.lock().unwrap().take().unwrap()
+        self.installs.lock().unwrap().push((token.expose().clone(), text));
+        self.result.lock().unwrap().take().unwrap()
     }
 }
 
 pub(crate) fn services(
-    standing: SetupState,
+    state: SetupState,
     admins: Admins,
-    answer: Option<LicenceUpload>,
+    result: Option<LicenceUpload>,
 ) -> (Arc<SetupServices>, SetupPages) {
-    let services = Arc::new(SetupServices {
-        standing,
-        answer: Mutex::new(answer),
-        requested: Mutex::default(),
-    });
+    let services =
+        Arc::new(SetupServices { state, result: Mutex::new(result), installs: Mutex::default() });
     let first_admin = first_admin(admins);
     let console = SetupPages {
         licences: Arc::clone(&services) as Arc<_>,

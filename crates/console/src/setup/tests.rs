@@ -13,13 +13,13 @@ use crate::testing::RenderedPage;
 
 const END: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// A licensed server's console.
+/// Returns the set-up pages of a licensed server.
 fn licensed(admins: Admins) -> SetupPages {
     services(SetupState::Done, admins, None).1
 }
 
-/// Sends the form of the second step.
-async fn appointed(console: SetupPages, token: &str, password: &str) -> RenderedPage {
+/// Submits the form of the second step.
+async fn create_admin(console: SetupPages, token: &str, password: &str) -> RenderedPage {
     let form =
         format!("step=administrator&token={token}&email=root%40example.org&password={password}");
     sent(&console, form.as_bytes()).await
@@ -42,10 +42,10 @@ fn english() -> PageLayout {
     PageLayout::new(None, Some(Language::En)).with_base("setup/")
 }
 
-/// Sends a form of the page.
+/// Submits a form of the page.
 async fn sent(console: &SetupPages, form: &[u8]) -> RenderedPage {
-    let answer = answer_form(console, english(), form).await;
-    RenderedPage::from_response(answer.unwrap_or_else(|err| err.error_response())).await
+    let response = handle_form(console, english(), form).await;
+    RenderedPage::from_response(response.unwrap_or_else(|err| err.error_response())).await
 }
 
 /// Opens the page.
@@ -54,29 +54,29 @@ async fn opened(console: SetupPages, uri: &str) -> RenderedPage {
     RenderedPage::from_response(show(Data::new(console), request).await.unwrap()).await
 }
 
-async fn render(standing: SetupState) -> RenderedPage {
-    opened(services(standing, Admins::There, None).1, "/admin/setup").await
+async fn render(state: SetupState) -> RenderedPage {
+    opened(services(state, Admins::There, None).1, "/admin/setup").await
 }
 
-async fn submitted(answer: LicenceUpload) -> RenderedPage {
-    let (_, console) = services(SetupState::NoLicence, Admins::There, Some(answer));
+async fn submitted(result: LicenceUpload) -> RenderedPage {
+    let (_, console) = services(SetupState::NoLicence, Admins::There, Some(result));
     let form = "token=the-token&license=%3Cscript%3E%0D%0Atext";
     sent(&console, form.as_bytes()).await
 }
 
-async fn uploaded(answer: LicenceUpload) -> (u16, Value) {
-    let (_, console) = services(SetupState::NoLicence, Admins::There, Some(answer));
-    match answer_upload(&console, "the-token", b"text").await {
-        Ok(reported) => (200, serde_json::to_value(&reported.0).unwrap()),
+async fn uploaded(result: LicenceUpload) -> (u16, Value) {
+    let (_, console) = services(SetupState::NoLicence, Admins::There, Some(result));
+    match handle_upload(&console, "the-token", b"text").await {
+        Ok(response) => (200, serde_json::to_value(&response.0).unwrap()),
         Err(err) => {
-            let presented = RenderedPage::from_response(err.error_response()).await;
-            (presented.status, serde_json::from_str(&presented.text).unwrap())
+            let rendered = RenderedPage::from_response(err.error_response()).await;
+            (rendered.status, serde_json::from_str(&rendered.text).unwrap())
         }
     }
 }
 
 #[actix_web::test]
-async fn a_server_without_a_licence_shows_the_form() {
+async fn a_server_without_a_licence_renders_the_form() {
     let page = render(SetupState::NoLicence).await;
 
     assert_eq!(page.status, 200);
@@ -87,23 +87,23 @@ async fn a_server_without_a_licence_shows_the_form() {
 }
 
 #[actix_web::test]
-async fn the_page_states_why_a_licence_is_not_accepted() {
+async fn the_page_explains_why_a_licence_is_rejected() {
     let foreign = LicenceError::Foreign("0123456789abcdef".to_owned());
 
-    for (standing, why) in [
+    for (state, reason) in [
         (SetupState::Refused(foreign), "with another key (0123456789abcdef)"),
         (SetupState::Refused(LicenceError::Forged), "it was changed or forged."),
         (SetupState::Ended(END), "ended at 1970-01-01T00:00:00Z"),
     ] {
-        let page = render(standing).await;
+        let page = render(state).await;
 
-        assert!(page.has(why), "{}", page.text);
+        assert!(page.has(reason), "{}", page.text);
         assert!(page.has("<form"));
     }
 }
 
 #[actix_web::test]
-async fn a_server_that_is_set_up_offers_no_form() {
+async fn a_configured_server_has_no_form() {
     let page = render(SetupState::Done).await;
 
     assert!(page.has("This server is set up"));
@@ -126,7 +126,7 @@ async fn a_page_loads_nothing_from_elsewhere_and_is_neither_stored_nor_framed() 
 }
 
 #[actix_web::test]
-async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
+async fn every_link_of_the_page_is_relative() {
     let page = render(SetupState::NoLicence).await;
 
     for attribute in ["href=\"", "action=\"", "src=\""] {
@@ -137,7 +137,7 @@ async fn every_link_of_the_page_is_relative_and_so_follows_the_base_path() {
 }
 
 #[actix_web::test]
-async fn the_style_is_served_as_one() {
+async fn the_style_sheet_has_its_media_type() {
     let style = RenderedPage::from_response(crate::page::style().await).await;
 
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
@@ -145,17 +145,17 @@ async fn the_style_is_served_as_one() {
 }
 
 #[actix_web::test]
-async fn what_the_form_holds_reaches_the_desk() {
+async fn submitted_values_reach_the_service() {
     let (services, console) = services(SetupState::NoLicence, Admins::There, Some(Ok(licence())));
 
     sent(&console, b"token=a%2Bb&license=one%0D%0Atwo").await;
 
-    let requested = services.requested.lock().unwrap();
-    assert_eq!(*requested, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
+    let installs = services.installs.lock().unwrap();
+    assert_eq!(*installs, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
 }
 
 #[actix_web::test]
-async fn a_licence_that_was_taken_leads_to_what_is_left_to_do() {
+async fn an_accepted_licence_redirects_to_the_next_step() {
     let page = submitted(Ok(licence())).await;
 
     assert_eq!((page.status, page.location()), (303, "setup?lang=en"));
@@ -163,8 +163,8 @@ async fn a_licence_that_was_taken_leads_to_what_is_left_to_do() {
 }
 
 #[actix_web::test]
-async fn a_refusal_is_presented_with_what_was_sent_but_for_the_token() {
-    for (err, status, why) in [
+async fn a_refusal_preserves_the_submitted_values_except_for_the_token() {
+    for (err, status, reason) in [
         (InstallError::WrongToken, 403, "The setup token is wrong"),
         (InstallError::Refused(LicenceError::Truncated("it is empty")), 400, "it is empty."),
         (InstallError::Ended(END), 400, "The licence ended at 1970-01-01T00:00:00Z."),
@@ -174,25 +174,25 @@ async fn a_refusal_is_presented_with_what_was_sent_but_for_the_token() {
         let page = submitted(Err(err)).await;
 
         assert_eq!(page.status, status);
-        assert!(page.has("role=\"alert\"") && page.has(why), "{}", page.text);
+        assert!(page.has("role=\"alert\"") && page.has(reason), "{}", page.text);
         assert!(page.has("&#60;script&#62;\r\ntext</textarea>"), "{}", page.text);
         assert!(!page.has("the-token") && !page.has("/secret/path"));
     }
 }
 
 #[actix_web::test]
-async fn a_form_without_its_fields_is_called_of_the_desk_all_the_same() {
+async fn a_form_without_fields_reaches_the_service() {
     let refused = Some(Err(InstallError::WrongToken));
     let (services, console) = services(SetupState::NoLicence, Admins::There, refused);
 
     let page = sent(&console, b"").await;
 
     assert_eq!(page.status, 403);
-    assert_eq!(*services.requested.lock().unwrap(), [(String::new(), String::new())]);
+    assert_eq!(*services.installs.lock().unwrap(), [(String::new(), String::new())]);
 }
 
 #[actix_web::test]
-async fn a_form_that_makes_no_sense_is_refused() {
+async fn a_malformed_form_is_refused() {
     let (_, console) = services(SetupState::NoLicence, Admins::There, None);
 
     for form in [&b"token=a&token=b"[..], b"license=1&license=2"] {
@@ -201,8 +201,8 @@ async fn a_form_that_makes_no_sense_is_refused() {
 }
 
 #[actix_web::test]
-async fn only_a_form_is_taken_by_the_page() {
-    for (kind, taken) in [
+async fn the_page_accepts_forms_only() {
+    for (kind, accepted) in [
         ("application/x-www-form-urlencoded", true),
         ("Application/X-WWW-Form-Urlencoded; charset=UTF-8", true),
         ("text/plain", false),
@@ -211,17 +211,17 @@ async fn only_a_form_is_taken_by_the_page() {
     ] {
         let request = TestRequest::post().insert_header((CONTENT_TYPE, kind)).to_http_request();
 
-        assert_eq!(is_form(&request), taken, "{kind}");
+        assert_eq!(is_form(&request), accepted, "{kind}");
     }
 }
 
 #[actix_web::test]
 async fn an_uploaded_licence_is_described() {
-    let (status, reported) = uploaded(Ok(licence())).await;
+    let (status, response) = uploaded(Ok(licence())).await;
 
     assert_eq!(status, 200);
     assert_eq!(
-        reported,
+        response,
         json!({
             "licensee": "Tom & <b>Jerry</b>",
             "edition": "Community",
@@ -231,30 +231,30 @@ async fn an_uploaded_licence_is_described() {
 }
 
 #[actix_web::test]
-async fn an_uploaded_licence_reports_its_end() {
-    let (_, reported) = uploaded(Ok(Licence { expires_at: Some(END), ..licence() })).await;
+async fn an_uploaded_licence_is_described_with_its_expiry() {
+    let (_, response) = uploaded(Ok(Licence { expires_at: Some(END), ..licence() })).await;
 
-    assert_eq!(reported["expiresAt"], "1970-01-01T00:00:00Z");
+    assert_eq!(response["expiresAt"], "1970-01-01T00:00:00Z");
 }
 
 #[actix_web::test]
-async fn each_refusal_of_an_upload_has_its_code() {
-    let fault = InstallError::Refused;
+async fn each_refusal_of_an_upload_has_its_own_code() {
+    let refused = InstallError::Refused;
 
     for (err, status, code) in [
         (InstallError::WrongToken, 403, "invalid_setup_token"),
         (InstallError::AlreadyLicensed, 409, "already_licensed"),
         (InstallError::Ended(END), 400, "license_expired"),
-        (fault(LicenceError::Truncated("it is empty")), 400, "license_truncated"),
-        (fault(LicenceError::Foreign("key".to_owned())), 400, "license_foreign"),
-        (fault(LicenceError::Forged), 400, "license_forged"),
-        (fault(LicenceError::Unreadable("why".to_owned())), 400, "license_unreadable"),
+        (refused(LicenceError::Truncated("it is empty")), 400, "license_truncated"),
+        (refused(LicenceError::Foreign("key".to_owned())), 400, "license_foreign"),
+        (refused(LicenceError::Forged), 400, "license_forged"),
+        (refused(LicenceError::Unreadable("why".to_owned())), 400, "license_unreadable"),
         (unavailable(), 503, "unavailable"),
     ] {
-        let (reported_status, reported) = uploaded(Err(err)).await;
+        let (response_status, response) = uploaded(Err(err)).await;
 
-        assert_eq!((reported_status, reported["error"].as_str()), (status, Some(code)));
-        let message = reported["message"].as_str().unwrap();
+        assert_eq!((response_status, response["error"].as_str()), (status, Some(code)));
+        let message = response["message"].as_str().unwrap();
         assert!(message.starts_with(char::is_uppercase) && message.ends_with('.'), "{message}");
         assert!(!message.contains("/secret/path"), "{message}");
     }
@@ -271,27 +271,27 @@ async fn a_licensed_server_without_an_administrator_requests_one() {
 }
 
 #[actix_web::test]
-async fn an_administrator_that_was_created_leads_to_the_end() {
+async fn a_created_administrator_redirects_to_the_last_step() {
     let console = licensed(Admins::Made(FirstAdminOutcome::Stored));
 
-    let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
+    let page = create_admin(console, "right", "a+perfectly+fine+passphrase").await;
 
     assert_eq!((page.status, page.location()), (303, "setup?lang=en"), "{}", page.text);
 }
 
 #[actix_web::test]
-async fn each_step_and_its_refusals_are_reported_in_german() {
+async fn each_step_and_its_refusals_exist_in_german() {
     let uri = "/admin/setup?lang=de";
     let german = || PageLayout::new(None, Some(Language::De)).with_base("setup/");
     let refused = Some(Err(InstallError::Refused(LicenceError::Forged)));
     let (_, console) = services(SetupState::NoLicence, Admins::There, refused);
 
     let first = opened(console.clone(), uri).await;
-    let forged = answer_form(&console, german(), b"license=x").await.unwrap();
+    let forged = handle_form(&console, german(), b"license=x").await.unwrap();
     let forged = RenderedPage::from_response(forged).await;
     let second = opened(licensed(Admins::Missing), uri).await;
     let form = b"step=administrator&token=right&email=root%40example.org&password=short";
-    let short = answer_form(&licensed(Admins::Missing), german(), form).await.unwrap();
+    let short = handle_form(&licensed(Admins::Missing), german(), form).await.unwrap();
     let short = RenderedPage::from_response(short).await;
     let last = opened(licensed(Admins::There), uri).await;
 
@@ -303,7 +303,7 @@ async fn each_step_and_its_refusals_are_reported_in_german() {
 }
 
 #[actix_web::test]
-async fn a_refusal_has_the_focus_and_leads_to_its_field() {
+async fn a_refusal_has_the_focus_and_links_to_its_field() {
     let page = submitted(Err(InstallError::WrongToken)).await;
 
     assert!(page.has("role=\"alert\" tabindex=\"-1\" autofocus"), "{}", page.text);
@@ -313,20 +313,20 @@ async fn a_refusal_has_the_focus_and_leads_to_its_field() {
 }
 
 #[actix_web::test]
-async fn what_was_typed_survives_another_language_but_for_the_token() {
+async fn submitted_values_survive_a_change_of_language_except_for_the_token() {
     let (services, console) = services(SetupState::NoLicence, Admins::There, None);
 
     let page = sent(&console, b"token=the-token&license=typed&switch=language").await;
 
-    assert_eq!((page.status, services.requested.lock().unwrap().len()), (200, 0));
+    assert_eq!((page.status, services.installs.lock().unwrap().len()), (200, 0));
     assert!(page.has("typed</textarea>") && !page.has("the-token"), "{}", page.text);
 }
 
 #[actix_web::test]
-async fn a_refusal_of_an_administrator_is_displayed_with_the_address_alone() {
+async fn a_refused_administrator_preserves_the_address_only() {
     let made = |outcome| licensed(Admins::Made(outcome));
     let fine = "a+perfectly+fine+passphrase";
-    for (console, token, password, status, why) in [
+    for (console, token, password, status, reason) in [
         (made(FirstAdminOutcome::Stored), "wrong", fine, 403, "The setup token is wrong"),
         (made(FirstAdminOutcome::Stored), "right", "short", 400, "password"),
         (made(FirstAdminOutcome::EmailTaken), "right", fine, 409, "pia-server admin grant"),
@@ -334,22 +334,22 @@ async fn a_refusal_of_an_administrator_is_displayed_with_the_address_alone() {
         (made(FirstAdminOutcome::SeatsTaken), "right", fine, 403, "no seat left"),
         (licensed(Admins::There), "right", fine, 409, "there is an administrator"),
     ] {
-        let page = appointed(console, token, password).await;
+        let page = create_admin(console, token, password).await;
 
         assert_eq!(page.status, status, "{}", page.text);
         let form = page.has("<form");
-        assert!(page.has("role=\"alert\"") == form && page.has(why), "{}", page.text);
+        assert!(page.has("role=\"alert\"") == form && page.has(reason), "{}", page.text);
         assert!(!page.has("passphrase") && !page.has("value=\"right\""), "{}", page.text);
         assert_eq!(page.has("value=\"root@example.org\""), form, "{}", page.text);
     }
 }
 
 #[actix_web::test]
-async fn without_a_licence_in_force_no_administrator_is_made() {
-    for standing in [SetupState::NoLicence, SetupState::Ended(END)] {
-        let (_, console) = services(standing, Admins::Made(FirstAdminOutcome::Stored), None);
+async fn an_administrator_requires_a_licence_in_force() {
+    for state in [SetupState::NoLicence, SetupState::Ended(END)] {
+        let (_, console) = services(state, Admins::Made(FirstAdminOutcome::Stored), None);
 
-        let page = appointed(console, "right", "a+perfectly+fine+passphrase").await;
+        let page = create_admin(console, "right", "a+perfectly+fine+passphrase").await;
 
         assert_eq!(page.status, 409, "{}", page.text);
         assert!(page.has("<label for=\"license\">"), "{}", page.text);
@@ -357,7 +357,7 @@ async fn without_a_licence_in_force_no_administrator_is_made() {
 }
 
 #[test]
-fn every_route_but_the_last_step_can_be_reached_without_a_licence_and_reads_no_more_than_it_must() {
+fn every_route_but_the_last_step_works_without_a_licence_and_has_a_small_body_limit() {
     use pia_web::{Budget, Licensing, RateLimit};
 
     let setup = crate::routes().into_iter().filter(|it| it.path.starts_with("/admin/"));
@@ -369,7 +369,7 @@ fn every_route_but_the_last_step_can_be_reached_without_a_licence_and_reads_no_m
         assert_eq!(route.licensing, expected, "{}", route.path);
         assert!(route.body_limit <= 128 * 1024, "{}", route.path);
         if route.body_limit > 0 {
-            // Whoever guesses at the token is slowed down.
+            // Guessing of the token is rate limited.
             assert_eq!(route.charge, RateLimit::AtGate(Budget::Auth), "{}", route.path);
         }
     }

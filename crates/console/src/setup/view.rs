@@ -9,46 +9,47 @@ use crate::auth::form::{Control, ControlKind, FormView};
 use crate::auth::notice::Notice;
 use crate::auth::page_layout::PageLayout;
 
-/// The page: the form for what is left to do, or that nothing is.
+/// Page of the set-up: the form of the current step, or a notice that it is
+/// complete.
 pub(super) enum SetupPage {
     Form(Box<FormView>),
     Done(Notice),
 }
 
 impl SetupPage {
-    /// A licence is in force, and there is an administrator.
-    pub(super) fn done(frame: PageLayout) -> Self {
-        let done = frame.texts.setup.done;
-        Self::Done(Notice::new(frame, done))
+    /// Page for a server with a licence and an administrator.
+    pub(super) fn done(layout: PageLayout) -> Self {
+        let done = layout.texts.setup.done;
+        Self::Done(Notice::new(layout, done))
     }
 
-    /// No licence is in force; `status` says why.
-    pub(super) fn license(frame: PageLayout, status: String) -> Self {
-        let texts = &frame.texts.setup;
-        let license = Control::lines("license", texts.license, "").hinting(texts.license_hint);
+    /// Page that installs a licence; `status` explains why one is needed.
+    pub(super) fn license(layout: PageLayout, status: String) -> Self {
+        let texts = &layout.texts.setup;
+        let license = Control::lines("license", texts.license, "").with_hint(texts.license_hint);
         let send = texts.install;
-        Self::form(frame, status, ("license", vec![license], send))
+        Self::form(layout, status, ("license", vec![license], send))
     }
 
     /// Page that creates the first administrator.
-    pub(super) fn administrator(frame: PageLayout) -> Self {
-        let texts = &frame.texts.setup;
-        let email = Control::text("email", frame.texts.register.email, ("email", "username"), "");
-        let label = frame.texts.register.password;
+    pub(super) fn administrator(layout: PageLayout) -> Self {
+        let texts = &layout.texts.setup;
+        let email = Control::text("email", layout.texts.register.email, ("email", "username"), "");
+        let label = layout.texts.register.password;
         let password = Control::text("password", label, ("password", "new-password"), "")
-            .hinting(texts.password_hint);
+            .with_hint(texts.password_hint);
         let (status, send) = (texts.no_admin.to_owned(), texts.create);
-        Self::form(frame, status, ("administrator", vec![email, password], send))
+        Self::form(layout, status, ("administrator", vec![email, password], send))
     }
 
     fn form(
-        frame: PageLayout,
+        layout: PageLayout,
         intro: String,
         (step, controls, send): (&str, Vec<Control>, &'static str),
     ) -> Self {
-        let texts = &frame.texts.setup;
+        let texts = &layout.texts.setup;
         let token = Control::text("token", texts.token, ("password", "off"), "");
-        let token = token.hinting(texts.token_hint);
+        let token = token.with_hint(texts.token_hint);
         Self::Form(Box::new(FormView {
             title: texts.title,
             intro,
@@ -58,12 +59,12 @@ impl SetupPage {
             send,
             link: None,
             alert: None,
-            frame,
+            layout,
         }))
     }
 
-    /// Fills in what was sent, to be corrected and sent again. Token and
-    /// password never come back.
+    /// Fills in the submitted values, to be corrected. Token and password are
+    /// never returned.
     pub(super) fn filled_in(mut self, license: &str, email: &str) -> Self {
         if let Self::Form(form) = &mut self {
             for control in &mut form.controls {
@@ -77,53 +78,49 @@ impl SetupPage {
         self
     }
 
-    /// Shows why a licence was refused.
+    /// Adds the error of a refused licence.
     pub(super) fn with_licence_error(mut self, err: &InstallError) -> Self {
         if let InstallError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);
             tracing::error!(error = %err, cause, "failed to install the licence");
         }
         let Self::Form(form) = &mut self else { return self };
-        let reported = (form.frame.texts.setup.install_error)(err);
+        let text = (form.layout.texts.setup.install_error)(err);
         match err {
-            InstallError::WrongToken => form.add_error("token", reported),
-            InstallError::Refused(_) | InstallError::Ended(_) => {
-                form.add_error("license", reported)
-            }
-            InstallError::AlreadyLicensed | InstallError::Unavailable(_) => {
-                form.alert = Some(reported)
-            }
+            InstallError::WrongToken => form.add_error("token", text),
+            InstallError::Refused(_) | InstallError::Ended(_) => form.add_error("license", text),
+            InstallError::AlreadyLicensed | InstallError::Unavailable(_) => form.alert = Some(text),
         }
         self
     }
 
-    /// Shows why no administrator was created. `fewest` is the minimum length
-    /// of a password, in characters.
+    /// Adds the error of a refused administrator. `fewest` is the minimum
+    /// length of a password, in characters.
     pub(super) fn with_admin_error(mut self, err: &FirstAdminError, fewest: usize) -> Self {
         if let FirstAdminError::Unavailable(err) = err {
             let cause = std::error::Error::source(err).map(ToString::to_string);
             tracing::error!(error = %err, cause, "failed to create the administrator");
         }
         let Self::Form(form) = &mut self else { return self };
-        let texts = form.frame.texts;
-        let reported = (texts.setup.admin_error)(err);
+        let texts = form.layout.texts;
+        let text = (texts.setup.admin_error)(err);
         match err {
-            FirstAdminError::Invalid(faults) => {
-                for fault in faults {
-                    form.add_error(fault.field, texts.fault(fault, fewest));
+            FirstAdminError::Invalid(violations) => {
+                for violation in violations {
+                    form.add_error(violation.field, texts.field_error(violation, fewest));
                 }
             }
-            FirstAdminError::WrongToken => form.add_error("token", reported),
-            FirstAdminError::EmailTaken => form.add_error("email", reported),
-            _ => form.alert = Some(reported),
+            FirstAdminError::WrongToken => form.add_error("token", text),
+            FirstAdminError::EmailTaken => form.add_error("email", text),
+            _ => form.alert = Some(text),
         }
         self
     }
 
-    pub(super) fn answer(&self, status: StatusCode) -> HttpResponse {
+    pub(super) fn response(&self, status: StatusCode) -> HttpResponse {
         match self {
-            Self::Form(form) => form.answer(status),
-            Self::Done(notice) => notice.answer(status),
+            Self::Form(form) => form.response(status),
+            Self::Done(notice) => notice.response(status),
         }
     }
 }

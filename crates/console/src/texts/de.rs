@@ -1,4 +1,4 @@
-//! German.
+//! German texts.
 
 use pia_identity::FirstAdminError;
 use pia_policy::{InstallError, LicenceError};
@@ -142,7 +142,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         again: "Neuen Link schicken",
     },
-    faults: FieldErrorTexts {
+    field_errors: FieldErrorTexts {
         email_missing: "Geben Sie Ihre E-Mail-Adresse ein.",
         email_invalid: "Geben Sie eine E-Mail-Adresse wie name@example.com ein.",
         password_missing: "Wählen Sie ein Passwort.",
@@ -182,7 +182,7 @@ pub(super) static TEXTS: Texts = Texts {
         unknown_provider: "Die App hat einen Anbieter genannt, den dieser Server nicht kennt.",
         code_challenge_required: "Ihre Pia-App ist zu alt für diesen Server. Aktualisieren Sie sie \
                                   zuerst.",
-        badly_requested: "Die App, aus der Sie kommen, hat die Anmeldung nicht richtig begonnen.",
+        invalid_request: "Die App, aus der Sie kommen, hat die Anmeldung nicht richtig begonnen.",
         invalid_state: "Diese Anmeldung wurde nicht in diesem Browser begonnen oder ist schon \
                         beendet.",
         expired: "Die Anmeldung hat zu lange gedauert.",
@@ -262,10 +262,10 @@ pub(super) static TEXTS: Texts = Texts {
     setup: SetupTexts {
         title: "Diesen Server einrichten",
         no_license: "Dieser Server hat noch keine Lizenz. Ohne sie arbeitet er nicht.",
-        refused: |fault| {
+        refused: |error| {
             format!(
                 "Die Lizenzdatei dieses Servers wird nicht angenommen. {}",
-                license_fault(fault)
+                license_error(error)
             )
         },
         ended: |at| {
@@ -304,7 +304,7 @@ fn install_error(err: &InstallError) -> String {
                                           Lizenzdatei, um sie zu ändern."
             .to_owned(),
         InstallError::WrongToken => WRONG_TOKEN.to_owned(),
-        InstallError::Refused(fault) => license_fault(fault),
+        InstallError::Refused(error) => license_error(error),
         InstallError::Ended(at) => format!("Die Lizenz ist am {at} abgelaufen."),
         InstallError::Unavailable(_) => "Der Server konnte die Lizenz nicht speichern oder seinen \
                                          Einrichtungscode nicht lesen. Sein Protokoll sagt, warum."
@@ -312,8 +312,8 @@ fn install_error(err: &InstallError) -> String {
     }
 }
 
-fn license_fault(fault: &LicenceError) -> String {
-    let text = match fault {
+fn license_error(error: &LicenceError) -> String {
+    let text = match error {
         LicenceError::Truncated(_) => "Das ist keine Lizenz, oder ein Teil davon fehlt.",
         LicenceError::Foreign(key) => {
             return format!(

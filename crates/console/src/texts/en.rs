@@ -1,4 +1,4 @@
-//! English.
+//! English texts.
 
 use pia_identity::FirstAdminError;
 use pia_policy::InstallError;
@@ -133,7 +133,7 @@ pub(super) static TEXTS: Texts = Texts {
         },
         again: "Send a new link",
     },
-    faults: FieldErrorTexts {
+    field_errors: FieldErrorTexts {
         email_missing: "Enter your e-mail address.",
         email_invalid: "Enter an e-mail address such as name@example.com.",
         password_missing: "Choose a password.",
@@ -170,7 +170,7 @@ pub(super) static TEXTS: Texts = Texts {
                                   server. Contact its administrator.",
         unknown_provider: "The app asked for a provider that this server does not know.",
         code_challenge_required: "Your Pia app is too old for this server. Update it first.",
-        badly_requested: "The app that you came from did not ask for the sign-in as it must.",
+        invalid_request: "The app that you came from did not ask for the sign-in as it must.",
         invalid_state: "This sign-in was not begun in this browser, or is over already.",
         expired: "The sign-in took too long.",
         feature_not_licensed: "This server is not licensed for signing in with other providers. \
@@ -238,8 +238,8 @@ pub(super) static TEXTS: Texts = Texts {
     setup: SetupTexts {
         title: "Set up this server",
         no_license: "This server has no licence yet. It needs one to work.",
-        refused: |fault| {
-            format!("The licence file of this server is not accepted. {}", sentence(fault))
+        refused: |error| {
+            format!("The licence file of this server is not accepted. {}", sentence(error))
         },
         ended: |at| {
             format!(
@@ -268,13 +268,13 @@ pub(super) static TEXTS: Texts = Texts {
             InstallError::Unavailable(_) => "The server could not store the licence or read its \
                                              setup token. Its log says why."
                 .to_owned(),
-            reported => sentence(reported),
+            other => sentence(other),
         },
         admin_error: |err| match err {
             FirstAdminError::Unavailable(_) => {
                 "A part of the server does not answer. Its log says why.".to_owned()
             }
-            reported => sentence(reported),
+            other => sentence(other),
         },
     },
 };

@@ -1,4 +1,4 @@
-//! Answers that go wrong as asked.
+//! Failures that requests trigger.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,13 +6,13 @@ use std::net::{Shutdown, TcpStream};
 use pia_demo_upstream::Demo;
 use serde_json::json;
 
-use crate::harness::{ask, message, streamed};
+use crate::harness::{request, send, stream_request};
 
 #[test]
 fn a_status_comes_in_openais_shape() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let answer = ask(&demo, &message("demo:status=429 retry-after=7"));
+    let answer = send(&demo, &request("demo:status=429 retry-after=7"));
 
     assert_eq!((answer.status, answer.retry_after.as_deref()), (429, Some("7")));
     assert_eq!(answer.json()["error"]["type"], "rate_limit_error");
@@ -22,41 +22,41 @@ fn a_status_comes_in_openais_shape() {
 fn too_long_a_conversation_is_refused_as_openai_does() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let answer = ask(&demo, &message("demo:context-length"));
+    let answer = send(&demo, &request("demo:context-length"));
 
     assert_eq!(answer.status, 400);
     assert_eq!(answer.json()["error"]["code"], "context_length_exceeded");
 }
 
 #[test]
-fn tools_are_refused_where_there_are_any() {
+fn requests_with_tools_are_refused_on_demand() {
     let demo = Demo::start(0).expect("a demo upstream");
-    let mut with_tools = message("demo:no-tools");
+    let mut with_tools = request("demo:no-tools");
     with_tools["tools"] = json!([{ "type": "function", "function": { "name": "look" } }]);
 
-    let (without, with) = (ask(&demo, &message("demo:no-tools")), ask(&demo, &with_tools));
+    let (without, with) = (send(&demo, &request("demo:no-tools")), send(&demo, &with_tools));
 
     assert_eq!((without.status, with.status), (200, 400));
 }
 
 #[test]
-fn pages_and_broken_json_come_in_the_place_of_answers() {
+fn html_and_broken_json_replace_responses() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let (page, broken) = (ask(&demo, &message("demo:html")), ask(&demo, &message("demo:broken")));
+    let (page, broken) = (send(&demo, &request("demo:html")), send(&demo, &request("demo:broken")));
 
     assert!(page.text.starts_with("<html>"), "{}", page.text);
     assert!(serde_json::from_str::<serde_json::Value>(&broken.text).is_err(), "{}", broken.text);
 }
 
 #[test]
-fn a_cut_answer_breaks_half_way() {
+fn a_cut_response_breaks_half_way() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    for body in [message("demo:cut, please"), streamed("demo:cut, please")] {
-        let answer = ask(&demo, &body);
+    for body in [request("demo:cut, please"), stream_request("demo:cut, please")] {
+        let answer = send(&demo, &body);
 
-        assert!(!answer.whole && !answer.text.is_empty(), "{}", answer.text);
+        assert!(!answer.complete && !answer.text.is_empty(), "{}", answer.text);
         assert!(!answer.text.contains("[DONE]"), "{}", answer.text);
     }
 }
@@ -65,7 +65,7 @@ fn a_cut_answer_breaks_half_way() {
 fn an_error_comes_within_a_stream() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let answer = ask(&demo, &streamed("demo:error in the middle"));
+    let answer = send(&demo, &stream_request("demo:error in the middle"));
 
     assert!(answer.events().last().is_some_and(|it| it["error"]["message"].is_string()));
 }
@@ -74,17 +74,17 @@ fn an_error_comes_within_a_stream() {
 fn usage_and_end_can_be_missing() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let answer = ask(&demo, &streamed("demo:no-usage demo:no-done"));
+    let answer = send(&demo, &stream_request("demo:no-usage demo:no-done"));
 
-    assert!(answer.whole && !answer.text.contains("[DONE]"), "{}", answer.text);
+    assert!(answer.complete && !answer.text.contains("[DONE]"), "{}", answer.text);
     assert!(answer.events().iter().all(|it| it["usage"].is_null()), "{}", answer.text);
 }
 
 #[test]
-fn what_is_no_chat_request_is_refused() {
+fn an_invalid_chat_request_is_rejected() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    let answer = ask(&demo, &json!({ "model": "m" }));
+    let answer = send(&demo, &json!({ "model": "m" }));
 
     assert_eq!(answer.status, 400);
     assert!(answer.json()["error"]["message"].is_string());
@@ -93,7 +93,7 @@ fn what_is_no_chat_request_is_refused() {
 #[tokio::test]
 async fn a_reader_that_leaves_is_noticed() {
     let demo = Demo::start(0).expect("a demo upstream");
-    for (body, streams) in [(message("demo:silent"), 0), (streamed("demo:silent=2"), 1)] {
+    for (body, streams) in [(request("demo:silent"), 0), (stream_request("demo:silent=2"), 1)] {
         let mut client = TcpStream::connect(demo.url().replace("http://", "")).expect("a socket");
         let body = body.to_string();
         let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: demo\r\ncontent-length:";

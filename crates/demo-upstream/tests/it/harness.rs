@@ -1,4 +1,4 @@
-//! Asks a demo upstream.
+//! Client of a demo upstream.
 
 use std::io::Read;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use ureq::Agent;
 
 /// Response received, up to its end or until the connection broke.
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
     pub(crate) text: String,
-    pub(crate) whole: bool,
+    pub(crate) complete: bool,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).expect("JSON")
     }
@@ -27,14 +27,14 @@ impl Answer {
             .collect()
     }
 
-    /// The text of a streamed answer put together.
+    /// Returns the text of a streamed response, concatenated.
     pub(crate) fn streamed_text(&self) -> String {
         let events = self.events();
         events.iter().filter_map(|it| it["choices"][0]["delta"]["content"].as_str()).collect()
     }
 }
 
-pub(crate) fn ask(demo: &Demo, body: &Value) -> Answer {
+pub(crate) fn send(demo: &Demo, body: &Value) -> Response {
     let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
     let mut response = agent
         .post(format!("{}/chat/completions", demo.endpoint()))
@@ -45,17 +45,17 @@ pub(crate) fn ask(demo: &Demo, body: &Value) -> Answer {
     let retry_after = response.headers().get("retry-after");
     let retry_after = retry_after.and_then(|it| it.to_str().ok()).map(str::to_owned);
     let mut bytes = Vec::new();
-    let whole = response.body_mut().as_reader().read_to_end(&mut bytes).is_ok();
+    let complete = response.body_mut().as_reader().read_to_end(&mut bytes).is_ok();
     let text = String::from_utf8(bytes).expect("UTF-8");
-    Answer { status: response.status().as_u16(), retry_after, text, whole }
+    Response { status: response.status().as_u16(), retry_after, text, complete }
 }
 
-pub(crate) fn message(text: &str) -> Value {
+pub(crate) fn request(text: &str) -> Value {
     json!({ "model": "m", "messages": [{ "role": "user", "content": text }] })
 }
 
-pub(crate) fn streamed(text: &str) -> Value {
-    let mut body = message(text);
+pub(crate) fn stream_request(text: &str) -> Value {
+    let mut body = request(text);
     body["stream"] = json!(true);
     body["stream_options"] = json!({ "include_usage": true });
     body

@@ -3,6 +3,6 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
 
 mod faults;
+mod full_and_streamed;
 mod harness;
 mod prepared;
-mod whole_and_streamed;

@@ -1,27 +1,27 @@
-//! Answers for benchmarks.
+//! Responses for benchmarks.
 
 use pia_demo_upstream::{Demo, DemoOptions};
 
-use crate::harness::{ask, message, streamed};
+use crate::harness::{request, send, stream_request};
 
 #[test]
-fn prepared_answers_are_whole_or_streamed_as_requested() {
+fn prepared_responses_are_full_or_streamed_as_requested() {
     let demo = Demo::with(DemoOptions { prepared: true, ..DemoOptions::default() })
         .expect("a demo upstream");
 
-    let (whole, stream) = (ask(&demo, &message("Hello")), ask(&demo, &streamed("Hello")));
+    let (full, stream) = (send(&demo, &request("Hello")), send(&demo, &stream_request("Hello")));
 
-    assert_eq!(whole.text.len(), 359);
+    assert_eq!(full.text.len(), 359);
     assert_eq!(stream.events().len(), 102);
     assert!(stream.text.ends_with("data: [DONE]\n\n"));
 }
 
 #[test]
-fn magic_words_work_where_answers_are_prepared() {
+fn magic_words_work_beside_prepared_responses() {
     let demo = Demo::with(DemoOptions { prepared: true, ..DemoOptions::default() })
         .expect("a demo upstream");
 
-    let stream = ask(&demo, &streamed("demo:chunks=7 demo:no-usage"));
+    let stream = send(&demo, &stream_request("demo:chunks=7 demo:no-usage"));
 
     // The role before them, the finish reason after them.
     assert_eq!(stream.events().len(), 9);

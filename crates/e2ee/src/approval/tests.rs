@@ -7,7 +7,7 @@ use super::*;
 use crate::devices::ONBOARDING_TTL;
 use crate::fakes::{Ada, Machine, text};
 
-/// Two devices, one of which asks to be let in by this session.
+/// Two devices, the second of which is pending with this onboarding session.
 async fn pending_device() -> (Ada, Machine, Machine, String) {
     let (ada, first) = Ada::encrypted().await;
     let second = Machine::new("second");
@@ -36,8 +36,8 @@ fn form(by: &Machine, target: &Machine, session: &str, version: Option<i64>) -> 
 }
 
 #[tokio::test]
-async fn a_signed_approval_of_either_version_lets_a_device_in() {
-    for (version, stored) in [(None, 1), (Some(1), 1), (Some(2), 2)] {
+async fn a_signed_approval_of_either_version_activates_a_device() {
+    for (version, expected) in [(None, 1), (Some(1), 1), (Some(2), 2)] {
         let (ada, first, second, session) = pending_device().await;
         let form = form(&first, &second, &session, version);
 
@@ -46,7 +46,7 @@ async fn a_signed_approval_of_either_version_lets_a_device_in() {
 
         let key = ada.devices.key_of(ada.user, &second.id).await.unwrap();
         let approved = key.approved.unwrap();
-        assert_eq!((approved.version, approved.onboarding), (stored, session));
+        assert_eq!((approved.version, approved.onboarding), (expected, session));
         assert_eq!(Some(approved.signature), form.approver_signature);
         assert_eq!((Some(key.ciphertext), key.created_by), (form.wrapped_umk, first.id));
         assert!(matches!(again, Err(ApproveError::NotPending)));
@@ -55,14 +55,14 @@ async fn a_signed_approval_of_either_version_lets_a_device_in() {
 }
 
 #[tokio::test]
-async fn a_signature_over_anything_else_is_none() {
+async fn a_signature_of_any_other_payload_is_refused() {
     let (ada, first, second, session) = pending_device().await;
-    let good = form(&first, &second, &session, Some(2));
+    let valid = form(&first, &second, &session, Some(2));
     let stranger = form(&Machine::new("first"), &second, &session, Some(2));
-    let as_first = ApprovalForm { signature_version: Some(1), ..good.clone() };
-    let other_key = ApprovalForm { wrapped_umk: Some(text(7, 60)), ..good.clone() };
-    let other_salt = ApprovalForm { hkdf_salt: Some(text(7, 32)), ..good.clone() };
-    let empty = ApprovalForm { approver_signature: Some(STANDARD.encode([0; 64])), ..good };
+    let as_first = ApprovalForm { signature_version: Some(1), ..valid.clone() };
+    let other_key = ApprovalForm { wrapped_umk: Some(text(7, 60)), ..valid.clone() };
+    let other_salt = ApprovalForm { hkdf_salt: Some(text(7, 32)), ..valid.clone() };
+    let empty = ApprovalForm { approver_signature: Some(STANDARD.encode([0; 64])), ..valid };
 
     for form in [stranger, as_first, other_key, other_salt, empty] {
         let refused = ada.devices.approve(ada.user, form).await;
@@ -72,24 +72,24 @@ async fn a_signature_over_anything_else_is_none() {
 }
 
 #[tokio::test]
-async fn only_an_active_device_lets_others_in() {
+async fn only_an_active_device_approves_others() {
     let (ada, first, second, session) = pending_device().await;
     let own = form(&second, &second, &session, Some(2));
-    let nobodys = form(&Machine::new("nobody"), &second, &session, Some(2));
+    let from_unknown = form(&Machine::new("nobody"), &second, &session, Some(2));
     let late = form(&first, &second, &session, Some(2));
 
     let by_itself = ada.devices.approve(ada.user, own).await;
-    let by_nobody = ada.devices.approve(ada.user, nobodys).await;
+    let by_unknown = ada.devices.approve(ada.user, from_unknown).await;
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
     let by_revoked = ada.devices.approve(ada.user, late).await;
 
-    for refused in [by_itself, by_nobody, by_revoked] {
+    for refused in [by_itself, by_unknown, by_revoked] {
         assert!(matches!(refused, Err(ApproveError::NotActive)));
     }
 }
 
 #[tokio::test]
-async fn a_session_is_good_for_its_device_and_not_for_long() {
+async fn an_onboarding_session_is_bound_to_its_device_and_expires() {
     let (ada, first, second, session) = pending_device().await;
     let third = Machine::new("third");
     let thirds = ada.register(&third).await.onboarding;
@@ -109,7 +109,7 @@ async fn a_session_is_good_for_its_device_and_not_for_long() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_not_known_is_refused_by_field() {
+async fn an_unknown_version_is_reported_for_its_field() {
     let (ada, first, second, session) = pending_device().await;
 
     for version in [0, 3, -1] {

@@ -1,11 +1,11 @@
-//! A person's devices, and the keys that they hold.
+//! Tests of a user's devices and their keys.
 
 use super::*;
 use crate::fakes::{Ada, Machine, key_form, text};
 use crate::revocation::MAX_REVOKED;
 
 #[tokio::test]
-async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
+async fn the_first_key_activates_its_device_and_encrypts_the_account() {
     let (ada, first) = (Ada::new(), Machine::new("first"));
     ada.register(&first).await;
     let before = ada.devices.state(ada.user).await.unwrap();
@@ -22,7 +22,7 @@ async fn the_first_key_lets_its_device_in_and_encrypts_the_account() {
 }
 
 #[tokio::test]
-async fn a_device_that_was_not_let_in_keeps_and_gets_no_key() {
+async fn an_inactive_device_stores_and_receives_no_key() {
     let (ada, _first) = Ada::encrypted().await;
     let second = Machine::new("second");
     ada.register(&second).await;
@@ -40,7 +40,7 @@ async fn a_device_that_was_not_let_in_keeps_and_gets_no_key() {
 }
 
 #[tokio::test]
-async fn a_key_is_replaced_and_read_only_for_its_own_device() {
+async fn a_key_is_replaced_only_by_its_own_device() {
     let (ada, first) = Ada::encrypted().await;
     let named = |id: &str| KeyForm { device_id: Some(id.to_owned()), ..key_form() };
     let new = KeyForm { ciphertext: Some(text(9, 60)), ..named("first") };
@@ -57,7 +57,7 @@ async fn a_key_is_replaced_and_read_only_for_its_own_device() {
 }
 
 #[tokio::test]
-async fn who_waits_is_reported_as_long_as_the_session_lasts() {
+async fn a_pending_device_is_listed_until_its_session_expires() {
     let (ada, first) = Ada::encrypted().await;
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
@@ -70,16 +70,16 @@ async fn who_waits_is_reported_as_long_as_the_session_lasts() {
     let listed_later = ada.devices.list(ada.user).await.unwrap();
     let names = ada.devices.names(ada.user).await.unwrap();
 
-    let reported =
+    let onboardings =
         |it: &[ListedDevice]| it.iter().map(|it| it.onboarding.clone()).collect::<Vec<_>>();
     assert_eq!((waiting.len(), waiting[0].row, &*waiting[0].name), (1, row, "DESKTOP-second"));
-    assert_eq!(reported(&listed), [None, Some(session)]);
-    assert_eq!((later, reported(&listed_later)), (vec![], vec![None, None]));
+    assert_eq!(onboardings(&listed), [None, Some(session)]);
+    assert_eq!((later, onboardings(&listed_later)), (vec![], vec![None, None]));
     assert_eq!((names.len(), &*names[first.id.as_str()]), (2, "DESKTOP-first"));
 }
 
 #[tokio::test]
-async fn a_device_that_is_turned_away_loses_its_key_and_is_so_once() {
+async fn a_revoked_device_loses_its_key_and_is_revoked_once() {
     let (ada, first) = Ada::encrypted().await;
     ada.actions();
 
@@ -94,7 +94,7 @@ async fn a_device_that_is_turned_away_loses_its_key_and_is_so_once() {
 }
 
 #[tokio::test]
-async fn those_that_were_turned_away_longest_ago_are_forgotten() {
+async fn devices_revoked_the_longest_ago_are_deleted() {
     let ada = Ada::new();
     for number in 0..MAX_REVOKED + 2 {
         let machine = Machine::new(&format!("d{number}"));
@@ -110,9 +110,9 @@ async fn those_that_were_turned_away_longest_ago_are_forgotten() {
 }
 
 #[tokio::test]
-async fn after_a_reset_the_first_key_takes_a_proof_of_the_owner() {
+async fn after_a_reset_the_first_key_requires_reauthentication() {
     let (ada, first) = (Ada::new(), Machine::new("first"));
-    ada.store.0.lock().unwrap().held.was_reset = true;
+    ada.store.0.lock().unwrap().keys.was_reset = true;
     ada.register(&first).await;
 
     let by_session = ada.devices.store_key(ada.session(), &first.id, key_form()).await;

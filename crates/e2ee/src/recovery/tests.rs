@@ -1,4 +1,4 @@
-//! Coming back by the recovery code.
+//! Tests of recovery with the recovery code.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn proof(session: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_copy_is_replaced_until_a_proof_guards_it() {
+async fn a_copy_is_replaced_until_a_proof_key_guards_it() {
     let (ada, _first) = Ada::encrypted().await;
     let newer = RecoveryForm { umk_version: Some(2), ..recovery_form() };
     ada.actions();
@@ -55,7 +55,7 @@ async fn a_copy_is_replaced_until_a_proof_guards_it() {
 }
 
 #[tokio::test]
-async fn the_first_proof_key_stays() {
+async fn the_first_proof_key_is_permanent() {
     let (ada, first) = Ada::encrypted().await;
     ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
@@ -73,37 +73,37 @@ async fn the_first_proof_key_stays() {
     assert!(matches!(short, Err(PutProofKeyError::Invalid)));
     assert!(matches!(later, Err(PutProofKeyError::Invalid)));
     assert!(matches!(by_none, Err(PutProofKeyError::NoActiveDevice)));
-    assert_eq!(ada.actions(), ["device.revoked", "device-revoked"], "the same again is no news");
+    assert_eq!(ada.actions(), ["device.revoked", "device-revoked"], "a repetition is not recorded");
 }
 
 #[tokio::test]
-async fn whoever_proves_it_comes_in_once() {
+async fn a_proof_activates_a_device_once() {
     let (ada, _first) = Ada::encrypted().await;
     ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(&KEY)).await.unwrap();
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
-    let good = activation(&second, &session, &proof(&session));
+    let valid = activation(&second, &session, &proof(&session));
 
     let wrong = activation(&second, &session, &proof("another"));
     let wrong = ada.recovery.activate(ada.owner(), wrong).await;
     let malformed = ada.recovery.activate(ada.owner(), activation(&second, &session, "x")).await;
     let foreign = ada.recovery.activate(ada.owner(), activation(&second, "x", "x")).await;
     ada.actions();
-    ada.recovery.activate(ada.owner(), good.clone()).await.unwrap();
-    let again = ada.recovery.activate(ada.owner(), good).await;
+    ada.recovery.activate(ada.owner(), valid.clone()).await.unwrap();
+    let again = ada.recovery.activate(ada.owner(), valid).await;
 
     assert!(matches!(wrong, Err(ActivateError::WrongProof)));
     assert!(matches!(malformed, Err(ActivateError::WrongProof)));
     assert!(matches!(foreign, Err(ActivateError::Onboarding)));
-    assert!(matches!(again, Err(ActivateError::Unknown)), "it waits no more");
-    let DeviceState::Active(key) = ada.device(&second).state else { panic!("it is in") };
+    assert!(matches!(again, Err(ActivateError::Unknown)), "no longer pending");
+    let DeviceState::Active(key) = ada.device(&second).state else { panic!("not active") };
     assert_eq!((key.created_by, key.approved), (second.id, None));
     assert_eq!(ada.actions(), ["device.activated", "device-approved"]);
 }
 
 #[tokio::test]
-async fn where_no_proof_is_on_file_any_will_do() {
+async fn without_a_proof_key_any_proof_is_accepted() {
     let (ada, _first) = Ada::encrypted().await;
     ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
     let second = Machine::new("second");
@@ -115,7 +115,7 @@ async fn where_no_proof_is_on_file_any_will_do() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_where_there_is_nothing_to_recover_or_too_late() {
+async fn activation_requires_a_recovery_copy_and_an_unexpired_session() {
     let (ada, second) = (Ada::new(), Machine::new("second"));
     let session = ada.register(&second).await.onboarding;
 
@@ -130,10 +130,10 @@ async fn nobody_comes_in_where_there_is_nothing_to_recover_or_too_late() {
 }
 
 #[tokio::test]
-async fn a_proof_key_that_cannot_be_read_proves_nothing() {
+async fn an_unreadable_proof_key_accepts_no_proof() {
     let (ada, _first) = Ada::encrypted().await;
     ada.recovery.store_copy(ada.owner(), recovery_form()).await.unwrap();
-    ada.store.0.lock().unwrap().held.recovery = Some(crate::RecoveryProofKey::Lost);
+    ada.store.0.lock().unwrap().keys.recovery = Some(crate::RecoveryProofKey::Lost);
     let second = Machine::new("second");
     let session = ada.register(&second).await.onboarding;
 
@@ -148,7 +148,7 @@ async fn a_proof_key_that_cannot_be_read_proves_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_copy_is_reported_by_field() {
+async fn violations_of_a_copy_name_their_field() {
     let (ada, _first) = Ada::encrypted().await;
     let none = RecoveryForm {
         kdf_memory_cost_kb: Some(0),
@@ -159,12 +159,12 @@ async fn what_is_wrong_with_a_copy_is_reported_by_field() {
         ..RecoveryForm::default()
     };
 
-    let Err(StoreCopyError::Invalid(faults)) = ada.recovery.store_copy(ada.owner(), none).await
+    let Err(StoreCopyError::Invalid(invalid)) = ada.recovery.store_copy(ada.owner(), none).await
     else {
         panic!("refused")
     };
 
-    let reported: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+    let violations: Vec<_> = invalid.iter().map(|it| (it.field, it.code)).collect();
     let (absent, range) = ("required", "out_of_range");
     let expected = [
         ("ciphertext", absent),
@@ -175,11 +175,11 @@ async fn what_is_wrong_with_a_copy_is_reported_by_field() {
         ("wrapVersion", "unknown_version"),
         ("umkVersion", range),
     ];
-    assert_eq!(reported, expected);
+    assert_eq!(violations, expected);
 }
 
 #[tokio::test]
-async fn where_no_proof_key_is_on_file_a_device_takes_a_proof_of_the_owner() {
+async fn without_a_proof_key_activation_requires_reauthentication() {
     let (ada, _first) = Ada::encrypted().await;
     ada.recovery.store_copy(ada.session(), recovery_form()).await.unwrap();
     let second = Machine::new("second");
@@ -198,13 +198,13 @@ async fn where_no_proof_key_is_on_file_a_device_takes_a_proof_of_the_owner() {
 
     assert!(matches!(unguarded, Err(ActivateError::Unproven)));
     assert!(matches!(guarded, Err(PutProofKeyError::Unproven)));
-    assert!(matches!(wrong, Err(ActivateError::WrongProof)), "a proof key proves more");
+    assert!(matches!(wrong, Err(ActivateError::WrongProof)), "the proof key is decisive");
     again.unwrap();
     right.unwrap();
 }
 
 #[tokio::test]
-async fn a_copy_of_another_key_is_the_next_and_takes_a_proof_of_the_owner() {
+async fn a_copy_of_the_next_key_requires_reauthentication() {
     let (ada, _first) = Ada::encrypted().await;
     let copy = |version| RecoveryForm { umk_version: Some(version), ..recovery_form() };
 
@@ -214,13 +214,13 @@ async fn a_copy_of_another_key_is_the_next_and_takes_a_proof_of_the_owner() {
     ada.recovery.store_copy(ada.session(), copy(2)).await.unwrap();
 
     assert!(matches!(by_session, Err(StoreCopyError::Unproven)));
-    let Err(StoreCopyError::Invalid(faults)) = skipped else { panic!("refused") };
-    assert_eq!((faults[0].field, faults[0].code), ("umkVersion", "out_of_range"));
+    let Err(StoreCopyError::Invalid(violations)) = skipped else { panic!("refused") };
+    assert_eq!((violations[0].field, violations[0].code), ("umkVersion", "out_of_range"));
     assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
 }
 
 #[tokio::test]
-async fn who_encrypts_an_account_puts_its_first_proof_key() {
+async fn the_client_that_encrypts_an_account_stores_its_first_proof_key() {
     let (ada, _first) = Ada::encrypted().await;
     ada.recovery.store_copy(ada.session(), recovery_form()).await.unwrap();
 

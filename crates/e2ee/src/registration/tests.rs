@@ -1,20 +1,20 @@
-//! Devices that ask to be let in.
+//! Tests of device registration.
 
 use super::*;
 use crate::devices::ONBOARDING_TTL;
 use crate::fakes::{Ada, Machine, key_form};
 
-fn faults(form: DeviceForm) -> Vec<(&'static str, &'static str)> {
+fn violations(form: DeviceForm) -> Vec<(&'static str, &'static str)> {
     match form.validate() {
-        Err(RegisterDeviceError::Invalid(faults)) => {
-            faults.into_iter().map(|it| (it.field, it.code)).collect()
+        Err(RegisterDeviceError::Invalid(violations)) => {
+            violations.into_iter().map(|it| (it.field, it.code)).collect()
         }
         _ => Vec::new(),
     }
 }
 
 #[tokio::test]
-async fn the_first_device_is_informed_that_it_is_and_every_session_is_another() {
+async fn the_first_device_is_marked_and_every_session_differs() {
     let (ada, first) = (Ada::new(), Machine::new("first"));
 
     let (once, again) = (ada.register(&first).await, ada.register(&first).await);
@@ -22,16 +22,16 @@ async fn the_first_device_is_informed_that_it_is_and_every_session_is_another() 
     assert!(once.is_first && again.is_first, "until one is active it may try again");
     assert!(once.onboarding != again.onboarding && once.challenge != once.onboarding);
     assert_eq!(once.onboarding.len(), 44);
-    let DeviceState::Pending(session) = ada.device(&first).state else { panic!("it waits") };
+    let DeviceState::Pending(session) = ada.device(&first).state else { panic!("not pending") };
     assert_eq!(
         (session.text, session.ends_at),
         (again.onboarding, Timestamp::UNIX_EPOCH + ONBOARDING_TTL)
     );
-    assert_eq!(ada.actions(), ["device.registered"], "a fresh session is no news");
+    assert_eq!(ada.actions(), ["device.registered"], "a repetition is not recorded");
 }
 
 #[tokio::test]
-async fn who_requests_an_encrypted_account_is_reported_to_its_owner() {
+async fn the_owner_is_notified_of_a_registration() {
     let (ada, _first) = Ada::encrypted().await;
     let second = Machine::new("second");
     ada.actions();
@@ -44,7 +44,7 @@ async fn who_requests_an_encrypted_account_is_reported_to_its_owner() {
 }
 
 #[tokio::test]
-async fn an_active_device_stays_so_and_keeps_its_keys() {
+async fn an_active_device_stays_active_with_its_keys() {
     let (ada, first) = Ada::encrypted().await;
     let before = ada.device(&first);
     ada.actions();
@@ -62,7 +62,7 @@ async fn an_active_device_stays_so_and_keeps_its_keys() {
 }
 
 #[tokio::test]
-async fn a_device_that_was_turned_away_requests_anew_even_with_other_keys() {
+async fn a_revoked_device_registers_again_even_with_other_keys() {
     let (ada, _first) = Ada::encrypted().await;
     let second = Machine::new("second");
     ada.register(&second).await;
@@ -81,7 +81,7 @@ async fn a_device_that_was_turned_away_requests_anew_even_with_other_keys() {
 }
 
 #[tokio::test]
-async fn there_are_so_many_devices_at_most_those_turned_away_not_counted() {
+async fn the_number_of_devices_is_limited_without_the_revoked_ones() {
     let ada = Ada::new();
     for number in 0..MAX_DEVICES {
         ada.register(&Machine::new(&format!("d{number}"))).await;
@@ -98,7 +98,7 @@ async fn there_are_so_many_devices_at_most_those_turned_away_not_counted() {
 }
 
 #[tokio::test]
-async fn an_encrypted_account_without_any_device_cannot_begin_anew() {
+async fn an_encrypted_account_without_devices_cannot_be_set_up_again() {
     let (ada, first) = Ada::encrypted().await;
     ada.devices.revoke(ada.user, &first.id).await.unwrap();
 
@@ -110,28 +110,28 @@ async fn an_encrypted_account_without_any_device_cannot_begin_anew() {
 }
 
 #[test]
-fn what_is_wrong_with_a_device_is_reported_by_field() {
+fn violations_of_a_device_name_their_field() {
     let none = [
         ("deviceId", "required"),
         ("deviceName", "required"),
         ("agreementPublicKey", "required"),
         ("signingPublicKey", "required"),
     ];
-    assert_eq!(faults(DeviceForm::default()), none);
-    let good = Machine::new("good");
+    assert_eq!(violations(DeviceForm::default()), none);
+    let valid = Machine::new("good");
     let long = DeviceForm {
         device_id: Some("a b".to_owned()),
         device_name: Some("x".repeat(201)),
         os_version: Some("a\nb".to_owned()),
         app_version: Some("1".repeat(201)),
-        ..good.form()
+        ..valid.form()
     };
-    let reported = [
+    let expected = [
         ("deviceId", "invalid"),
         ("deviceName", "too_long"),
         ("osVersion", "invalid"),
         ("appVersion", "too_long"),
     ];
-    assert_eq!(faults(long), reported);
-    assert_eq!(faults(good.form()), []);
+    assert_eq!(violations(long), expected);
+    assert_eq!(violations(valid.form()), []);
 }

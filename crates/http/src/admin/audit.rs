@@ -92,7 +92,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Entries that are left to be exported.
+/// Export in progress.
 struct Export {
     log: Arc<dyn AuditLog>,
     filter: AuditFilter,
@@ -131,7 +131,7 @@ fn cursor(entry: &AuditRecord) -> Cursor {
 }
 
 impl Export {
-    /// Loads the next entries and formats each as a line. An error ends the
+    /// Loads the next entries and formats each as a line. An error closes the
     /// connection before the response is complete.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, Box<dyn Error>> {
         if self.is_done {
@@ -160,7 +160,7 @@ impl From<AuditQuery> for AuditFilter {
 impl From<AuditRecord> for AuditItem {
     fn from(entry: AuditRecord) -> Self {
         let AuditRecord { id, at, action, object, request, changes, actor, subject } = entry;
-        let (actor, subject) = (person(actor), person(subject));
+        let (actor, subject) = (format_side(actor), format_side(subject));
         let changes = changes.and_then(|it| RawValue::from_string(it).ok());
         Self {
             id: id.to_string(),
@@ -175,14 +175,14 @@ impl From<AuditRecord> for AuditItem {
     }
 }
 
-fn person(side: AuditSide) -> Option<AuditedPerson> {
+fn format_side(side: AuditSide) -> Option<AuditedPerson> {
     match side {
         AuditSide::Nobody => None,
         AuditSide::Forgotten => Some(AuditedPerson { forgotten: true, ..Default::default() }),
-        AuditSide::Known(person) => Some(AuditedPerson {
-            user_id: person.user.map(|it| it.to_string()),
-            address: person.address.map(|it| it.to_string()),
-            user_agent: person.agent,
+        AuditSide::Known(party) => Some(AuditedPerson {
+            user_id: party.user.map(|it| it.to_string()),
+            address: party.address.map(|it| it.to_string()),
+            user_agent: party.agent,
             forgotten: false,
         }),
     }

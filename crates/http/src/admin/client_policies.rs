@@ -181,7 +181,7 @@ impl ClientPolicyRequest {
 }
 
 impl AssignPolicyRequest {
-    /// Returns the id; a text that is no id names no policy.
+    /// Returns the id; an invalid one counts as an unknown policy.
     fn policy(&self) -> Result<Option<ClientPolicyId>, ApiError> {
         let parse = |text: &String| Uuid::try_parse(text).map(ClientPolicyId);
         let unknown = |_err| HttpError::from(ClientPolicyError::UnknownAssigned).into();

@@ -1,4 +1,4 @@
-//! `GET /api/admin/openapi.json`: the description of the admin routes.
+//! `GET /api/admin/openapi.json`: OpenAPI document of the admin routes.
 
 use actix_web::web::Json;
 use pia_web::ApiError;

@@ -1,4 +1,5 @@
-//! `/api/admin/users/{id}/effective`: what a user gets, and from where.
+//! `/api/admin/users/{id}/effective`: the effective settings of a user, with
+//! their sources.
 
 use std::collections::BTreeMap;
 
@@ -82,13 +83,13 @@ pub(crate) async fn effective(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<EffectiveResponse>, HttpError> {
-    let (user, of) = (UserId(id), api.clone());
+    let (user, services) = (UserId(id), api.clone());
     let effective = async move {
-        let member = of.groups.member(user).await?;
-        let group = of.groups.find(member.group).await?;
-        let settings = of.groups.settings(member.group).await?;
-        let policy = of.client_policies.of_group(member.group).await?;
-        let published = match of.sync.pulling.published(user).await {
+        let member = services.groups.member(user).await?;
+        let group = services.groups.find(member.group).await?;
+        let settings = services.groups.settings(member.group).await?;
+        let policy = services.client_policies.of_group(member.group).await?;
+        let published = match services.sync.pulling.published(user).await {
             Err(PullError::Gone) => return Err(ApiError::not_found().into()),
             published => published?,
         };
@@ -106,14 +107,14 @@ impl EffectiveResponse {
     ) -> Self {
         let limits = limits(&settings);
         let GroupSettings { modes, persona_types, models, .. } = settings;
-        let CatalogueSnapshot { catalogue, plugin_preferences: chosen } = published;
+        let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = published;
         let persona =
             |it: ManagedPersona| EffectivePersona { id: it.id.to_string(), name: it.name };
         let plugins = catalogue.plugins.into_iter().map(|it| EffectivePlugin {
             id: it.id.to_string(),
             name: it.name,
             is_active: it.is_active,
-            user_enabled: chosen.get(&it.id).copied(),
+            user_enabled: preferences.get(&it.id).copied(),
             source: if it.is_preloaded { "builtIn" } else { "group" },
         });
         Self {
@@ -131,12 +132,12 @@ impl EffectiveResponse {
     }
 }
 
-/// Returns the limits of a group's members, with where each is from.
+/// Returns the limits of a group's members, with the source of each.
 fn limits(settings: &GroupSettings) -> Vec<EffectiveLimit> {
     let quotas = Quota::ALL.into_iter().map(|quota| {
-        let own = settings.quotas.contains_key(&quota);
+        let is_own = settings.quotas.contains_key(&quota);
         let value = settings.quota(quota);
-        let source = if own { "group" } else { value.map_or("settings", |_| "default") };
+        let source = if is_own { "group" } else { value.map_or("settings", |_| "default") };
         EffectiveLimit { name: quota.name().to_owned(), value, source }
     });
     let budgets = BudgetPeriod::ALL.into_iter().map(|period| {

@@ -1,4 +1,4 @@
-//! `POST /admin/login`: signing in to the console.
+//! `POST /admin/login`: sign-in to the console.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::SET_COOKIE;
@@ -53,11 +53,12 @@ pub(crate) async fn login(
         let answer = factor_answer(request.code, request.recovery_code)?;
         api.runner.run(async move { sign_in.factor(&token, &answer, device).await }).await?
     } else {
-        let absent = [("email", request.email.is_none()), ("password", request.password.is_none())];
-        let absent = absent.into_iter().filter(|it| it.1);
-        let absent: Vec<FieldError> = absent.map(|(field, _)| required(field)).collect();
+        let missing =
+            [("email", request.email.is_none()), ("password", request.password.is_none())];
+        let missing = missing.into_iter().filter(|it| it.1);
+        let missing: Vec<FieldError> = missing.map(|(field, _)| required(field)).collect();
         let (Some(email), Some(password)) = (request.email, request.password) else {
-            return Err(ApiError::invalid(absent));
+            return Err(ApiError::invalid(missing));
         };
         let login = async move { sign_in.password(&email, password, device).await };
         api.sign_ins.run(login).await?

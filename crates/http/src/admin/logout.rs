@@ -1,4 +1,4 @@
-//! `POST /admin/logout`: signing out of the console.
+//! `POST /admin/logout`: sign-out of the console.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::SET_COOKIE;
@@ -17,9 +17,9 @@ pub(crate) async fn logout(
     let (consoles, session) = (api.identity.consoles.clone(), caller.session_ref()?);
     let end = async move {
         match consoles.end(session).await {
-            // It has just ended by other means.
+            // It has already ended.
             Err(RevokeError::Unknown | RevokeError::Gone) => Ok(()),
-            ended => ended,
+            result => result,
         }
     };
     api.runner.run(end).await?;

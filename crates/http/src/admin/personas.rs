@@ -225,7 +225,7 @@ pub(crate) async fn bind(
     Ok(Json(Done::success()))
 }
 
-/// Returns the ids of a list; a missing list does not clear the stored one.
+/// Returns the ids of a list; a missing list must not clear the stored one.
 pub(super) fn required(field: &str, ids: Option<Vec<Uuid>>) -> Result<Vec<Uuid>, ApiError> {
     ids.ok_or_else(|| {
         let message = format!("{field} is required.");

@@ -14,7 +14,7 @@ pub(crate) fn row_tag(updated_at: Timestamp) -> EntityTag {
     EntityTag::new_strong(updated_at.micros().to_string())
 }
 
-/// Version of a row that a write expects; none accepts any.
+/// Version of a row that a write expects; `None` accepts any.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExpectedVersion(pub(crate) Option<Timestamp>);
 

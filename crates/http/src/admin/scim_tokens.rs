@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
-use pia_identity::{CreatedScimToken, ScimTokenEntry, ScimTokenOptions};
+use pia_identity::{CreatedScimToken, ScimScope, ScimTokenEntry, ScimTokenOptions};
 use pia_kernel::{ScimTokenId, Timestamp};
 use pia_web::{ApiError, Body, Caller, PathId};
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,7 @@ impl From<ScimTokenEntry> for ScimTokenResponse {
         Self {
             id: entry.id.to_string(),
             name: entry.name,
-            scopes: entry.scopes.into_iter().map(|it| it.name()).collect(),
+            scopes: entry.scopes.into_iter().map(ScimScope::name).collect(),
             created_at: entry.created_at,
             expires_at: entry.expires_at,
             used_at: entry.used_at,

@@ -1,4 +1,4 @@
-//! `GET /api/admin/session`: who is signed in to the console.
+//! `GET /api/admin/session`: the account that is signed in to the console.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Json};

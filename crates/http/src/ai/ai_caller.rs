@@ -1,4 +1,4 @@
-//! Caller of a model, and their purpose.
+//! Caller of a model, from the credentials and headers of a request.
 
 use actix_web::HttpRequest;
 use pia_assistant::{AiCaller, ApiKeyBudget, Mode, Surface};
@@ -6,13 +6,14 @@ use pia_identity::{KeyUse, SessionScope};
 use pia_web::{Caller, Dialect};
 use uuid::Uuid;
 
-/// The contract's header first, then the one that the desktop client sends.
+/// Headers that name the mode: the documented one, then that of the desktop
+/// client.
 const MODE_HEADERS: [&str; 2] = ["x-service-mode", "x-pia-mode"];
 
 /// Headers that name the persona.
 const PERSONA_HEADERS: [&str; 2] = ["x-service-persona", "x-pia-persona"];
 
-/// A mode or a persona that makes no sense is none.
+/// Returns the caller; an unknown mode or an invalid persona counts as none.
 pub(super) fn ai_caller(caller: &Caller, request: &HttpRequest) -> AiCaller {
     AiCaller {
         user: caller.0.user,
@@ -28,7 +29,7 @@ pub(super) fn ai_caller(caller: &Caller, request: &HttpRequest) -> AiCaller {
     }
 }
 
-/// The purse of whoever calls with a key.
+/// Returns the budget of the API key, if the caller uses one.
 pub(super) fn api_key_budget(scope: SessionScope) -> Option<ApiKeyBudget> {
     match scope {
         SessionScope::Key(KeyUse { key, weekly_credits }) => {
@@ -40,8 +41,8 @@ pub(super) fn api_key_budget(scope: SessionScope) -> Option<ApiKeyBudget> {
 
 /// Returns the value of the first of these headers that is present.
 fn first_header<'a>(request: &'a HttpRequest, headers: [&'static str; 2]) -> Option<&'a str> {
-    let mut input = headers.into_iter().filter_map(|it| request.headers().get(it));
-    input.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
+    let mut values = headers.into_iter().filter_map(|it| request.headers().get(it));
+    values.find(|it| !it.as_bytes().trim_ascii().is_empty())?.to_str().ok()
 }
 
 #[cfg(test)]
@@ -57,25 +58,28 @@ mod tests {
     }
 
     fn caller_with(headers: &[(&'static str, &'static str)]) -> AiCaller {
-        let standing = CallerState::new(UserId::generate(), SessionId::generate());
+        let state = CallerState::new(UserId::generate(), SessionId::generate());
         let mut request = TestRequest::default();
         for header in headers {
             request = request.insert_header(*header);
         }
-        ai_caller(&Caller(standing), &request.to_http_request())
+        ai_caller(&Caller(state), &request.to_http_request())
     }
 
     #[test]
-    fn whoever_calls_with_a_key_brings_its_purse() {
-        let own = CallerState::new(UserId::generate(), SessionId::generate());
-        let used = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
-        let purse = |scope| {
+    fn a_caller_with_a_key_has_its_budget() {
+        let state = CallerState::new(UserId::generate(), SessionId::generate());
+        let key_use = KeyUse { key: ApiKeyId::generate(), weekly_credits: 7 };
+        let budget = |scope| {
             let request = TestRequest::default().to_http_request();
-            ai_caller(&Caller(CallerState { scope, ..own }), &request).key
+            ai_caller(&Caller(CallerState { scope, ..state }), &request).key
         };
 
-        assert_eq!(purse(SessionScope::Key(used)), Some(ApiKeyBudget { key: used.key, weekly: 7 }));
-        assert_eq!((purse(SessionScope::Full), purse(SessionScope::Data)), (None, None));
+        assert_eq!(
+            budget(SessionScope::Key(key_use)),
+            Some(ApiKeyBudget { key: key_use.key, weekly: 7 })
+        );
+        assert_eq!((budget(SessionScope::Full), budget(SessionScope::Data)), (None, None));
     }
 
     #[test]
@@ -86,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_header_wins_even_with_a_mode_that_nobody_knows() {
+    fn the_first_header_wins_even_with_an_unknown_mode() {
         let both = [("X-Pia-Mode", "Research"), ("X-Service-Mode", "assistant")];
         let unknown = [("X-Pia-Mode", "Research"), ("X-Service-Mode", "whatever")];
 
@@ -97,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn either_header_names_the_persona_and_what_is_no_id_is_none() {
+    fn either_header_names_the_persona_and_an_invalid_id_is_ignored() {
         const ID: &str = "0000000a-0000-0000-0000-000000000001";
         let persona = |headers: &[(&'static str, &'static str)]| caller_with(headers).persona;
 
@@ -110,8 +114,9 @@ mod tests {
     fn the_description_names_the_headers_that_are_read() {
         let document = crate::document().unwrap();
 
-        let reported = document["paths"]["/api/ai/chat"]["post"]["parameters"].as_array().unwrap();
-        let names = reported.iter().map(|it| it["name"].as_str().unwrap().to_ascii_lowercase());
+        let parameters =
+            document["paths"]["/api/ai/chat"]["post"]["parameters"].as_array().unwrap();
+        let names = parameters.iter().map(|it| it["name"].as_str().unwrap().to_ascii_lowercase());
         assert_eq!(names.collect::<Vec<_>>(), [MODE_HEADERS, PERSONA_HEADERS].concat());
     }
 }

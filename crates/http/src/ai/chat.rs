@@ -94,8 +94,8 @@ pub(crate) struct ChatResponse {
     usage: Option<serde_json::Value>,
 }
 
-/// Runs on the worker, where the upstream connection lives: dropped with the
-/// client that has gone, it ends the call.
+/// Runs on the worker, which owns the upstream connection: if the client
+/// disconnects, the call is dropped and ends.
 pub(crate) async fn chat(
     caller: Caller,
     request: HttpRequest,
@@ -105,11 +105,11 @@ pub(crate) async fn chat(
     RawBody::expect_json(&request)?;
     match api.chat.answer(ai_caller(&caller, &request), body.into_bytes()).await? {
         ChatAnswer::Whole(answer) => {
-            let answered = HttpResponse::Ok()
+            let response = HttpResponse::Ok()
                 .insert_header(ContentType::json())
                 .insert_header(AI_GENERATED)
                 .body(answer);
-            Ok(answered)
+            Ok(response)
         }
         ChatAnswer::Stream(answer) => Ok(events(*answer)),
     }

@@ -1,4 +1,4 @@
-//! `GET /api/ai/credits`: what one may spend, and has spent.
+//! `GET /api/ai/credits`: budgets of the caller.
 
 use actix_web::web::{Data, Json};
 use pia_assistant::{CreditStock, CreditView, Gauge, WeekGauge};
@@ -96,8 +96,8 @@ pub(crate) async fn credits(
 ) -> Result<Json<CreditsResponse>, HttpError> {
     let (credits, member, group) = (api.credits.clone(), caller.0.user, caller.0.group);
     let key = api_key_budget(caller.0.scope);
-    let look = async move { credits.view(member, group, key).await };
-    Ok(Json(api.run(look).await?.into()))
+    let view_credits = async move { credits.view(member, group, key).await };
+    Ok(Json(api.run(view_credits).await?.into()))
 }
 
 impl From<CreditView> for CreditsResponse {

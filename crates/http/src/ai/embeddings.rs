@@ -1,4 +1,4 @@
-//! `POST /v1/embeddings`: texts as vectors.
+//! `POST /v1/embeddings`: embeddings of texts.
 
 use actix_web::http::header::ContentType;
 use actix_web::web::Data;
@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 use crate::ai::ai_caller::ai_caller;
 use crate::{AiApi, HttpError};
 
-/// Maximum number of array values: OpenAI's limit of tokens in one request, and a margin.
+/// Maximum number of array values: OpenAI's limit of tokens per request, and a
+/// margin.
 const MAX_VALUES: usize = 400_000;
 
 /// A request in the shape of OpenAI's embeddings. Other members stay here.
@@ -42,7 +43,7 @@ pub(crate) struct EmbeddingsResponse {
     usage: Option<serde_json::Value>,
 }
 
-/// Runs on the worker, where the upstream connection lives.
+/// Runs on the worker, which owns the upstream connection.
 pub(crate) async fn embeddings(
     caller: Caller,
     request: HttpRequest,
@@ -51,6 +52,6 @@ pub(crate) async fn embeddings(
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
-    let answer = api.embeddings.answer(ai_caller(&caller, &request), &body.into_bytes()).await?;
-    Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(answer))
+    let response = api.embeddings.answer(ai_caller(&caller, &request), &body.into_bytes()).await?;
+    Ok(HttpResponse::Ok().insert_header(ContentType::json()).body(response))
 }

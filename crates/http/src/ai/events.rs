@@ -1,4 +1,4 @@
-//! An answer that is sent as it comes.
+//! Streamed responses.
 
 use std::convert::Infallible;
 
@@ -9,14 +9,15 @@ use pia_assistant::ChatStream;
 
 use crate::ai::provenance::AI_GENERATED;
 
-/// nginx would hold events back to fill a buffer.
+/// Header that prevents nginx from buffering events.
 pub(super) const UNBUFFERED: (HeaderName, &str) =
     (HeaderName::from_static("x-accel-buffering"), "no");
 
 pub(super) fn events(answer: ChatStream) -> HttpResponse {
-    let kind = "text/event-stream".parse().map_or_else(|_| ContentType::plaintext(), ContentType);
+    let content_type =
+        "text/event-stream".parse().map_or_else(|_| ContentType::plaintext(), ContentType);
     HttpResponse::Ok()
-        .insert_header(kind)
+        .insert_header(content_type)
         .insert_header((CACHE_CONTROL, "no-cache"))
         .insert_header(UNBUFFERED)
         .insert_header(AI_GENERATED)

@@ -1,4 +1,4 @@
-//! `POST /api/ai/generate-prompt`: instructions from a short description.
+//! `POST /api/ai/generate-prompt`: drafting of a prompt from a description.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};

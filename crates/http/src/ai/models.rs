@@ -1,4 +1,5 @@
-//! `GET /api/ai/models`, and one of them: what a caller may name as the `model` of a request.
+//! `GET /api/ai/models`, and one of them: models that a caller may name in a
+//! request.
 
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
@@ -32,7 +33,7 @@ pub(crate) struct ModelItem {
     owned_by: &'static str,
 }
 
-/// Asks no upstream.
+/// Lists the models without calling an upstream.
 pub(crate) async fn models(
     caller: Caller,
     request: HttpRequest,
@@ -42,19 +43,19 @@ pub(crate) async fn models(
     Ok(Json(ModelsResponse { object: "list", data: models.into_iter().map(item).collect() }))
 }
 
-/// One of them; all that may not be named is the same 404.
+/// Returns one model; the response is 404 for all that the caller may not name.
 pub(crate) async fn model(
     caller: Caller,
     request: HttpRequest,
     name: Path<String>,
     api: Data<AiApi>,
 ) -> Result<Json<ModelItem>, HttpError> {
-    let asker = ai_caller(&caller, &request);
-    let code = match asker.surface {
+    let ai_caller = ai_caller(&caller, &request);
+    let code = match ai_caller.surface {
         Surface::Desktop => "not_found",
         Surface::OpenAi => "model_not_found",
     };
-    let model = api.gateway.model(asker, &name).await?;
+    let model = api.gateway.model(ai_caller, &name).await?;
     model.map(|it| Json(item(it))).ok_or_else(|| {
         let message = "This model does not exist, or you may not use it.";
         ApiError::refused(StatusCode::NOT_FOUND, code, message).into()

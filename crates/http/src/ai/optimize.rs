@@ -1,4 +1,4 @@
-//! `POST /api/ai/optimize`: a better version of a text.
+//! `POST /api/ai/optimize`: improvement of a text.
 
 use actix_web::http::header::ACCEPT;
 use actix_web::web::Data;
@@ -50,11 +50,11 @@ pub(crate) async fn optimize(
     api: Data<AiApi>,
     Body(body): Body<OptimizeBody>,
 ) -> Result<HttpResponse, HttpError> {
-    let asker = ai_caller(&caller, &request);
+    let ai_caller = ai_caller(&caller, &request);
     if body.stream.unwrap_or_default() || accepts_only_events(&request) {
-        return Ok(events(api.optimize.stream(asker, body.into()).await?));
+        return Ok(events(api.optimize.stream(ai_caller, body.into()).await?));
     }
-    let optimized = api.optimize.run(asker, body.into()).await?;
+    let optimized = api.optimize.run(ai_caller, body.into()).await?;
     Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(OptimizeResponse::from(optimized)))
 }
 

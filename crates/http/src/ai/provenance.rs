@@ -1,8 +1,8 @@
-//! Header that marks an answer as made by a model.
+//! Header that marks generated responses.
 
 use actix_web::http::header::HeaderName;
 
-/// Stands on every answer that a model gave, so that whoever passes it on can
-/// mark it as that.
+/// Header of every response of a model, so that others can mark its content as
+/// generated.
 pub(super) const AI_GENERATED: (HeaderName, &str) =
     (HeaderName::from_static("x-ai-generated"), "true");

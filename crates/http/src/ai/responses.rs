@@ -1,5 +1,5 @@
-//! `POST /v1/responses`: OpenAI's other shape of a conversation, put into that
-//! of chat completions and back.
+//! `POST /v1/responses`: OpenAI's responses API, translated to chat completions
+//! and back.
 
 mod answer;
 mod members;
@@ -22,7 +22,8 @@ use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 use answer::Response;
 
-/// Longer conversations have more than the 2,000 messages that there may be.
+/// Maximum number of array values; longer conversations exceed the limit of
+/// 2,000 messages.
 const MAX_VALUES: usize = 200_000;
 
 /// A request in the shape of OpenAI's responses, as far as it maps onto a chat
@@ -75,7 +76,7 @@ pub(crate) struct ResponsesResponse {
     usage: Option<serde_json::Value>,
 }
 
-/// Runs on the worker, where the upstream connection lives.
+/// Runs on the worker, which owns the upstream connection.
 pub(crate) async fn responses(
     caller: Caller,
     request: HttpRequest,
@@ -84,19 +85,19 @@ pub(crate) async fn responses(
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     body.expect_values(MAX_VALUES)?;
-    let requested = request::parse(&body.into_bytes())?;
-    let response = Response::new(requested.echo);
-    match api.chat.answer(ai_caller(&caller, &request), requested.chat).await? {
+    let translated = request::parse(&body.into_bytes())?;
+    let response = Response::new(translated.echo);
+    match api.chat.answer(ai_caller(&caller, &request), translated.chat).await? {
         ChatAnswer::Whole(answer) => {
             let answer = response.complete_with(&answer).map_err(ApiError::internal)?;
             Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
         }
         ChatAnswer::Stream(answer) => {
             let mut events = stream::Events::new(response);
-            let kind = "text/event-stream".parse();
-            let kind = kind.map_or_else(|_| ContentType::plaintext(), ContentType);
+            let content_type = "text/event-stream".parse();
+            let content_type = content_type.map_or_else(|_| ContentType::plaintext(), ContentType);
             Ok(HttpResponse::Ok()
-                .insert_header(kind)
+                .insert_header(content_type)
                 .insert_header((CACHE_CONTROL, "no-cache"))
                 .insert_header(UNBUFFERED)
                 .insert_header(AI_GENERATED)

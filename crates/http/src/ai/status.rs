@@ -1,4 +1,4 @@
-//! `GET /api/ai/status`: what the proxy can do.
+//! `GET /api/ai/status`: availability of the proxy.
 
 use actix_web::web::{Data, Json};
 use pia_assistant::Mode;
@@ -16,7 +16,8 @@ pub(crate) struct StatusResponse {
     modes: Vec<&'static str>,
 }
 
-/// Asks no upstream: a client that asks often would be paid for there.
+/// Returns the status without calling an upstream, which would charge for
+/// frequent requests.
 pub(crate) async fn status(
     caller: Caller,
     api: Data<AiApi>,

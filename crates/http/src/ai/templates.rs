@@ -17,7 +17,7 @@ pub(crate) struct TemplateItem {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TemplatesResponse(Vec<TemplateItem>);
 
-/// Without the prompts, which are the server's own.
+/// Lists the templates without their prompts, which are internal.
 pub(crate) async fn templates(_: Caller) -> Json<TemplatesResponse> {
     let items = built_in().iter().map(|it| TemplateItem {
         id: it.id.to_string(),

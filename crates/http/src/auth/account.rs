@@ -1,4 +1,4 @@
-//! `/auth/account`: looking at one's account, taking its data along, leaving.
+//! `/auth/account`: the caller's account, its export and its deletion.
 
 mod archive;
 mod delete;

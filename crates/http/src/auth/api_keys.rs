@@ -1,4 +1,4 @@
-//! `/auth/api-keys`: what scripts call the AI proxy with.
+//! `/auth/api-keys`: keys with which scripts call the AI proxy.
 
 use actix_web::web::{Data, Json};
 use pia_identity::{ApiKeyEntry, ApiKeyOptions, CreatedApiKey, KeyScope};

@@ -1,5 +1,5 @@
-//! `/auth/app-passwords`: what programs sign in with that cannot ask for a
-//! second factor.
+//! `/auth/app-passwords`: passwords for programs that do not support a second
+//! factor.
 
 use actix_web::web::{Data, Json};
 use pia_identity::{AppPasswordEntry, CreatedAppPassword};
@@ -79,7 +79,7 @@ pub(crate) async fn create_app_password(
     Ok(Json(api.runner.run(create).await?.into()))
 }
 
-/// Ends each session too that began with it.
+/// Revokes an app password and the sessions that were started with it.
 pub(crate) async fn revoke_app_password(
     caller: Caller,
     api: Data<Api>,

@@ -1,4 +1,4 @@
-//! `POST /auth/business-profile`: declaring that one is a trader.
+//! `POST /auth/business-profile`: declaration as a trader.
 
 use actix_web::web::{Data, Json};
 use pia_identity::TraderDeclaration;

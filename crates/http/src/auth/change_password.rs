@@ -1,4 +1,4 @@
-//! `POST /auth/password`: changing the password.
+//! `POST /auth/password`: password change.
 
 use actix_web::web::{Data, Json};
 use pia_identity::AppAccess;
@@ -38,9 +38,9 @@ pub(crate) async fn change_password(
     api: Data<Api>,
     Body(request): Body<ChangePasswordRequest>,
 ) -> Result<Json<ChangedPassword>, ApiError> {
-    let absent = request.absent();
+    let missing = request.missing();
     let (Some(current), Some(new)) = (request.current_password, request.new_password) else {
-        return Err(ApiError::invalid(absent));
+        return Err(ApiError::invalid(missing));
     };
     let (passwords, session_ref) = (api.identity.passwords.clone(), caller.session_ref()?);
     let revoke = request.revoke_app_access;
@@ -50,7 +50,7 @@ pub(crate) async fn change_password(
 }
 
 impl ChangePasswordRequest {
-    fn absent(&self) -> Vec<FieldError> {
+    fn missing(&self) -> Vec<FieldError> {
         let fields = [
             ("currentPassword", self.current_password.is_none()),
             ("newPassword", self.new_password.is_none()),

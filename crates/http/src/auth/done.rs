@@ -1,4 +1,4 @@
-//! Response of actions that return nothing else.
+//! Response of actions without another result.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! `POST /auth/login/local`: signing in with a password.
+//! `POST /auth/login/local`: sign-in with a password.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
@@ -26,19 +26,19 @@ pub(crate) async fn login(
     FromDevice(device): FromDevice,
     Body(request): Body<LoginRequest>,
 ) -> Result<Json<SignInResponse>, ApiError> {
-    let absent = request.absent();
+    let missing = request.missing();
     let (Some(email), Some(password)) = (request.email, request.password) else {
-        return Err(ApiError::invalid(absent));
+        return Err(ApiError::invalid(missing));
     };
     let sign_in = api.identity.sign_in.clone();
     let login = async move { sign_in.local(&email, password, program, device).await };
     let signed_in = api.sign_ins.run(login).await?;
-    let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(SignInResponse::new(signed_in, owes)))
+    let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
+    Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
 }
 
 impl LoginRequest {
-    fn absent(&self) -> Vec<FieldError> {
+    fn missing(&self) -> Vec<FieldError> {
         let fields = [("email", self.email.is_none()), ("password", self.password.is_none())];
         fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field)).collect()
     }

@@ -1,4 +1,4 @@
-//! `GET /auth/login-history`: who tried to sign in to the caller's account.
+//! `GET /auth/login-history`: attempts to sign in to the caller's account.
 
 use actix_web::web::{Data, Json};
 use pia_identity::SignInEntry;
@@ -54,10 +54,10 @@ pub(crate) async fn login_history(
 ) -> Result<Json<LoginHistoryResponse>, ApiError> {
     let (history, user) = (api.identity.history.clone(), caller.0.user);
     let list = async move { history.page(user, page).await };
-    let part = api.runner.run(list).await?;
+    let page = api.runner.run(list).await?;
     Ok(Json(LoginHistoryResponse {
-        items: part.items.into_iter().map(LoginHistoryItem::new).collect(),
-        next_cursor: part.next.map(Paging::format_cursor),
+        items: page.items.into_iter().map(LoginHistoryItem::new).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
     }))
 }
 

@@ -1,4 +1,4 @@
-//! `POST /auth/login/mfa`: going on with a sign-in that requests a second factor.
+//! `POST /auth/login/mfa`: continuation of a sign-in with a second factor.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
@@ -35,8 +35,8 @@ pub(crate) async fn login_mfa(
     let sign_in = api.identity.sign_in.clone();
     let login = async move { sign_in.with_factor(&token, &answer, device).await };
     let signed_in = api.runner.run(login).await?;
-    let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(SignInResponse::new(signed_in, owes)))
+    let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
+    Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
 }
 
 fn missing_token() -> ApiError {

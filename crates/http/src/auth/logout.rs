@@ -1,4 +1,4 @@
-//! `POST /auth/logout`: ending a session.
+//! `POST /auth/logout`: end of a session.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
@@ -17,14 +17,14 @@ pub(crate) struct LogoutRequest {
     refresh_token: Option<Secret<String>>,
 }
 
-/// Says yes whatever the token is: who signs out twice is signed out.
+/// Succeeds whatever the token is: signing out is idempotent.
 pub(crate) async fn logout(
     api: Data<Api>,
-    toll: DeferredRateLimit,
+    rate_limit: DeferredRateLimit,
     Body(request): Body<LogoutRequest>,
 ) -> Result<Json<Done>, ApiError> {
     let token = request.refresh_token.ok_or_else(missing_refresh_token)?;
-    toll.check(api.session_of(&token).await?).await?;
+    rate_limit.check(api.session_of(&token).await?).await?;
     let sessions = api.identity.sessions.clone();
     let end = async move { sessions.end(&token).await };
     api.runner.run(end).await?;

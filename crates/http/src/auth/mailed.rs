@@ -1,4 +1,4 @@
-//! Asking for a letter with a link: `POST /auth/forgot-password` and
+//! Requests of emails with a link: `POST /auth/forgot-password` and
 //! `POST /auth/resend-verification`.
 
 use actix_web::web::{Data, Json};
@@ -22,7 +22,8 @@ pub(crate) struct LetterResponse {
     message: &'static str,
 }
 
-/// Queues the email. Missing mail settings are reported first, whatever the body.
+/// Queues the email. A server without email reports that first, whatever the
+/// body.
 pub(crate) async fn forgot_password(
     api: Data<Api>,
     body: Result<Body<LetterRequest>, ApiError>,
@@ -34,7 +35,8 @@ pub(crate) async fn forgot_password(
     Ok(Json(LetterResponse::possibly_sent()))
 }
 
-/// Queues the email. Missing mail settings are reported first, whatever the body.
+/// Queues the email. A server without email reports that first, whatever the
+/// body.
 pub(crate) async fn resend_verification(
     api: Data<Api>,
     body: Result<Body<LetterRequest>, ApiError>,

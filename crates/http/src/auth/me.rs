@@ -42,8 +42,8 @@ pub(crate) async fn me(
     let (accounts, user) = (api.identity.accounts.clone(), caller.0.user);
     let me = async move { accounts.me(user).await };
     let account = api.runner.run(me).await?;
-    let owes = gates.rules.get().owes_declaration(account.customer);
-    Ok(Json(MeResponse::new(account, owes)))
+    let owes_declaration = gates.rules.get().owes_declaration(account.customer);
+    Ok(Json(MeResponse::new(account, owes_declaration)))
 }
 
 impl MeResponse {

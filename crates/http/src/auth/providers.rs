@@ -1,4 +1,4 @@
-//! `/auth/login`, `/auth/callback` and `/auth/token`: signing in at an identity
+//! `/auth/login`, `/auth/callback` and `/auth/token`: sign-in with an identity
 //! provider.
 
 mod browsers;

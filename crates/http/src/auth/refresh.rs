@@ -1,4 +1,4 @@
-//! `POST /auth/refresh`: the next pair of tokens.
+//! `POST /auth/refresh`: refresh of the tokens.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
@@ -40,15 +40,15 @@ pub(crate) fn missing_refresh_token() -> ApiError {
     }])
 }
 
-/// Spends a refresh token for the next one.
+/// Exchanges a refresh token for new tokens.
 pub(crate) async fn refresh(
     api: Data<Api>,
-    toll: DeferredRateLimit,
+    rate_limit: DeferredRateLimit,
     FromDevice(device): FromDevice,
     Body(request): Body<RefreshRequest>,
 ) -> Result<Json<RefreshResponse>, ApiError> {
     let token = request.token()?;
-    toll.check(api.session_of(&token).await?).await?;
+    rate_limit.check(api.session_of(&token).await?).await?;
     let sessions = api.identity.sessions.clone();
     let refresh = async move { sessions.refresh(&token, device).await };
     let grant = api.runner.run(refresh).await?;

@@ -1,4 +1,4 @@
-//! `POST /auth/register`: making an account.
+//! `POST /auth/register`: registration.
 
 use actix_web::web::{Data, Json};
 use pia_identity::{CustomerType, RegistrationForm, RegistrationOutcome};
@@ -39,14 +39,14 @@ pub(crate) async fn register(
     Body(request): Body<RegisterRequest>,
 ) -> Result<Json<RegisterResponse>, ApiError> {
     let registration = api.identity.registration.clone();
-    let person = request.person()?;
-    let register = async move { registration.register(person).await };
+    let form = request.form()?;
+    let register = async move { registration.register(form).await };
     Ok(Json(RegisterResponse::new(&api.runner.run(register).await?)))
 }
 
 impl RegisterResponse {
-    fn new(joined: &RegistrationOutcome) -> Self {
-        let (message, requires_email_verification) = match joined {
+    fn new(outcome: &RegistrationOutcome) -> Self {
+        let (message, requires_email_verification) = match outcome {
             RegistrationOutcome::Made(_) => ("Your account has been created. Sign in.", false),
             RegistrationOutcome::Written => {
                 ("Check your inbox and open the link to verify your email.", true)
@@ -57,9 +57,9 @@ impl RegisterResponse {
 }
 
 impl RegisterRequest {
-    /// A key that is missing is for the domain to miss, which returns all that
-    /// is wrong at once.
-    fn person(self) -> Result<RegistrationForm, ApiError> {
+    /// Returns the form. Missing keys become empty values, so that the domain
+    /// reports all errors at once.
+    fn form(self) -> Result<RegistrationForm, ApiError> {
         let customer = CustomerType::from_number(self.customer_type.unwrap_or_default());
         Ok(RegistrationForm {
             email: self.email.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! `POST /auth/reset-password`: choosing another password with a letter.
+//! `POST /auth/reset-password`: password reset by an emailed token.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
@@ -27,11 +27,11 @@ pub(crate) async fn reset_password(
     FromDevice(device): FromDevice,
     Body(request): Body<ResetPasswordRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let absent = request.absent();
+    let missing = request.missing();
     let (Some(token), Some(email), Some(new)) =
         (request.token, request.email, request.new_password)
     else {
-        return Err(ApiError::invalid(absent));
+        return Err(ApiError::invalid(missing));
     };
     let resets = api.identity.password_resets.clone();
     let reset = async move { resets.reset(&email, &token, new, &device).await };
@@ -40,7 +40,7 @@ pub(crate) async fn reset_password(
 }
 
 impl ResetPasswordRequest {
-    fn absent(&self) -> Vec<FieldError> {
+    fn missing(&self) -> Vec<FieldError> {
         let fields = [
             ("token", self.token.is_none()),
             ("email", self.email.is_none()),

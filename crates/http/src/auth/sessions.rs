@@ -1,4 +1,4 @@
-//! `/auth/sessions`: where one is signed in, and ending that.
+//! `/auth/sessions`: sessions of the caller, and their revocation.
 
 use std::collections::HashMap;
 
@@ -71,19 +71,19 @@ pub(crate) async fn sessions(
     let (sessions, devices) = (api.identity.sessions.clone(), api.e2ee.devices.clone());
     let user = caller.0.user;
     let list = async move {
-        let part = sessions.page(user, page).await?;
-        Ok::<_, Unavailable>((part, devices.names(user).await?))
+        let page = sessions.page(user, page).await?;
+        Ok::<_, Unavailable>((page, devices.names(user).await?))
     };
-    let (part, names) = api.runner.run(list).await?;
+    let (page, names) = api.runner.run(list).await?;
     let own = caller.session_ref()?.session;
-    let reported = |it| SessionItem::new(it, own, &names);
+    let to_item = |it| SessionItem::new(it, own, &names);
     Ok(Json(SessionsResponse {
-        items: part.items.into_iter().map(reported).collect(),
-        next_cursor: part.next.map(Paging::format_cursor),
+        items: page.items.into_iter().map(to_item).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
     }))
 }
 
-/// Ends one session, which may be the caller's own: then they are signed out.
+/// Ends one session, which may be the caller's own.
 pub(crate) async fn revoke_session(
     caller: Caller,
     api: Data<Api>,

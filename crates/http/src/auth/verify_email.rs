@@ -1,4 +1,4 @@
-//! `GET /auth/verify-email`: where the link in a letter leads.
+//! `GET /auth/verify-email`: target of the link in an email.
 
 use actix_web::http::Method;
 use actix_web::http::header::LOCATION;
@@ -26,16 +26,16 @@ pub(crate) struct VerificationLink {
     token: Option<Secret<String>>,
 }
 
-/// Redeems at once for a program that names `application/json`. Everything else
-/// is sent on to a page with a button: programs that scan mail open links, and
-/// say of themselves what they like.
+/// Redeems the token at once for a program that accepts `application/json`.
+/// Every other request is redirected to a page with a button: email scanners
+/// open links with arbitrary headers.
 pub(crate) async fn verify_email(
     request: HttpRequest,
     api: Data<Api>,
 ) -> Result<HttpResponse, ApiError> {
     let headers = request.headers();
-    let only_looks = request.method() == Method::HEAD;
-    if only_looks || reads_pages(headers) || !reads_json(headers) {
+    let is_head = request.method() == Method::HEAD;
+    if is_head || reads_pages(headers) || !reads_json(headers) {
         return Ok(page(&request));
     }
     let (user, token) = VerificationLink::parse(request.query_string())?.into_user_and_token()?;
@@ -47,29 +47,29 @@ pub(crate) async fn verify_email(
 
 impl VerificationLink {
     fn parse(query: &str) -> Result<Self, ApiError> {
-        let link = Query::<Self>::from_query(query).map_err(|_may_quote| {
+        let link = Query::<Self>::from_query(query).map_err(|_err| {
             let message = "The query string is malformed.".to_owned();
             ApiError::invalid(vec![FieldError { field: String::new(), code: "invalid", message }])
         })?;
         Ok(link.into_inner())
     }
 
-    /// Parses id and token: what is no id belongs to nobody, and what is no
-    /// token is valid for nobody.
+    /// Returns id and token: an invalid id belongs to no user, and an invalid
+    /// token is valid for none.
     fn into_user_and_token(self) -> Result<(UserId, Secret<String>), ApiError> {
         let fields = [("userId", self.user_id.is_none()), ("token", self.token.is_none())];
-        let absent = fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field));
-        let absent: Vec<_> = absent.collect();
+        let missing = fields.into_iter().filter(|it| it.1).map(|(field, _)| required(field));
+        let missing: Vec<_> = missing.collect();
         let (Some(user), Some(token)) = (self.user_id, self.token) else {
-            return Err(ApiError::invalid(absent));
+            return Err(ApiError::invalid(missing));
         };
         let user = serde_json::from_value(user.into());
-        Ok((user.map_err(|_none_of_ours| VerifyError::Invalid)?, token))
+        Ok((user.map_err(|_err| VerifyError::Invalid)?, token))
     }
 }
 
 fn page(request: &HttpRequest) -> HttpResponse {
     let base = request.app_data::<Data<BasePath>>().map_or("", |it| it.0.as_str());
-    let place = format!("{base}/auth/verify-email.html?{}", request.query_string());
-    HttpResponse::Found().insert_header((LOCATION, place)).finish()
+    let location = format!("{base}/auth/verify-email.html?{}", request.query_string());
+    HttpResponse::Found().insert_header((LOCATION, location)).finish()
 }

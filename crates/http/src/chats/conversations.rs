@@ -1,4 +1,4 @@
-//! `/api/conversations`: the same chats under the hosted instance's names.
+//! `/api/conversations`: the same chats under the names of the hosted instance.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
-/// Maximum number of chats that one call may store and delete: each is a
+/// Maximum number of chats that one call may store and delete: each needs a
 /// transaction.
 const MAX_CONVERSATIONS: usize = 500;
 
@@ -50,7 +50,7 @@ struct Conversation {
     /// True if only the owner's devices can read the chat.
     encrypted: bool,
     /// The chat as `/api/v1/chats` reports it.
-    // Never there: it is put behind all else, as it is.
+    // Never set: the document is appended as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = ChatDocument, required = true)]
     document: Option<()>,
@@ -102,9 +102,9 @@ struct SyncResult {
 pub(crate) async fn conversations(
     caller: Caller,
     api: Data<Api>,
-    requested: ChatsQuery,
+    query: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
-    list_response(&caller, &api, requested, |page, deleted| {
+    list_response(&caller, &api, query, |page, deleted| {
         let mut text = Vec::with_capacity(2 * estimated_length(&page));
         text.extend_from_slice(b"{\"conversations\":[");
         for (index, chat) in page.chats.into_iter().enumerate() {
@@ -141,9 +141,9 @@ pub(crate) async fn sync_conversations(
     Ok(Json(api.run(upload).await?.into()))
 }
 
-/// The document is put behind what is notified of it, as it is.
+/// Appends the document to its metadata as it is.
 fn write(chat: StoredChat, text: &mut Vec<u8>) {
-    let reported = Conversation {
+    let metadata = Conversation {
         id: chat.id.to_string(),
         created_at: chat.created_at,
         updated_at: chat.updated_at,
@@ -151,9 +151,9 @@ fn write(chat: StoredChat, text: &mut Vec<u8>) {
         encrypted: chat.encrypted,
         document: None,
     };
-    let mut reported = serde_json::to_vec(&reported).unwrap_or_default();
-    reported.pop();
-    text.extend_from_slice(&reported);
+    let mut metadata = serde_json::to_vec(&metadata).unwrap_or_default();
+    metadata.pop();
+    text.extend_from_slice(&metadata);
     text.extend_from_slice(b",\"document\":");
     text.extend_from_slice(&chat.into_document());
     text.push(b'}');
@@ -180,7 +180,7 @@ impl From<Uploaded> for SyncResult {
             message: Some(message),
             ..Self::default()
         };
-        let reported = match status {
+        let result = match status {
             UploadStatus::Stored => Self { status: "stored", ..Self::default() },
             UploadStatus::Deleted => Self { status: "deleted", ..Self::default() },
             UploadStatus::Conflict(at) => {
@@ -198,10 +198,10 @@ impl From<Uploaded> for SyncResult {
                 let message = format!("An account may store {} bytes.", storage.limit);
                 refused("quota_exceeded", None, message)
             }
-            UploadStatus::Unreadable(fault) => {
-                refused("validation_failed", Some(fault.field), fault.message)
+            UploadStatus::Unreadable(violation) => {
+                refused("validation_failed", Some(violation.field), violation.message)
             }
         };
-        Self { id, ..reported }
+        Self { id, ..result }
     }
 }

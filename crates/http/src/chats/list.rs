@@ -1,4 +1,4 @@
-//! `GET /api/v1/chats`: all of a user's chats, in parts.
+//! `GET /api/v1/chats`: all chats of a user, page by page.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::{ContentType, ETAG};
@@ -34,9 +34,9 @@ pub(crate) struct ChatsResponse {
 pub(crate) async fn list_chats(
     caller: Caller,
     api: Data<Api>,
-    requested: ChatsQuery,
+    query: ChatsQuery,
 ) -> Result<HttpResponse, HttpError> {
-    list_response(&caller, &api, requested, |page, deleted| {
+    list_response(&caller, &api, query, |page, deleted| {
         let mut text = Vec::with_capacity(estimated_length(&page));
         text.extend_from_slice(b"{\"chats\":[");
         for (index, chat) in page.chats.into_iter().enumerate() {
@@ -51,12 +51,13 @@ pub(crate) async fn list_chats(
     .await
 }
 
-/// A part of a list in the form that `told` gives it, or that nothing changed.
+/// Returns a page of a list as formatted by `format`, or that nothing has
+/// changed.
 pub(super) async fn list_response(
     caller: &Caller,
     api: &Api,
     ChatsQuery { part, unless }: ChatsQuery,
-    reported: impl FnOnce(ChatPage, bool) -> Vec<u8>,
+    format: impl FnOnce(ChatPage, bool) -> Vec<u8>,
 ) -> Result<HttpResponse, HttpError> {
     let (chats, user) = (api.chats.clone(), caller.0.user);
     let list = async move { chats.list(user, part, unless).await };
@@ -67,14 +68,14 @@ pub(super) async fn list_response(
         }
         ListedChats::Page(page) => page,
     };
-    let mut answer = HttpResponse::Ok();
+    let mut response = HttpResponse::Ok();
     if part.after.is_none() {
-        answer.insert_header((ETAG, format!("W/\"{}\"", part.tag(&page.version))));
+        response.insert_header((ETAG, format!("W/\"{}\"", part.tag(&page.version))));
     }
-    Ok(answer.insert_header(ContentType::json()).body(reported(page, part.deleted)))
+    Ok(response.insert_header(ContentType::json()).body(format(page, part.deleted)))
 }
 
-/// About how long a part becomes.
+/// Returns the estimated length of a page.
 pub(super) fn estimated_length(page: &ChatPage) -> usize {
     let chats: usize = page.chats.iter().map(|it| it.text.len() + 256).sum();
     chats + page.deleted.len() * 40 + 256
@@ -83,11 +84,11 @@ pub(super) fn estimated_length(page: &ChatPage) -> usize {
 /// Returns the JSON after the chats.
 pub(super) fn append_list_end(
     mut text: Vec<u8>,
-    gone: &[pia_sync::ChatId],
+    deleted_ids: &[pia_sync::ChatId],
     (deleted, next): (bool, Option<String>),
 ) -> Vec<u8> {
     if deleted {
-        let ids: Vec<_> = gone.iter().map(|it| format!("\"{it}\"")).collect();
+        let ids: Vec<_> = deleted_ids.iter().map(|it| format!("\"{it}\"")).collect();
         text.extend_from_slice(format!(",\"deleted\":[{}]", ids.join(",")).as_bytes());
     }
     text.extend_from_slice(format!(",\"hasMore\":{}", next.is_some()).as_bytes());

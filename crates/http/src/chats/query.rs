@@ -41,7 +41,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// Requested page of the chats, and the entity tag that the client has already.
+/// Requested page of the chats, and the entity tags that the client has cached.
 pub(crate) struct ChatsQuery {
     pub(crate) part: ChatListRequest,
     pub(crate) unless: IfNoneMatch,
@@ -52,7 +52,7 @@ impl FromRequest for ChatsQuery {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let requested = parse(request.query_string()).map(|part| {
+        let query = parse(request.query_string()).map(|part| {
             let headers = request.headers().get_all(IF_NONE_MATCH);
             let lists = headers.filter_map(|it| it.to_str().ok());
             let tags: Vec<&str> =
@@ -61,11 +61,11 @@ impl FromRequest for ChatsQuery {
                 if tags.is_empty() { IfNoneMatch::Never } else { part.if_none_match(&tags) };
             Self { part, unless }
         });
-        ready(requested)
+        ready(query)
     }
 }
 
-/// A tag without what says that it is weak: of lists, all are compared so.
+/// Removes the prefix of a weak tag: tags of lists are always compared weakly.
 fn strip_weak_prefix(tag: &str) -> &str {
     let tag = tag.trim();
     tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
@@ -73,22 +73,23 @@ fn strip_weak_prefix(tag: &str) -> &str {
 
 fn parse(query: &str) -> Result<ChatListRequest, ApiError> {
     let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
-        return Err(ApiError::invalid(vec![fault("", "The query string is malformed.")]));
+        return Err(ApiError::invalid(vec![invalid("", "The query string is malformed.")]));
     };
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut part =
         ChatListRequest { since: None, after: None, limit: DEFAULT_CHATS, deleted: false };
-    let mut seen = Vec::new();
+    let mut names = Vec::new();
     for (name, value) in &parameters {
-        let Some(known) = PARAMETERS.iter().find(|it| it.name.eq_ignore_ascii_case(name)) else {
+        let Some(parameter) = PARAMETERS.iter().find(|it| it.name.eq_ignore_ascii_case(name))
+        else {
             continue;
         };
-        if seen.contains(&known.name) || !set_parameter(&mut part, known.name, value) {
-            faults.push(fault(known.name, message(known.name)));
+        if names.contains(&parameter.name) || !set_parameter(&mut part, parameter.name, value) {
+            errors.push(invalid(parameter.name, message(parameter.name)));
         }
-        seen.push(known.name);
+        names.push(parameter.name);
     }
-    if faults.is_empty() { Ok(part) } else { Err(ApiError::invalid(faults)) }
+    if errors.is_empty() { Ok(part) } else { Err(ApiError::invalid(errors)) }
 }
 
 fn set_parameter(part: &mut ChatListRequest, name: &str, value: &str) -> bool {
@@ -104,7 +105,7 @@ fn set_parameter(part: &mut ChatListRequest, name: &str, value: &str) -> bool {
             limit.is_some()
         }
         "cursor" => {
-            part.after = Paging::place(value);
+            part.after = Paging::parse_cursor(value);
             part.after.is_some()
         }
         _ => {
@@ -128,7 +129,7 @@ fn time(text: &str) -> Option<Timestamp> {
     Timestamp::deserialize(from).ok()
 }
 
-fn fault(field: &str, message: &str) -> FieldError {
+fn invalid(field: &str, message: &str) -> FieldError {
     FieldError { field: field.to_owned(), code: "invalid", message: message.to_owned() }
 }
 
@@ -144,18 +145,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_stated_is_the_first_hundred_of_all() {
-        let usual = ChatListRequest { since: None, after: None, limit: 100, deleted: false };
+    fn the_default_is_the_first_hundred_of_all() {
+        let default = ChatListRequest { since: None, after: None, limit: 100, deleted: false };
 
-        assert_eq!(parse("").unwrap(), usual);
-        assert_eq!(parse("unknown=1&includeDeleted=False&limit=100").unwrap(), usual);
+        assert_eq!(parse("").unwrap(), default);
+        assert_eq!(parse("unknown=1&includeDeleted=False&limit=100").unwrap(), default);
         assert_eq!(parse("IncludeDeleted=True&limit=500").unwrap().limit, 500);
     }
 
     #[test]
-    fn all_that_is_stated_is_taken() {
-        let place = Cursor { at: Timestamp::from_micros(-5), id: Uuid::nil() };
-        let cursor = Paging::format_cursor(place);
+    fn all_parameters_are_parsed() {
+        let cursor_value = Cursor { at: Timestamp::from_micros(-5), id: Uuid::nil() };
+        let cursor = Paging::format_cursor(cursor_value);
 
         let part = parse(&format!(
             "includeDeleted=true&since=2026-08-01T09%3A14%3A02.1837744Z&limit=1&cursor={cursor}"
@@ -164,13 +165,13 @@ mod tests {
         let since = time("2026-08-01T09:14:02.183774Z");
         assert_eq!(
             part.unwrap(),
-            ChatListRequest { since, after: Some(place), limit: 1, deleted: true }
+            ChatListRequest { since, after: Some(cursor_value), limit: 1, deleted: true }
         );
         assert!(parse("since=0001-01-01T00:00:00").is_ok());
     }
 
     #[test]
-    fn what_is_not_what_it_must_be_is_refused() {
+    fn invalid_parameters_are_rejected() {
         for limit in ["", "0", "-1", "501", "9223372036854775808", "text", "%2B5", "1.0"] {
             assert!(refused(&format!("limit={limit}")), "{limit}");
         }
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_come_weak_and_strong() {
+    fn weak_and_strong_tags_are_parsed() {
         assert_eq!(
             ["W/\"c-1\"", "\"c-1\"", " W/\"c-1\" ", "c-1"].map(strip_weak_prefix),
             ["c-1"; 4]

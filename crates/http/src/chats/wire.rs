@@ -1,4 +1,4 @@
-//! Schema of a chat, for readers of the description.
+//! Schema of a chat, for the OpenAPI document.
 
 use utoipa::ToSchema;
 

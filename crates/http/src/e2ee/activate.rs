@@ -1,4 +1,4 @@
-//! `/api/e2ee/recovery/activate`: a device comes in by the recovery code.
+//! `/api/e2ee/recovery/activate`: activation of a device by the recovery code.
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::ActivationForm;
@@ -40,10 +40,10 @@ pub(crate) async fn activate(
     Body(request): Body<RecoveryActivationRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
-    let uses = api.clone();
+    let services = api.clone();
     let activate = async move {
-        let owner = uses.owner(caller.0, proof).await?;
-        uses.e2ee.recovery.activate(owner, form).await.map_err(HttpError::from)
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.recovery.activate(owner, form).await.map_err(HttpError::from)
     };
     api.run(activate).await?;
     Ok(Json(Done::success()))

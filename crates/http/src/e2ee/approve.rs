@@ -1,4 +1,4 @@
-//! `/api/e2ee/devices/approve`: one device lets another in.
+//! `/api/e2ee/devices/approve`: approval of a device by another one.
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::ApprovalForm;

@@ -1,4 +1,4 @@
-//! `/api/e2ee/devices`: a person's devices, and turning them away.
+//! `/api/e2ee/devices`: devices of a user, and their revocation.
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::{Device, DeviceState, KeyState, ListedDevice};

@@ -1,4 +1,4 @@
-//! The device in a request's path.
+//! Device in the path of a request.
 
 use std::future::{Ready, ready};
 
@@ -8,10 +8,10 @@ use pia_e2ee::DeviceId;
 
 use pia_web::ApiError;
 
-/// The one device in a request's path: the id that it gave itself, spelled as
-/// it registered.
+/// Device in the path of a request: the id that it chose, spelled as
+/// registered.
 ///
-/// What can be no device's id is answered as one that nobody has: 404.
+/// An invalid id is handled as an unknown one: 404.
 #[derive(Debug, Clone)]
 pub(crate) struct PathDevice(pub(crate) DeviceId);
 

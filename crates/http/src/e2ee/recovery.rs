@@ -1,5 +1,5 @@
-//! `/api/e2ee/recovery`: the copy of the account's key that the recovery code
-//! opens, and what guards it.
+//! `/api/e2ee/recovery`: copy of the account's key under the recovery code, and
+//! its proof key.
 
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
@@ -86,12 +86,12 @@ pub(crate) async fn store_recovery(
     Body(request): Body<RecoveryWrappedUmkRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
-    let uses = api.clone();
-    let keep = async move {
-        let owner = uses.owner(caller.0, proof).await?;
-        uses.e2ee.recovery.store_copy(owner, form).await.map_err(HttpError::from)
+    let services = api.clone();
+    let store = async move {
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.recovery.store_copy(owner, form).await.map_err(HttpError::from)
     };
-    api.run(keep).await?;
+    api.run(store).await?;
     Ok(Json(Done::success()))
 }
 
@@ -102,12 +102,12 @@ pub(crate) async fn put_proof_key(
 ) -> Result<HttpResponse, HttpError> {
     let RecoveryProofKeyRequest { proof_key, version, proof } = request;
     let (form, proof) = (ProofKeyForm { proof_key, version }, proof.proof_if_any()?);
-    let uses = api.clone();
-    let guard = async move {
-        let owner = uses.owner(caller.0, proof).await?;
-        uses.e2ee.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
+    let services = api.clone();
+    let store = async move {
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.recovery.put_proof_key(owner, form).await.map_err(HttpError::from)
     };
-    api.run(guard).await?;
+    api.run(store).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

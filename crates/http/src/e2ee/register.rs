@@ -1,4 +1,4 @@
-//! `/api/e2ee/devices/register`: a device asks to be let in.
+//! `/api/e2ee/devices/register`: registration of a device.
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::{DeviceForm, RegisteredDevice};

@@ -1,4 +1,4 @@
-//! `/api/e2ee/status`: whether an account is end-to-end encrypted.
+//! `/api/e2ee/status`: encryption status of an account.
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::KeyState;
@@ -19,8 +19,8 @@ pub(crate) struct E2eeStatusResponse {
     has_recovery_proof_key: bool,
 }
 
-/// Clients ask whatever the licence includes, and take no answer for one that
-/// may change.
+/// Returns the status whatever the licence includes: clients request it in any
+/// case, and do not expect the result to depend on the licence.
 pub(crate) async fn status(
     caller: Caller,
     api: Data<Api>,

@@ -1,5 +1,5 @@
-//! `/api/e2ee/devices/{deviceId}/wrapped-umk`: the account's key as only one
-//! device can open it.
+//! `/api/e2ee/devices/{deviceId}/wrapped-umk`: the account's key, wrapped for
+//! one device.
 
 use actix_web::web::{Data, Json};
 use pia_e2ee::{DeviceId, KeyForm, WrappedKey};
@@ -59,8 +59,8 @@ pub(crate) async fn wrapped_umk(
     api: Data<Api>,
     PathDevice(id): PathDevice,
 ) -> Result<Json<WrappedUmkResponse>, HttpError> {
-    let (devices, user, requested) = (api.e2ee.devices.clone(), caller.0.user, id.clone());
-    let find = async move { devices.key_of(user, &requested).await };
+    let (devices, user, device) = (api.e2ee.devices.clone(), caller.0.user, id.clone());
+    let find = async move { devices.key_of(user, &device).await };
     Ok(Json(to_response(&id, api.run(find).await?)))
 }
 
@@ -71,12 +71,12 @@ pub(crate) async fn store_wrapped_umk(
     Body(request): Body<WrappedUmkRequest>,
 ) -> Result<Json<Done>, HttpError> {
     let (form, proof) = request.split()?;
-    let uses = api.clone();
-    let keep = async move {
-        let owner = uses.owner(caller.0, proof).await?;
-        uses.e2ee.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
+    let services = api.clone();
+    let store = async move {
+        let owner = services.owner(caller.0, proof).await?;
+        services.e2ee.devices.store_key(owner, &id, form).await.map_err(HttpError::from)
     };
-    api.run(keep).await?;
+    api.run(store).await?;
     Ok(Json(Done::success()))
 }
 

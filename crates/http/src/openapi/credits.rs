@@ -1,5 +1,5 @@
-//! The refusal of a call that a budget of credits is in the way of, as OpenAPI
-//! reports it: one of three shapes, distinguished by `period`.
+//! OpenAPI description of the refusal for a used-up budget: three shapes,
+//! distinguished by `period`.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ const SHAPES: [&str; 3] = [OF_MEMBER, OF_GROUP, SUSPENDED];
 /// 2026-08-03T00:00:00Z, a Monday.
 const MONDAY: i64 = 1_785_715_200_000_000;
 
-/// The body of a 429 where calls cost credits: too many of them, or a budget.
+/// Returns the media type object of a 429 where calls cost credits: too many
+/// calls, or a budget.
 pub(super) fn media() -> Value {
     let examples: Map<String, Value> =
         examples().into_iter().map(|(name, _)| (name.to_owned(), example_ref(name))).collect();
@@ -32,7 +33,7 @@ pub(super) fn media() -> Value {
     })
 }
 
-/// The three shapes, and what distinguishes them.
+/// Returns the three shapes, and their discriminator.
 pub(super) fn schemas() -> [(String, Value); 4] {
     let shapes = SHAPES.map(schema_ref);
     let mapping: Map<String, Value> = SHAPES
@@ -50,7 +51,7 @@ pub(super) fn schemas() -> [(String, Value); 4] {
     [(REFUSAL.to_owned(), any), of_member, of_group, suspended]
 }
 
-/// Returns examples of such refusals: real ones, of made-up budgets.
+/// Returns examples of such refusals, built by the real conversion.
 pub(super) fn examples() -> [(&'static str, Value); 4] {
     let gauge = |limit, used| Some(Gauge { limit, used });
     let refusal = |period, gauge, retry_after| BudgetRefusal {
@@ -69,17 +70,16 @@ pub(super) fn examples() -> [(&'static str, Value); 4] {
     };
     let group = refusal(Period::Budget(BudgetPeriod::GroupDaily), gauge(400, 399), wait);
     let suspended = refusal(Period::FreeTierSuspended, None, wait);
-    let reported =
-        |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
+    let body = |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
     [
-        ("CreditsOfMember", reported(week)),
-        ("CreditsOfGroup", reported(group)),
-        ("FreeTierSuspended", reported(suspended)),
+        ("CreditsOfMember", body(week)),
+        ("CreditsOfGroup", body(group)),
+        ("FreeTierSuspended", body(suspended)),
         ("TooManyRequests", ApiError::over_budget(wait).body().into()),
     ]
 }
 
-/// Returns the periods that a shape reports.
+/// Returns the periods that use a shape.
 fn periods(shape: &str) -> impl Iterator<Item = Period> {
     let budgets = BudgetPeriod::ALL.into_iter().map(Period::Budget);
     let all = budgets.chain([Period::FreeTierSuspended]);
@@ -95,30 +95,29 @@ fn shape_of(period: Period) -> &'static str {
 }
 
 fn shape(name: &str) -> Value {
-    let amount =
-        |reported: &str| json!({ "type": "integer", "format": "int64", "description": reported });
+    let amount = |text: &str| json!({ "type": "integer", "format": "int64", "description": text });
     let periods: Vec<_> = periods(name).map(Period::name).collect();
     let until = json!({
         "type": "string",
         "format": "date-time",
         "description": "When to come again, as `Retry-After` says it in seconds.",
     });
-    let mut reported = vec![
+    let mut properties = vec![
         ("error", json!({ "type": "string", "const": "Token Limit Exceeded" })),
         ("message", json!({ "type": "string", "description": "The same for people." })),
         ("period", json!({ "type": "string", "enum": periods })),
         ("resetsAt", until),
     ];
     if name != SUSPENDED {
-        reported.extend([
+        properties.extend([
             ("unit", json!({ "type": "string", "const": "credits" })),
             ("limit", amount("How many there are in a period.")),
             ("used", amount("How many are gone; what open calls may still spend counts.")),
         ]);
     }
-    let required: Vec<_> = reported.iter().map(|(name, _)| *name).collect();
+    let required: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
     if name == OF_MEMBER {
-        reported.extend([
+        properties.extend([
             ("poolLimit", amount("With `weekly`, where the group has a pool: its size.")),
             ("poolUsed", amount("How much of the pool is gone.")),
             ("topUpGranted", amount("With `weekly`, where the group bought some: how many.")),
@@ -126,7 +125,7 @@ fn shape(name: &str) -> Value {
         ]);
     }
     let properties: Map<_, _> =
-        reported.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
+        properties.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
     json!({
         "type": "object",
         "description": schema_description(name),

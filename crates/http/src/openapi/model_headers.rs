@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// The headers that say for what a model is called, and as whom.
+/// Returns the headers that name the mode and the persona.
 pub(super) fn headers() -> [Value; 4] {
     let mode = json!({ "type": "string", "examples": ["assistant"] });
     let persona = json!({ "type": "string", "format": "uuid" });

@@ -1,4 +1,4 @@
-//! The AI proxy.
+//! HTTP errors of the AI proxy.
 
 use actix_web::http::StatusCode;
 use pia_assistant::{AssistantError, BudgetRefusal, Gauge, OpenAiError, Violation};
@@ -7,48 +7,46 @@ use pia_web::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 
 use crate::HttpError;
 
-/// 400 stands only for what the caller can mend: the desktop client repeats a
-/// request that was refused so, without its tools. 429 is stored for budgets:
-/// the client shows each as one that is used up.
+/// 400 is reserved for errors that the caller can correct: the desktop client
+/// repeats such a request without its tools. 429 is reserved for budgets: the
+/// client displays each as used up.
 impl From<AssistantError> for HttpError {
     fn from(err: AssistantError) -> Self {
-        let reported = |status, code| ApiError::refused(status, code, err.message());
+        let error = |status, code| ApiError::refused(status, code, err.message());
         let (openai, is_final) = (err.openai(), err.is_final());
         let OpenAiError { status, kind, code, message } = openai;
         let refused = match err {
-            AssistantError::Malformed(_) => reported(StatusCode::BAD_REQUEST, "malformed_json")
+            AssistantError::Malformed(_) => error(StatusCode::BAD_REQUEST, "malformed_json")
                 .with("errors", single_error("", &err)),
             AssistantError::Invalid(violations) => {
                 ApiError::invalid(violations.into_iter().map(field_error).collect())
             }
             AssistantError::TextTooLong { limit } => too_long(limit, &err.message()),
-            AssistantError::UnknownModel => reported(StatusCode::NOT_FOUND, "model_not_found"),
+            AssistantError::UnknownModel => error(StatusCode::NOT_FOUND, "model_not_found"),
             AssistantError::NotConfigured => {
-                reported(StatusCode::SERVICE_UNAVAILABLE, "ai_not_configured")
+                error(StatusCode::SERVICE_UNAVAILABLE, "ai_not_configured")
             }
-            AssistantError::ToolsRefused => {
-                reported(StatusCode::BAD_REQUEST, "tools_not_supported")
-                    .with("errors", single_error("tools", &err))
-            }
-            AssistantError::ContextTooLong => reported(StatusCode::BAD_GATEWAY, "context_too_long"),
+            AssistantError::ToolsRefused => error(StatusCode::BAD_REQUEST, "tools_not_supported")
+                .with("errors", single_error("tools", &err)),
+            AssistantError::ContextTooLong => error(StatusCode::BAD_GATEWAY, "context_too_long"),
             AssistantError::OverBudget(refusal) => over_budget(&refusal, &err.message()),
             AssistantError::UpstreamBusy { retry_after } => {
-                reported(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
+                error(StatusCode::BAD_GATEWAY, "upstream_busy").retry_after(retry_after)
             }
             AssistantError::UpstreamLimitReached { retry_after } => {
-                reported(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
+                error(StatusCode::SERVICE_UNAVAILABLE, "ai_crowded").retry_after(retry_after)
             }
             AssistantError::UpstreamRefused | AssistantError::UpstreamFailed => {
-                reported(StatusCode::BAD_GATEWAY, "upstream_failed")
+                error(StatusCode::BAD_GATEWAY, "upstream_failed")
             }
             AssistantError::UpstreamTimeout => {
-                reported(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
+                error(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout")
             }
             AssistantError::Unavailable => {
-                reported(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(RETRY_SOON)
+                error(StatusCode::SERVICE_UNAVAILABLE, "unavailable").retry_after(RETRY_SOON)
             }
             AssistantError::Stopping => {
-                reported(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(RETRY_SOON)
+                error(StatusCode::SERVICE_UNAVAILABLE, "stopping").retry_after(RETRY_SOON)
             }
         }
         .in_openai(OpenAiForm { status, kind, code, message });
@@ -60,25 +58,25 @@ fn field_error(Violation { field, code, message }: Violation) -> FieldError {
     FieldError { field, code, message }
 }
 
-/// A budget that is used up, in one of three shapes. What a period does not
-/// have is absent and not zero.
+/// Returns the error of a used-up budget, in one of three shapes. Fields that a
+/// period does not have are absent, not zero.
 fn over_budget(refusal: &BudgetRefusal, message: &str) -> ApiError {
     let BudgetRefusal { period, gauge, pool, top_up, resets_at, retry_after } = *refusal;
-    let mut reported =
+    let mut error =
         ApiError::refused(StatusCode::TOO_MANY_REQUESTS, "Token Limit Exceeded", message)
             .with("period", period.name())
             .with("resetsAt", resets_at.to_string())
             .retry_after(retry_after);
     if let Some(Gauge { limit, used }) = gauge {
-        reported = reported.with("unit", "credits").with("limit", limit).with("used", used);
+        error = error.with("unit", "credits").with("limit", limit).with("used", used);
     }
     if let Some(Gauge { limit, used }) = pool {
-        reported = reported.with("poolLimit", limit).with("poolUsed", used);
+        error = error.with("poolLimit", limit).with("poolUsed", used);
     }
     if let Some(Gauge { limit, used }) = top_up {
-        reported = reported.with("topUpGranted", limit).with("topUpUsed", used);
+        error = error.with("topUpGranted", limit).with("topUpUsed", used);
     }
-    reported
+    error
 }
 
 /// Returns the list of one error that every 400 has.
@@ -87,7 +85,7 @@ fn single_error(field: &str, err: &AssistantError) -> serde_json::Value {
     serde_json::json!([{ "field": field, "code": code, "message": err.message() }])
 }
 
-/// The one refusal that clients know by a key of its own, `code`.
+/// Returns the only error with a field of its own, `code`, that clients expect.
 fn too_long(limit: usize, message: &str) -> ApiError {
     const CODE: &str = "optimize_text_too_long";
     let errors = serde_json::json!([{ "field": "text", "code": "too_long", "message": message }]);
@@ -110,7 +108,7 @@ mod tests {
     const API: &str = include_str!("../../../../docs/API.md");
 
     #[test]
-    fn each_is_in_the_table_of_errors_with_its_status() {
+    fn each_error_is_in_the_documented_table_with_its_status() {
         let retry_after = Duration::from_secs(1);
         let over_budget = BudgetRefusal {
             period: Period::Budget(BudgetPeriod::Daily),
@@ -141,9 +139,9 @@ mod tests {
         for err in all {
             let err = ApiError::from(HttpError::from(err));
             let (status, (code, _message)) = (err.status_code().as_u16(), err.code_and_message());
-            let (row, named) = (format!("| {status} | "), format!("`{code}`"));
-            let reported = API.lines().any(|it| it.starts_with(&row) && it.contains(&named));
-            assert!(reported, "{status} {code}");
+            let (row, quoted_code) = (format!("| {status} | "), format!("`{code}`"));
+            let is_listed = API.lines().any(|it| it.starts_with(&row) && it.contains(&quoted_code));
+            assert!(is_listed, "{status} {code}");
         }
     }
 }

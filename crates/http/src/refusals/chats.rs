@@ -1,4 +1,4 @@
-//! Stored chats.
+//! HTTP errors of stored chats.
 
 use actix_web::http::StatusCode;
 use pia_sync::{
@@ -32,8 +32,8 @@ impl From<PutChatError> for HttpError {
                 let message = "This account is end-to-end encrypted. Send the chat encrypted.";
                 ApiError::refused(StatusCode::FORBIDDEN, "e2ee_required", message)
             }
-            // Not 404, by which clients would take it that no chat can be
-            // stored here; nor 409, of which they make a new version.
+            // Not 404, which clients would take for missing support of stored
+            // chats; nor 409, on which they create a new version.
             PutChatError::Deleted => {
                 let message = "The chat was deleted after this version was written.";
                 ApiError::refused(StatusCode::GONE, "chat_deleted", message)

@@ -1,4 +1,4 @@
-//! Devices and keys.
+//! HTTP errors of devices and keys.
 
 use actix_web::http::StatusCode;
 use pia_e2ee::{
@@ -118,9 +118,10 @@ impl From<PutProofKeyError> for HttpError {
         Self::from(match err {
             PutProofKeyError::Invalid => {
                 let message = "A proof key of version 1 is 32 bytes in padded base64.";
-                let fault = json!([{ "field": "proofKey", "code": "invalid", "message": message }]);
+                let errors =
+                    json!([{ "field": "proofKey", "code": "invalid", "message": message }]);
                 ApiError::refused(StatusCode::BAD_REQUEST, "invalid_proof_key", message)
-                    .with("errors", fault)
+                    .with("errors", errors)
             }
             PutProofKeyError::NotSetUp => not_set_up(StatusCode::CONFLICT),
             PutProofKeyError::NoActiveDevice => none_active(),
@@ -154,11 +155,11 @@ impl From<ActivateError> for HttpError {
 }
 
 fn invalid(violations: Vec<Violation>) -> ApiError {
-    let fault = |Violation { field, code, message }| {
+    let to_field_error = |Violation { field, code, message }| {
         let field = str::to_owned(field);
         FieldError { field, code, message }
     };
-    ApiError::invalid(violations.into_iter().map(fault).collect())
+    ApiError::invalid(violations.into_iter().map(to_field_error).collect())
 }
 
 fn not_active(message: &str) -> ApiError {

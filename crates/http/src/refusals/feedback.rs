@@ -1,4 +1,4 @@
-//! Feedback.
+//! HTTP errors of feedback.
 
 use pia_policy::FeedbackError;
 use pia_web::ApiError;

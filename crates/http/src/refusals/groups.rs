@@ -1,4 +1,4 @@
-//! Groups.
+//! HTTP errors of groups.
 
 use actix_web::http::StatusCode;
 use pia_policy::{GroupError, GroupUse, SettingsError};

@@ -1,4 +1,4 @@
-//! Managed personas.
+//! HTTP errors of managed personas.
 
 use actix_web::http::StatusCode;
 use pia_policy::{PersonaError, Violation};
@@ -31,7 +31,7 @@ impl From<PersonaError> for HttpError {
     }
 }
 
-/// Error for a form with these violations.
+/// Returns the error for these violations.
 pub(super) fn invalid_form(violations: Vec<Violation>) -> ApiError {
     let field_error = |it: Violation| {
         let Violation { field, code, message } = it;

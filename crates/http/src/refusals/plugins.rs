@@ -1,4 +1,4 @@
-//! Plugins and the certificates of their signers.
+//! HTTP errors of plugins and signers' certificates.
 
 use actix_web::http::StatusCode;
 use pia_policy::{PluginError, TrustedCertificateError};

@@ -1,4 +1,4 @@
-//! Client policies.
+//! HTTP errors of client policies.
 
 use actix_web::http::StatusCode;
 use pia_policy::ClientPolicyError;

@@ -1,4 +1,4 @@
-//! Changed settings.
+//! HTTP errors of changed settings.
 
 use actix_web::http::StatusCode;
 use pia_policy::SettingOverrideError;

@@ -1,4 +1,4 @@
-//! Keeping devices in step.
+//! HTTP errors of synchronisation.
 
 use actix_web::http::StatusCode;
 use pia_kernel::StorageUse;
@@ -50,13 +50,13 @@ impl From<SupportError> for HttpError {
     }
 }
 
-/// Refuses plaintext for an account that is end-to-end encrypted.
+/// Returns the error for plaintext in an end-to-end encrypted account.
 fn e2ee_required() -> ApiError {
     let message = "This account is end-to-end encrypted. Send encrypted items.";
     ApiError::refused(StatusCode::FORBIDDEN, "e2ee_required", message)
 }
 
-/// Refuses what would exceed the account's storage, in bytes.
+/// Returns the error for a change that would exceed the account's storage.
 pub(super) fn out_of_storage(storage: StorageUse) -> ApiError {
     let message = "Your storage is full. Delete chats or items first.";
     ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)
@@ -65,7 +65,7 @@ pub(super) fn out_of_storage(storage: StorageUse) -> ApiError {
         .with("current", storage.current)
 }
 
-/// Refuses an item beyond the number that an account may have.
+/// Returns the error for an item beyond the maximum number of an account.
 fn over_quota(resource: &str, limit: u32, current: u32) -> ApiError {
     let message = format!("There may be {limit} {resource}, and there are {current}.");
     ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)

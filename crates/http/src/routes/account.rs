@@ -1,4 +1,4 @@
-//! Taking one's data along, and leaving.
+//! Routes of an account's export and deletion.
 
 use actix_web::http::Method;
 use pia_web::{

@@ -1,4 +1,4 @@
-//! Administration.
+//! Routes of administration.
 
 use actix_web::http::Method;
 use pia_identity::Role;
@@ -10,7 +10,7 @@ use pia_web::{
 use super::KIB;
 use crate::{admin, auth};
 
-/// Everyone whom the console is open to.
+/// Roles that may use the console.
 const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 
 pub(super) fn routes() -> Vec<Route> {

@@ -1,4 +1,4 @@
-//! The proxy to upstream models.
+//! Routes of the proxy to upstream models.
 
 use actix_web::http::Method;
 use pia_policy::Feature;
@@ -163,7 +163,7 @@ fn optimize() -> Route {
         payer: PaidBy::Caller,
         document: Document::Public,
         charge: RateLimit::AtGate(Budget::Ai),
-        // The text and a template's prompt, each character six bytes (`\u1234`).
+        // Text and template prompt, each character six bytes long (`\u1234`).
         body_limit: 512 * KIB,
         handler: |route| route.to(ai::optimize),
         docs: Docs {

@@ -1,4 +1,4 @@
-//! API keys.
+//! Routes of API keys.
 
 use actix_web::http::Method;
 use pia_web::{
@@ -81,7 +81,7 @@ fn revoke() -> Route {
         payer: PaidBy::Caller,
         document: Document::Public,
         charge: RateLimit::AtGate(Budget::Global),
-        // Not read: some clients send an empty object with everything.
+        // Not read: some clients send an empty object with every request.
         body_limit: KIB,
         handler: |route| route.to(auth::revoke_api_key),
         docs: Docs {

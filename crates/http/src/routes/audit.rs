@@ -1,4 +1,4 @@
-//! The audit log.
+//! Routes of the audit log.
 
 use pia_web::{ResponseDoc, Route, wire};
 

@@ -1,4 +1,4 @@
-//! Accounts, signing in, and staying so.
+//! Routes of accounts, sign-in and sessions.
 
 use actix_web::http::Method;
 use pia_web::{
@@ -19,7 +19,7 @@ pub(super) fn routes() -> Vec<Route> {
         logout(),
         me(),
         sessions(),
-        // Before the route with an id, which this is none of.
+        // Before the route with an id, whose pattern would match it.
         revoke_others(),
         revoke_session(),
         login_history(),
@@ -208,7 +208,7 @@ fn revoke_session() -> Route {
         payer: PaidBy::Caller,
         document: Document::Public,
         charge: RateLimit::AtGate(Budget::Global),
-        // Not read: some clients send an empty object with everything.
+        // Not read: some clients send an empty object with every request.
         body_limit: KIB,
         handler: |route| route.to(auth::revoke_session),
         docs: Docs {

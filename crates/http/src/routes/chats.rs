@@ -1,4 +1,5 @@
-//! Stored chats, under the client's names and the hosted instance's.
+//! Routes of stored chats, under the names of the clients and of the hosted
+//! instance.
 
 use actix_web::http::Method;
 use pia_policy::Feature;
@@ -85,7 +86,7 @@ fn put() -> Route {
 fn delete() -> Route {
     Route {
         method: Method::DELETE,
-        // Not read: some clients send an empty object with everything.
+        // Not read: some clients send an empty object with every request.
         body_limit: KIB,
         handler: |route| route.to(chats::delete_chat),
         docs: Docs {

@@ -1,4 +1,4 @@
-//! Administration of client policies.
+//! Routes of client policies.
 
 use actix_web::http::Method;
 use pia_identity::Role;
@@ -13,7 +13,7 @@ use crate::admin::{client_policies as policies, policy_versions as versions};
 use crate::auth;
 
 const ADMINS: &[Role] = &[Role::Admin];
-/// Room for a document of 64 KiB in which every character is escaped.
+/// Body limit for a document of 64 KiB in which every character is escaped.
 const POLICY_BODY: usize = 512 * KIB;
 const UNKNOWN: (u16, &str) = (404, "There is no such client policy: `not_found`.");
 const UNKNOWN_VERSION: (u16, &str) = (404, "There is no such policy or version: `not_found`.");
@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
     routes
 }
 
-/// A row of administrators that only reads.
+/// Returns an admin route that reads.
 pub(super) fn read(
     path: &'static str,
     docs: Docs,
@@ -48,7 +48,7 @@ pub(super) fn read(
     }
 }
 
-/// A row that administrators read, and managers of organisations for their own
+/// Row that administrators read, and managers of organisations for their own
 /// group.
 pub(super) fn read_of_group(
     path: &'static str,
@@ -58,7 +58,7 @@ pub(super) fn read_of_group(
     Route { access: Access::GroupConsole(&[Role::OrgManager]), ..read(path, docs, handler) }
 }
 
-/// A row of administrators that writes what groups get.
+/// Returns an admin route that changes published content.
 pub(super) fn write(
     method: Method,
     path: &'static str,
@@ -75,7 +75,7 @@ pub(super) fn write(
     }
 }
 
-/// Documentation of a row of administrators.
+/// Returns the documentation of an admin route.
 pub(super) fn docs(
     summary: &'static str,
     request: Option<WireType>,

@@ -1,4 +1,4 @@
-//! End-to-end encryption: devices.
+//! Routes of end-to-end encryption: devices.
 
 use actix_web::http::Method;
 use pia_policy::Feature;
@@ -19,7 +19,7 @@ pub(super) fn routes() -> Vec<Route> {
         approve(),
         revoke(),
         wrapped_umk(),
-        keep_wrapped_umk(),
+        store_wrapped_umk(),
     ]
 }
 
@@ -169,7 +169,7 @@ fn revoke() -> Route {
         payer: PaidBy::Caller,
         document: Document::Public,
         charge: RateLimit::AtGate(Budget::Global),
-        // Not read: some clients send an empty object with everything.
+        // Not read: some clients send an empty object with every request.
         body_limit: KIB,
         handler: |route| route.to(e2ee::revoke),
         docs: Docs {
@@ -206,7 +206,7 @@ fn wrapped_umk() -> Route {
     }
 }
 
-fn keep_wrapped_umk() -> Route {
+fn store_wrapped_umk() -> Route {
     Route {
         method: Method::POST,
         path: "/api/e2ee/devices/{deviceId}/wrapped-umk",

@@ -1,4 +1,4 @@
-//! End-to-end encryption: coming back by the recovery code.
+//! Routes of end-to-end encryption: recovery.
 
 use actix_web::http::Method;
 use pia_policy::Feature;
@@ -11,7 +11,7 @@ use super::KIB;
 use crate::{auth, e2ee};
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![find(), keep(), put_proof_key(), activate()]
+    vec![find(), store(), put_proof_key(), activate()]
 }
 
 fn find() -> Route {
@@ -38,7 +38,7 @@ fn find() -> Route {
     }
 }
 
-fn keep() -> Route {
+fn store() -> Route {
     Route {
         method: Method::POST,
         path: "/api/e2ee/recovery/wrapped-umk",

@@ -1,4 +1,4 @@
-//! Feedback on answers, and its triage.
+//! Routes of feedback on answers, and of its triage.
 
 use actix_web::http::Method;
 use pia_web::{

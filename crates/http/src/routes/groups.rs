@@ -1,4 +1,4 @@
-//! Administration of groups.
+//! Routes of groups.
 
 use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};

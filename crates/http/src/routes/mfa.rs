@@ -1,4 +1,4 @@
-//! Second factors.
+//! Routes of second factors.
 
 use actix_web::http::Method;
 use pia_web::{

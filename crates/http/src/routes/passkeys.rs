@@ -1,4 +1,4 @@
-//! Passkeys.
+//! Routes of passkeys.
 
 use actix_web::http::Method;
 use pia_web::{

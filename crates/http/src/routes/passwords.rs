@@ -1,4 +1,4 @@
-//! Passwords and addresses: what letters with links are for.
+//! Routes of passwords and addresses, which use emailed links.
 
 use actix_web::http::Method;
 use pia_web::{

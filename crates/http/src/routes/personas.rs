@@ -1,4 +1,4 @@
-//! Administration of managed personas.
+//! Routes of managed personas.
 
 use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};
@@ -8,9 +8,9 @@ use super::client_policies::{docs, read, write};
 use crate::admin::personas;
 use crate::auth;
 
-/// Room for a prompt of 20,000 characters in which every one is escaped.
+/// Body limit for a prompt of 20,000 characters, all of them escaped.
 const PERSONA_BODY: usize = 256 * KIB;
-/// Room for 10,000 ids.
+/// Body limit for 10,000 ids.
 const IDS_BODY: usize = 512 * KIB;
 const PERSONAS: &str = "/api/admin/managed-personas";
 const PERSONA: &str = "/api/admin/managed-personas/{id}";

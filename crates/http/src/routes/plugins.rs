@@ -1,4 +1,4 @@
-//! Plugins, their files and the certificates of their signers.
+//! Routes of plugins, their files and the certificates of their signers.
 
 use actix_web::http::Method;
 use pia_web::{
@@ -15,7 +15,7 @@ const PLUGINS: &str = "/api/admin/plugins";
 const PLUGIN: &str = "/api/admin/plugins/{id}";
 const GROUPS: &str = "/api/admin/plugins/{id}/groups";
 const ICON: &str = "/api/admin/plugins/{id}/icon";
-/// Size of the largest package: a quarter of the default `Server:MaxBodyMemory`
+/// Maximum size of a package: a quarter of the default `Server:MaxBodyMemory`
 /// must hold it.
 const MAX_PACKAGE_BYTES: usize = 50 * MIB;
 const UNKNOWN: (u16, &str) = (404, "There is no such plugin: `not_found`.");

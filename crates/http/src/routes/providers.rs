@@ -1,4 +1,4 @@
-//! Signing in at identity providers.
+//! Routes of sign-in with identity providers.
 
 use actix_web::http::Method;
 use pia_policy::Feature;
@@ -19,7 +19,7 @@ fn login() -> Route {
         method: Method::GET,
         path: "/auth/login",
         access: Access::Anonymous,
-        // Making an account is not, which is decided when it is made.
+        // Creating an account needs a licence in force, which is checked later.
         licensing: Licensing::MayHaveEnded,
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,

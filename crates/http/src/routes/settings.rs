@@ -1,4 +1,4 @@
-//! Settings that administrators change while the server runs.
+//! Routes of settings that administrators change while the server runs.
 
 use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
@@ -42,7 +42,8 @@ fn reset() -> Route {
     unlicensed(write(Method::DELETE, SETTING, docs, KIB, |route| route.to(settings::reset)))
 }
 
-/// A row that no licence is needed for: who runs the server may set it up.
+/// Removes the licence requirement: the operator may configure the server
+/// without one.
 fn unlicensed(route: Route) -> Route {
     Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }
 }

@@ -1,4 +1,4 @@
-//! Keeping devices in step.
+//! Routes of synchronisation.
 
 use actix_web::http::Method;
 use pia_policy::Feature;
@@ -144,7 +144,7 @@ fn reset() -> Route {
     }
 }
 
-/// Returns a row for a route that only reads.
+/// Returns a route that only reads.
 fn read_only(mut route: Route) -> Route {
     route.method = Method::GET;
     route.licensing = Licensing::MayHaveEnded;

@@ -1,4 +1,4 @@
-//! Probes, and what clients ask before anything else.
+//! Routes of probes, capabilities and the OpenAPI document.
 
 use actix_web::http::Method;
 use pia_web::{

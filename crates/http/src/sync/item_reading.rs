@@ -1,4 +1,4 @@
-//! Reading items as they came.
+//! Parsing of items.
 
 use pia_sync::Channel;
 use pia_web::{FieldError, format_json_error};
@@ -9,8 +9,8 @@ use super::items::{
     SyncResearchSession, SyncScheduledJob, SyncSession, SyncSettings, SyncTemplate, SyncTodo, Wire,
 };
 
-/// An item of a channel with its known keys spelled as they are documented,
-/// and their values as they are informed to others. Nothing is what it is not.
+/// Parses an item of a channel: known keys get their documented spelling, and
+/// values their canonical form. Values of the wrong type are rejected.
 pub(super) fn parse(
     channel: Channel,
     item: Value,
@@ -47,28 +47,28 @@ fn parse_known<T: Wire>(item: Value, at: &str) -> Result<Map<String, Value>, Fie
     }
 }
 
-/// Removes nulls at any depth: they count as absent, and are not returned to
-/// anybody. In a list a null keeps its place.
+/// Removes nulls at any depth: they count as absent. In a list, a null keeps
+/// its place.
 fn strip_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let there = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(there.map(|(key, value)| (key, strip_nulls(value))).collect())
+            let present = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(present.map(|(key, value)| (key, strip_nulls(value))).collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(strip_nulls).collect()),
         other => other,
     }
 }
 
-/// The fields under their documented names, in whichever case they came; what
-/// is null is not there.
+/// Returns the fields under their documented names, in whatever case they were
+/// sent, without nulls.
 pub(super) fn normalize_keys(fields: Map<String, Value>, keys: &[&str]) -> Map<String, Value> {
-    let spelled = |key: String| match keys.iter().find(|it| it.eq_ignore_ascii_case(&key)) {
-        Some(known) => (*known).to_owned(),
+    let canonical = |key: String| match keys.iter().find(|it| it.eq_ignore_ascii_case(&key)) {
+        Some(canonical_key) => (*canonical_key).to_owned(),
         None => key,
     };
-    let there = fields.into_iter().filter(|(_, value)| !value.is_null());
-    there.map(|(key, value)| (spelled(key), value)).collect()
+    let present = fields.into_iter().filter(|(_, value)| !value.is_null());
+    present.map(|(key, value)| (canonical(key), value)).collect()
 }
 
 pub(super) fn invalid(field: String, reason: &str) -> FieldError {
@@ -87,34 +87,39 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_known_in_any_case_and_unknown_ones_stay_as_they_are() {
-        let sent = json!({ "Title": "x", "SORTORDER": 3, "Brand-New": { "A": null, "B": [null, 1] }, "notes": null });
+    fn known_keys_match_in_any_case_and_unknown_ones_are_unchanged() {
+        let item = json!({
+            "Title": "x", "SORTORDER": 3, "Brand-New": { "A": null, "B": [null, 1] }, "notes": null,
+        });
 
-        let read = todo(sent).unwrap();
+        let parsed = todo(item).unwrap();
 
-        assert_eq!(read, json!({ "title": "x", "sortOrder": 3, "Brand-New": { "B": [null, 1] } }));
+        assert_eq!(
+            parsed,
+            json!({ "title": "x", "sortOrder": 3, "Brand-New": { "B": [null, 1] } })
+        );
     }
 
     #[test]
-    fn a_template_keeps_the_odd_spelling_of_its_example() {
+    fn a_template_keeps_the_spelling_of_its_example_key() {
         for key in ["ExampleText", "exampleText", "exampletext"] {
-            let read = parse(Channel::Templates, json!({ key: "x" }), "").unwrap();
+            let parsed = parse(Channel::Templates, json!({ key: "x" }), "").unwrap();
 
-            assert_eq!(Value::Object(read), json!({ "ExampleText": "x" }), "{key}");
+            assert_eq!(Value::Object(parsed), json!({ "ExampleText": "x" }), "{key}");
         }
     }
 
     #[test]
-    fn times_are_reported_in_utc_and_ids_in_one_spelling() {
-        let sent = json!({
+    fn times_are_returned_in_utc_and_ids_in_canonical_form() {
+        let item = json!({
             "id": "0190F5A0-0000-7000-8000-00000000000A",
             "createdAt": "0001-01-01T00:00:00", "updatedAt": "2026-01-02T03:04:05.1234567+01:00",
         });
 
-        let read = todo(sent).unwrap();
+        let parsed = todo(item).unwrap();
 
         assert_eq!(
-            read,
+            parsed,
             json!({
                 "id": "0190f5a0-0000-7000-8000-00000000000a",
                 "createdAt": "0001-01-01T00:00:00Z", "updatedAt": "2026-01-02T02:04:05.123457Z",
@@ -128,17 +133,17 @@ mod tests {
     }
 
     #[test]
-    fn what_other_devices_could_not_read_is_refused_with_its_place() {
-        for (sent, field) in [
+    fn invalid_items_are_rejected_with_their_path() {
+        for (item, field) in [
             (json!("text"), "todos.upserted[0]"),
             (json!({ "title": 5 }), "todos.upserted[0]"),
             (json!({ "id": "7" }), "todos.upserted[0]"),
             (json!({ "updatedAt": "yesterday" }), "todos.upserted[0]"),
             (json!({ "sortOrder": 3_000_000_000_i64 }), "todos.upserted[0]"),
         ] {
-            let refused = todo(sent.clone()).unwrap_err();
+            let refused = todo(item.clone()).unwrap_err();
 
-            assert!(refused.starts_with(field), "{sent}: {refused}");
+            assert!(refused.starts_with(field), "{item}: {refused}");
         }
     }
 }

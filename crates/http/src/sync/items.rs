@@ -1,5 +1,5 @@
-//! Items as they travel: the known keys of each channel. What else an item
-//! has goes through untouched.
+//! Items on the wire: the known keys of each channel. Other keys pass through
+//! unchanged.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// Makes the wire struct of a channel, with its keys as they are spelled. They
-/// are taken as tokens: as literals, what describes the struct would not see
-/// them, and tell the names of the fields instead.
+/// Defines the wire struct of a channel, with the spelling of its keys. The
+/// keys are passed as tokens: the derive of `ToSchema` would not see literals,
+/// and use the names of the fields instead.
 macro_rules! item {
     (
         $(#[$doc:meta])*
@@ -38,9 +38,9 @@ macro_rules! item {
     };
 }
 
-/// An item's wire struct.
+/// Wire struct of an item.
 pub(super) trait Wire: Serialize + for<'de> Deserialize<'de> {
-    /// The keys that it knows.
+    /// Keys that it knows.
     const KEYS: &'static [&'static str];
 }
 

@@ -1,4 +1,4 @@
-//! `GET /api/sync/pull`: what changed since a device last looked.
+//! `GET /api/sync/pull`: changes since the last pull of a device.
 
 use actix_web::http::header::{ETAG, IF_NONE_MATCH};
 use actix_web::web::Data;
@@ -18,8 +18,8 @@ enum PullOutcome {
     Changed(Box<Pulled>),
 }
 
-/// Answers what changed, and nothing of what the caller has. If it says what
-/// that is, whether it is all is seen before anything else is read.
+/// Returns the changes since the last pull. If the client sends an entity tag,
+/// it is compared before anything else is read.
 pub(crate) async fn pull(
     caller: Caller,
     api: Data<Api>,
@@ -27,11 +27,11 @@ pub(crate) async fn pull(
     query: PullQuery,
 ) -> Result<HttpResponse, HttpError> {
     let (pulling, user) = (api.sync.pulling.clone(), caller.0.user);
-    let known = known_tags(&request).filter(|_| *api.sync.fast_path.get());
-    let ask = query.0;
-    let looked = async move { pull_outcome(&pulling, user, &ask, known).await };
-    let (tag, answer) = api.run(looked).await?;
-    Ok(match answer {
+    let known_tags = known_tags(&request).filter(|_| *api.sync.fast_path.get());
+    let pull_request = query.0;
+    let outcome = async move { pull_outcome(&pulling, user, &pull_request, known_tags).await };
+    let (tag, outcome) = api.run(outcome).await?;
+    Ok(match outcome {
         PullOutcome::Unchanged => HttpResponse::NotModified().insert_header((ETAG, tag)).finish(),
         PullOutcome::Changed(pulled) => {
             let mut response = HttpResponse::Ok();
@@ -43,31 +43,31 @@ pub(crate) async fn pull(
 async fn pull_outcome(
     pulling: &pia_sync::PullService,
     user: UserId,
-    ask: &PullRequest,
-    known: Option<String>,
+    pull_request: &PullRequest,
+    cached_tags: Option<String>,
 ) -> Result<(String, PullOutcome), PullError> {
-    let Some(known) = known else {
-        let (standing, pulled) = pulling.pull_at_once(user, ask).await?;
-        return Ok((tag(&standing), PullOutcome::Changed(Box::new(pulled))));
+    let Some(cached_tags) = cached_tags else {
+        let (state, pulled) = pulling.pull_at_once(user, pull_request).await?;
+        return Ok((tag(&state), PullOutcome::Changed(Box::new(pulled))));
     };
-    let standing = pulling.pull_state(user, ask.since).await?;
-    let tag = tag(&standing);
-    if known.split(',').any(|it| strip_weak_prefix(it) == strip_weak_prefix(&tag)) {
+    let state = pulling.pull_state(user, pull_request.since).await?;
+    let tag = tag(&state);
+    if cached_tags.split(',').any(|it| strip_weak_prefix(it) == strip_weak_prefix(&tag)) {
         return Ok((tag, PullOutcome::Unchanged));
     }
-    let pulled = pulling.pull(user, ask, &standing).await?;
+    let pulled = pulling.pull(user, pull_request, &state).await?;
     Ok((tag, PullOutcome::Changed(Box::new(pulled))))
 }
 
-fn tag(standing: &PullState) -> String {
-    format!("W/\"{}\"", standing.tag())
+fn tag(state: &PullState) -> String {
+    format!("W/\"{}\"", state.tag())
 }
 
 fn known_tags(request: &HttpRequest) -> Option<String> {
     Some(request.headers().get(IF_NONE_MATCH)?.to_str().ok()?.to_owned())
 }
 
-/// A tag without whether it is weak: to a reader it is the same.
+/// Removes the prefix of a weak tag, which does not matter to clients.
 fn strip_weak_prefix(tag: &str) -> &str {
     let tag = tag.trim();
     tag.strip_prefix("W/").unwrap_or(tag)

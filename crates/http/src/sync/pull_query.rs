@@ -31,43 +31,43 @@ pub(crate) struct PullQuery(pub(crate) PullRequest);
 impl PullQuery {
     fn parse(query: &str) -> Result<Self, ApiError> {
         let Ok(Query(parameters)) = Query::<Vec<(String, String)>>::from_query(query) else {
-            return Err(ApiError::invalid(vec![fault("", "The query string is malformed.")]));
+            return Err(ApiError::invalid(vec![invalid("", "The query string is malformed.")]));
         };
-        let input = |name: &str| {
-            let mut input = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
-            input.next().map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
+        let parameter = |name: &str| {
+            let mut parameter = parameters.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
+            parameter.next().map(|(_, value)| value.as_str()).filter(|it| !it.is_empty())
         };
-        let mut faults = Vec::new();
-        // A `+` that was not escaped comes as a space.
-        let since = input("since").map(|it| parse_time(&it.replace(' ', "+")));
+        let mut errors = Vec::new();
+        // An unescaped `+` arrives as a space.
+        let since = parameter("since").map(|it| parse_time(&it.replace(' ', "+")));
         if since.is_none() {
             let message = "`since` is required: there is no dump of everything. Begin with \
                            0001-01-01T00:00:00Z.";
-            faults.push(FieldError { code: "required", ..fault("since", message) });
+            errors.push(FieldError { code: "required", ..invalid("since", message) });
         }
         if since == Some(None) {
-            faults.push(fault("since", "`since` must be an ISO 8601 time."));
+            errors.push(invalid("since", "`since` must be an ISO 8601 time."));
         }
-        let limit = input("limit").map(|it| {
-            let digits = it.bytes().all(|it| it.is_ascii_digit());
-            let more_than_none = it.bytes().any(|it| it != b'0');
-            // More than there ever is in one answer is no fault, however much.
+        let limit = parameter("limit").map(|it| {
+            let is_number = it.bytes().all(|it| it.is_ascii_digit());
+            let is_positive = it.bytes().any(|it| it != b'0');
+            // A limit above the maximum is reduced to it, however large.
             let limit = it.parse().unwrap_or(MAX_PAGE_ROWS).min(MAX_PAGE_ROWS);
-            (digits && more_than_none).then_some(limit)
+            (is_number && is_positive).then_some(limit)
         });
         if limit == Some(None) {
-            faults.push(fault("limit", "`limit` must be a number of at least 1."));
+            errors.push(invalid("limit", "`limit` must be a number of at least 1."));
         }
-        let catalogue = input("catalogVersion").map(str::parse).transpose();
+        let catalogue = parameter("catalogVersion").map(str::parse).transpose();
         if catalogue.is_err() {
             let message = "`catalogVersion` must be one from an earlier response.";
-            faults.push(fault("catalogVersion", message));
+            errors.push(invalid("catalogVersion", message));
         }
         match (since, limit, catalogue) {
-            (Some(Some(since)), limit, Ok(catalogue)) if faults.is_empty() => {
+            (Some(Some(since)), limit, Ok(catalogue)) if errors.is_empty() => {
                 Ok(Self(PullRequest { since, limit: limit.flatten(), catalogue }))
             }
-            _ => Err(ApiError::invalid(faults)),
+            _ => Err(ApiError::invalid(errors)),
         }
     }
 }
@@ -85,7 +85,7 @@ fn parse_time(text: &str) -> Option<Timestamp> {
     serde_json::from_value(text.into()).ok()
 }
 
-fn fault(field: &str, message: &str) -> FieldError {
+fn invalid(field: &str, message: &str) -> FieldError {
     FieldError { field: field.to_owned(), code: "invalid", message: message.to_owned() }
 }
 
@@ -93,40 +93,41 @@ fn fault(field: &str, message: &str) -> FieldError {
 mod tests {
     use super::*;
 
-    fn ask(query: &str) -> PullRequest {
+    fn parse(query: &str) -> PullRequest {
         PullQuery::parse(query).unwrap().0
     }
 
     #[test]
-    fn a_device_requests_as_it_always_did() {
-        let requested =
-            ask("since=2026-08-01T09:14:02.1837744Z&limit=500&catalogVersion=4194235871203344761");
+    fn the_query_of_a_device_is_parsed() {
+        let request = parse(
+            "since=2026-08-01T09:14:02.1837744Z&limit=500&catalogVersion=4194235871203344761",
+        );
 
-        assert_eq!(requested.since.to_string(), "2026-08-01T09:14:02.183774Z");
+        assert_eq!(request.since.to_string(), "2026-08-01T09:14:02.183774Z");
         assert_eq!(
-            (requested.limit, requested.catalogue),
+            (request.limit, request.catalogue),
             (Some(500), Some(4_194_235_871_203_344_761))
         );
-        assert_eq!(ask("since=0001-01-01T00:00:00").since, Timestamp::from_micros(i64::MIN));
+        assert_eq!(parse("since=0001-01-01T00:00:00").since, Timestamp::from_micros(i64::MIN));
         assert_eq!(
-            ask("since=2026-08-01T09:14:02%2B02:00"),
-            ask("since=2026-08-01T09:14:02+02:00")
+            parse("since=2026-08-01T09:14:02%2B02:00"),
+            parse("since=2026-08-01T09:14:02+02:00")
         );
     }
 
     #[test]
-    fn more_than_one_answer_holds_is_cut_to_that() {
+    fn a_large_limit_is_reduced_to_the_maximum() {
         for limit in ["500", "501", "100000", "4294967296", "9223372036854775808", &"9".repeat(99)]
         {
-            let requested = ask(&format!("since=2026-08-01T00:00:00Z&limit={limit}"));
-            assert_eq!(requested.limit, Some(MAX_PAGE_ROWS), "{limit}");
+            let request = parse(&format!("since=2026-08-01T00:00:00Z&limit={limit}"));
+            assert_eq!(request.limit, Some(MAX_PAGE_ROWS), "{limit}");
         }
-        assert_eq!(ask("since=2026-08-01T00:00:00Z&limit=007").limit, Some(7));
-        assert_eq!(ask("since=2026-08-01T00:00:00Z").limit, None);
+        assert_eq!(parse("since=2026-08-01T00:00:00Z&limit=007").limit, Some(7));
+        assert_eq!(parse("since=2026-08-01T00:00:00Z").limit, None);
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_queries_are_rejected() {
         for (query, field) in [
             ("", "since"),
             ("since=", "since"),

@@ -72,13 +72,13 @@ struct Additions {
     deleted: Vec<Uuid>,
 }
 
-/// Items as they are stored. Each is let go of once it is written, so that they
-/// are not all there twice; a second time there is nothing to write.
+/// Stored items. Each is dropped once it is written, so that they are not all
+/// in memory twice; a second serialisation would write nothing.
 #[derive(Debug, Default)]
 struct Bodies(RefCell<Vec<Bytes>>);
 
 impl Bodies {
-    /// The only one that there ever is of some kinds.
+    /// Returns the only item of a channel with a single one.
     fn only(self) -> Option<Box<RawValue>> {
         json(&self.0.into_inner().pop()?).map(ToOwned::to_owned)
     }
@@ -96,7 +96,7 @@ impl Serialize for Bodies {
     }
 }
 
-/// Returns a stored body as JSON, which it was when it came.
+/// Returns a stored body as JSON, which was validated when it was stored.
 fn json(body: &[u8]) -> Option<&RawValue> {
     serde_json::from_slice(body)
         .inspect_err(|err| tracing::error!(error = %err, "stored item is not valid JSON"))
@@ -201,8 +201,8 @@ impl From<Pulled> for SyncPullResponse {
     fn from(pulled: Pulled) -> Self {
         let Pulled { page, watermark, has_more, catalogue_version, catalogue, pending } = pulled;
         let changes = ChangesByChannel::from_rows(page.rows);
-        let offered = catalogue.map(offered);
-        let (plugins, managed_personas, client_policy) = match offered {
+        let catalogue_parts = catalogue.map(catalogue_parts);
+        let (plugins, managed_personas, client_policy) = match catalogue_parts {
             Some((plugins, personas, policy)) => (plugins, Some(personas), Some(policy)),
             None => (Vec::new(), None, None),
         };
@@ -248,19 +248,19 @@ struct ChangesByChannel {
 
 impl ChangesByChannel {
     fn from_rows(rows: Vec<Row>) -> Self {
-        let mut sorted = Self::default();
+        let mut by_channel = Self::default();
         for Row { key, body, .. } in rows {
-            let Some(changes) = sorted.of(key.channel) else { continue };
+            let Some(changes) = by_channel.changes_of(key.channel) else { continue };
             match body {
                 Some(body) => changes.upserted.0.get_mut().push(body),
                 None => changes.deleted.push(key.id),
             }
         }
-        sorted
+        by_channel
     }
 
-    /// Returns the changes of a channel; nothing for one that is not pulled.
-    fn of(&mut self, channel: Channel) -> Option<&mut Changes> {
+    /// Returns the changes of a channel; `None` for one that is not pulled.
+    fn changes_of(&mut self, channel: Channel) -> Option<&mut Changes> {
         Some(match channel {
             Channel::Settings => &mut self.settings,
             Channel::Templates => &mut self.templates,
@@ -277,11 +277,11 @@ impl ChangesByChannel {
     }
 }
 
-type RequestedReading = (Vec<SyncPlugin>, SyncManagedPersonaSnapshot, SyncClientPolicySnapshot);
+type CatalogueParts = (Vec<SyncPlugin>, SyncManagedPersonaSnapshot, SyncClientPolicySnapshot);
 
-fn offered(offered: CatalogueSnapshot) -> RequestedReading {
-    let CatalogueSnapshot { catalogue, plugin_preferences: chosen } = offered;
-    let plugins = catalogue.plugins.into_iter().map(|it| plugin(it, &chosen)).collect();
+fn catalogue_parts(snapshot: CatalogueSnapshot) -> CatalogueParts {
+    let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = snapshot;
+    let plugins = catalogue.plugins.into_iter().map(|it| plugin(it, &preferences)).collect();
     let personas = SyncManagedPersonaSnapshot {
         personas: catalogue.personas.into_iter().map(Into::into).collect(),
         recently_removed: catalogue.recently_removed,
@@ -290,9 +290,9 @@ fn offered(offered: CatalogueSnapshot) -> RequestedReading {
     (plugins, personas, SyncClientPolicySnapshot { document, updated_at })
 }
 
-fn plugin(plugin: Plugin, chosen: &HashMap<Uuid, bool>) -> SyncPlugin {
+fn plugin(plugin: Plugin, preferences: &HashMap<Uuid, bool>) -> SyncPlugin {
     SyncPlugin {
-        user_enabled: chosen.get(&plugin.id).copied(),
+        user_enabled: preferences.get(&plugin.id).copied(),
         id: plugin.id,
         kind: plugin.kind,
         name: plugin.name,

@@ -1,4 +1,4 @@
-//! `POST /api/sync/push`: what a device changed.
+//! `POST /api/sync/push`: changes of a device.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Timestamp;
@@ -53,7 +53,7 @@ struct AssignedId {
     id: String,
 }
 
-/// Takes what a device changed since it last synced.
+/// Stores the changes of a device since its last sync.
 pub(crate) async fn push(
     caller: Caller,
     api: Data<Api>,
@@ -61,8 +61,8 @@ pub(crate) async fn push(
 ) -> Result<Json<SyncPushResponse>, HttpError> {
     let (pushing, user) = (api.sync.pushing.clone(), caller.0.user);
     let push = push_request::parse(request)?;
-    let taken = async move { pushing.push(user, push).await };
-    Ok(Json(api.run(taken).await?.into()))
+    let store = async move { pushing.push(user, push).await };
+    Ok(Json(api.run(store).await?.into()))
 }
 
 impl From<Pushed> for SyncPushResponse {

@@ -1,4 +1,4 @@
-//! Requests of devices of all generations: keys in any case, nulls or absent
+//! Requests of all generations of clients: keys in any case, nulls or absent
 //! keys, channels as objects or as bare lists.
 
 use pia_kernel::{Timestamp, utf16_len};
@@ -48,7 +48,7 @@ pub(crate) struct SyncPushRequest {
     plugin_preferences: Option<Vec<items::SyncPluginPreference>>,
 }
 
-/// Describes what a channel holds, in a push and in a pull.
+/// Defines the schemas of the changes of a channel, in a push and in a pull.
 macro_rules! changes {
     ($($name:ident { $added:ident: $item:ident }),* $(,)?) => {$(
         /// Changes in one channel. A bare list is taken for `upserted`.
@@ -74,38 +74,38 @@ changes! {
     ResearchSessionChanges { upserted: SyncResearchSession },
 }
 
-/// Reads a push. If anything of it is not what it must be, nothing is taken,
-/// and every fault is reported.
+/// Parses a push. If anything is invalid, nothing is stored, and all errors are
+/// reported.
 pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
     let names = Channel::ALL.map(Channel::name);
-    let known: Vec<&str> = KEYS.iter().chain(&names).copied().collect();
-    let mut body = normalize_keys(body, &known);
-    let mut reading = PushParser::default();
+    let known_keys: Vec<&str> = KEYS.iter().chain(&names).copied().collect();
+    let mut body = normalize_keys(body, &known_keys);
+    let mut parser = PushParser::default();
     let mut push = Push {
-        sent_at: reading.take(&mut body, "clientTimestamp"),
-        seen_up_to: reading.take(&mut body, "lastSyncTimestamp"),
-        device: reading.take(&mut body, "deviceId"),
-        encrypted: reading.take(&mut body, "isE2EEEncrypted").unwrap_or_default(),
+        sent_at: parser.take(&mut body, "clientTimestamp"),
+        seen_up_to: parser.take(&mut body, "lastSyncTimestamp"),
+        device: parser.take(&mut body, "deviceId"),
+        encrypted: parser.take(&mut body, "isE2EEEncrypted").unwrap_or_default(),
         ..Push::default()
     };
     if push.device.as_ref().is_some_and(|it| utf16_len(it) > MAX_DEVICE_CHARS) {
-        reading.faults.push(invalid("deviceId".to_owned(), "is too long"));
+        parser.errors.push(invalid("deviceId".to_owned(), "is too long"));
     }
     for channel in Channel::ALL {
         if let Some(value) = body.shift_remove(channel.name()) {
-            reading.channel(channel, value, &mut push);
+            parser.channel(channel, value, &mut push);
         }
     }
-    if reading.faults.is_empty() {
+    if parser.errors.is_empty() {
         return Ok(push);
     }
-    reading.faults.truncate(MAX_ERRORS);
-    Err(ApiError::invalid(reading.faults))
+    parser.errors.truncate(MAX_ERRORS);
+    Err(ApiError::invalid(parser.errors))
 }
 
 #[derive(Default)]
 struct PushParser {
-    faults: Vec<FieldError>,
+    errors: Vec<FieldError>,
 }
 
 impl PushParser {
@@ -131,7 +131,7 @@ impl PushParser {
             }
             Value::Object(parts) if channel.rules().item_id == ItemId::Own => {
                 let mut parts = normalize_keys(parts, &PARTS);
-                // Both, so that no generation's way of saying it is lost.
+                // Both keys are read, since generations of clients differ.
                 for part in ["upserted", "added"] {
                     let at = format!("{name}.{part}");
                     let items = parts.shift_remove(part);
@@ -149,7 +149,7 @@ impl PushParser {
                     push.deletes.extend(id.map(|id| ItemKey { channel, id }));
                 }
             }
-            _ => self.faults.push(invalid(name.to_owned(), "is of another type")),
+            _ => self.errors.push(invalid(name.to_owned(), "is of another type")),
         }
     }
 
@@ -172,11 +172,11 @@ impl PushParser {
         self.record_error(list)
     }
 
-    fn record_error<T>(&mut self, read: Result<T, FieldError>) -> Option<T> {
-        match read {
+    fn record_error<T>(&mut self, result: Result<T, FieldError>) -> Option<T> {
+        match result {
             Ok(it) => Some(it),
-            Err(fault) => {
-                self.faults.push(fault);
+            Err(error) => {
+                self.errors.push(error);
                 None
             }
         }
@@ -204,28 +204,28 @@ mod tests {
     }
 
     #[test]
-    fn every_generation_states_the_same_in_its_own_way() {
+    fn requests_of_all_generations_are_equivalent() {
         let id = "0190f5a0-0000-7000-8000-000000000001";
-        let newest = push(json!({
+        let current = push(json!({
             "clientTimestamp": "2026-01-02T03:04:05Z", "lastSyncTimestamp": "0001-01-01T00:00:00",
             "isE2EEEncrypted": false, "deviceId": "d",
             "todos": { "upserted": [{ "id": id, "title": "x" }], "deleted": [id] },
             "sessions": { "added": [{ "id": id }], "deleted": [] },
         }));
-        let between = push(json!({
+        let older = push(json!({
             "ClientTimestamp": "2026-01-02T03:04:05", "LastSyncTimestamp": "0001-01-01T00:00:00",
             "IsE2EEEncrypted": false, "DeviceId": "d", "Settings": null, "Templates": null,
             "Todos": { "Upserted": [{ "Id": id, "Title": "x", "Notes": null }], "Deleted": [id] },
             "Sessions": { "Added": [{ "Id": id }], "Deleted": null },
         }));
 
-        assert_eq!(between, newest);
-        assert_eq!((newest.items.len(), newest.deletes.len()), (2, 1));
-        assert_eq!(newest.seen_up_to, Some(Timestamp::from_micros(i64::MIN)));
+        assert_eq!(older, current);
+        assert_eq!((current.items.len(), current.deletes.len()), (2, 1));
+        assert_eq!(current.seen_up_to, Some(Timestamp::from_micros(i64::MIN)));
     }
 
     #[test]
-    fn the_example_is_read_to_the_last_item() {
+    fn the_example_is_parsed_completely() {
         let examples: Value = serde_json::from_str(include_str!("../examples/sync.json")).unwrap();
 
         let push = push(examples["POST /api/sync/push"]["request"].clone());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_list_is_what_was_changed() {
+    fn a_bare_list_contains_changes() {
         let push = push(json!({
             "templates": [{ "name": "x" }], "pluginPreferences": [{ "isEnabled": true }],
             "settings": { "theme": 1 }, "sessions": [{}],
@@ -248,13 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_a_push_of_nothing() {
+    fn an_empty_request_is_an_empty_push() {
         assert_eq!(push(json!({})), Push::default());
         assert_eq!(push(json!({ "unknown": 5, "todos": {}, "memories": null })), Push::default());
     }
 
     #[test]
-    fn what_is_malformed_is_reported_with_its_place() {
+    fn malformed_values_are_reported_with_their_path() {
         for (body, field) in [
             (json!({ "todos": 5 }), "todos"),
             (json!({ "todos": { "upserted": {} } }), "todos.upserted"),
@@ -266,9 +266,9 @@ mod tests {
             (json!({ "isE2EEEncrypted": "yes" }), "isE2EEEncrypted"),
             (json!({ "deviceId": "x".repeat(201) }), "deviceId"),
         ] {
-            let reported = refused(body);
+            let message = refused(body);
 
-            assert!(reported.contains(&format!("`{field}`")), "{field}: {reported}");
+            assert!(message.contains(&format!("`{field}`")), "{field}: {message}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `/api/sync/status`, `/events`, `/quota`, `/debug-state` and `/reset`: for
-//! whoever wants to know why two devices differ.
+//! `/api/sync/status`, `/events`, `/quota`, `/debug-state` and `/reset`:
+//! diagnosis and reset of a user's synchronised data.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::{StorageUse, Timestamp, Unavailable};
@@ -151,8 +151,8 @@ pub(crate) async fn status(
     api: Data<Api>,
 ) -> Result<Json<SyncStatusResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
-    let look = async move { support.status(user).await };
-    Ok(Json(api.run(look).await?.into()))
+    let load = async move { support.status(user).await };
+    Ok(Json(api.run(load).await?.into()))
 }
 
 pub(crate) async fn quota(
@@ -160,10 +160,10 @@ pub(crate) async fn quota(
     api: Data<Api>,
 ) -> Result<Json<SyncQuotaResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
-    let used = async move {
+    let load = async move {
         Ok::<_, Unavailable>((support.counts(user).await?, support.storage(user).await?))
     };
-    let (counts, storage) = api.run(used).await?;
+    let (counts, storage) = api.run(load).await?;
     let StorageUse { current, limit } = storage;
     let storage = SyncQuota { entity: "storage", current, limit };
     let quotas = counts.into_iter().map(Into::into).chain([storage]).collect();
@@ -176,10 +176,10 @@ pub(crate) async fn events(
     Paging(page): Paging,
 ) -> Result<Json<SyncEventsResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
-    let part = api.run(async move { support.events(user, page).await }).await?;
+    let page = api.run(async move { support.events(user, page).await }).await?;
     Ok(Json(SyncEventsResponse {
-        items: part.items.into_iter().map(Into::into).collect(),
-        next_cursor: part.next.map(Paging::format_cursor),
+        items: page.items.into_iter().map(Into::into).collect(),
+        next_cursor: page.next.map(Paging::format_cursor),
     }))
 }
 
@@ -188,22 +188,22 @@ pub(crate) async fn debug_state(
     api: Data<Api>,
 ) -> Result<Json<SyncDebugStateResponse>, HttpError> {
     let (support, user) = (api.sync.support.clone(), caller.0.user);
-    let look = async move {
+    let load = async move {
         let status = support.status(user).await?;
         let (items, chats) = (support.all_items(user).await?, support.chats(user).await?);
         Ok::<_, pia_sync::SupportError>((status, items, chats))
     };
-    let (status, items, chats) = api.run(look).await?;
-    let could_be = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
-    let plain = could_be.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
+    let (status, items, chats) = api.run(load).await?;
+    let encryptable = items.iter().filter(|it| it.key.channel.rules().may_be_encrypted);
+    let plain = encryptable.filter(|it| !it.encrypted && it.deleted_at.is_none()).count()
         + chats.iter().filter(|it| !it.encrypted && it.deleted_at.is_none()).count();
     let items = items.into_iter().map(Into::into).collect();
     let chats = chats.into_iter().map(Into::into).collect();
     Ok(Json(SyncDebugStateResponse { status: status.into(), plain, items, chats }))
 }
 
-/// Takes everything away, chats and keys included. A session alone is not
-/// enough: it may be a thief's.
+/// Deletes all synchronised data, chats and keys included. A session alone does
+/// not suffice, since it may be stolen.
 pub(crate) async fn reset(
     caller: Caller,
     api: Data<Api>,
@@ -259,28 +259,28 @@ impl From<SyncEvent> for SyncEventItem {
 }
 
 impl From<ChatInfo> for DebugChat {
-    fn from(holding: ChatInfo) -> Self {
+    fn from(info: ChatInfo) -> Self {
         Self {
-            id: holding.id.to_string(),
-            stamp: holding.stamp,
-            updated_at: holding.updated_at,
-            deleted_at: holding.deleted_at,
-            encrypted: holding.encrypted,
-            size: holding.size,
+            id: info.id.to_string(),
+            stamp: info.stamp,
+            updated_at: info.updated_at,
+            deleted_at: info.deleted_at,
+            encrypted: info.encrypted,
+            size: info.size,
         }
     }
 }
 
 impl From<ItemInfo> for DebugItem {
-    fn from(holding: ItemInfo) -> Self {
+    fn from(info: ItemInfo) -> Self {
         Self {
-            entity: holding.key.channel.name(),
-            id: holding.key.id.to_string(),
-            stamp: holding.stamp,
-            changed_at: holding.changed_at,
-            deleted_at: holding.deleted_at,
-            encrypted: holding.encrypted,
-            size: holding.size,
+            entity: info.key.channel.name(),
+            id: info.key.id.to_string(),
+            stamp: info.stamp,
+            changed_at: info.changed_at,
+            deleted_at: info.deleted_at,
+            encrypted: info.encrypted,
+            size: info.size,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Administration of other people's API keys.
+//! Administration of other users' API keys.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use crate::people::account::ApiKeyRef;
 use crate::ports::{ApiKeyEntry, ApiKeyStore};
 use crate::sessions::caller_cache::CallerCache;
 
-/// Lists people's API keys and ends them. Whether somebody may do so is for the
-/// surface to ask.
+/// Lists and removes users' API keys. The surface checks the caller's permission.
 #[derive(Clone)]
 pub struct ApiKeyAdmin {
     store: Arc<dyn ApiKeyStore>,
@@ -19,7 +18,7 @@ pub struct ApiKeyAdmin {
 }
 
 impl ApiKeyAdmin {
-    /// Keys in the given store; `caller_cache` is notified of those that end.
+    /// Creates it over this store; `caller_cache` is notified of keys that end.
     pub fn new(
         store: Arc<dyn ApiKeyStore>,
         caller_cache: CallerCache,
@@ -28,23 +27,23 @@ impl ApiKeyAdmin {
         Self { store, caller_cache, clock }
     }
 
-    /// A user's keys, in the order they were made.
+    /// Returns a user's keys in order of creation.
     pub async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable> {
         self.store.list(user).await
     }
 
-    /// Takes a key away, whoever it is of. Its owner gets a letter.
+    /// Removes any user's key. Its owner is emailed.
     pub async fn revoke(&self, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
         let owner = self.store.owner(key).await?.ok_or(RemoveApiKeyError::Unknown)?;
-        let session_ref = ApiKeyRef { user: owner, key };
-        let found = self.store.remove(session_ref, self.clock.now(), taken_away).await?;
+        let key_ref = ApiKeyRef { user: owner, key };
+        let found = self.store.remove(key_ref, self.clock.now(), removed).await?;
         self.caller_cache.forget_user(owner);
         if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
 }
 
-fn taken_away(session_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
-    ended(session_ref, at, name, |user| (None, Some(user)))
+fn removed(key_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
+    ended(key_ref, at, name, |user| (None, Some(user)))
 }
 
 #[cfg(test)]
@@ -69,32 +68,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_that_is_taken_away_names_its_owner_and_opens_nothing_at_once() {
-        let session_ref = ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() };
+    async fn a_removed_key_is_audited_about_its_owner_and_invalid_at_once() {
+        let key_ref = ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() };
         let mut store = MockApiKeyStore::new();
-        store.expect_owner().returning(move |_| Ok(Some(session_ref.user)));
+        store.expect_owner().returning(move |_| Ok(Some(key_ref.user)));
         store
             .expect_remove()
             .withf(move |it, at, effects| {
                 let effects = effects(*it, *at, "a script");
                 let [entry] = effects.audit.as_slice() else { return false };
-                *it == session_ref
-                    && (entry.actor, entry.subject) == (None, Some(session_ref.user))
+                *it == key_ref
+                    && (entry.actor, entry.subject) == (None, Some(key_ref.user))
                     && entry.action == "ApiKey.Revoked"
                     && effects.mail.len() == 1
             })
             .returning(|_, _, _| Ok(true));
         let (keys, caller_cache) = over(store);
-        caller_cache.fresh(session_ref).await.unwrap();
-        assert!(caller_cache.cached(session_ref).is_some());
+        caller_cache.fresh(key_ref).await.unwrap();
+        assert!(caller_cache.cached(key_ref).is_some());
 
-        keys.revoke(session_ref.key).await.unwrap();
+        keys.revoke(key_ref.key).await.unwrap();
 
-        assert!(caller_cache.cached(session_ref).is_none());
+        assert!(caller_cache.cached(key_ref).is_none());
     }
 
     #[tokio::test]
-    async fn a_key_that_is_nobodys_is_reported() {
+    async fn an_unknown_key_is_an_error() {
         let mut store = MockApiKeyStore::new();
         store.expect_owner().returning(|_| Ok(None));
 

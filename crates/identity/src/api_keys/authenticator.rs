@@ -11,16 +11,15 @@ use crate::people::account::{ApiKeyRef, CallerState};
 use crate::ports::{ApiKeyHash, ApiKeyStore};
 use crate::sessions::caller_cache::CallerCache;
 
-/// Number of keys that are remembered.
+/// Maximum number of cached keys.
 const MAX_CACHED_KEYS: usize = 10_000;
-/// Interval at which it is written down that a key is used.
-const NOTED: Duration = Duration::from_mins(1);
+/// Minimum interval between records of a key's use.
+const USE_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Reports whose an API key is, and how they stand.
+/// Authenticates callers by API keys.
 ///
-/// Whose it is never changes, so that may be remembered; whether it still
-/// opens anything is remembered for five seconds with all other callers, and
-/// may only let pass.
+/// The owner of a key never changes and is cached. Validity is cached for five seconds like that of
+/// all callers, and a cached state may only admit a caller.
 #[derive(Clone)]
 pub struct ApiKeyAuthenticator {
     inner: Arc<Inner>,
@@ -30,88 +29,87 @@ struct Inner {
     store: Arc<dyn ApiKeyStore>,
     caller_cache: CallerCache,
     clock: Arc<dyn Clock>,
-    seen: Mutex<CachedUse>,
+    cache: Mutex<CachedUse>,
 }
 
 #[derive(Default)]
 struct CachedUse {
-    claims: HashMap<ApiKeyHash, ApiKeyRef>,
-    /// Time at which it was last written down that a key is used.
-    noted: HashMap<ApiKeyId, Timestamp>,
+    owners: HashMap<ApiKeyHash, ApiKeyRef>,
+    /// Time of the last recorded use.
+    recorded_uses: HashMap<ApiKeyId, Timestamp>,
 }
 
 impl ApiKeyAuthenticator {
-    /// Authenticator of callers with keys of this store.
+    /// Creates an authenticator for keys of this store.
     pub fn new(
         store: Arc<dyn ApiKeyStore>,
         caller_cache: CallerCache,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { inner: Arc::new(Inner { store, caller_cache, clock, seen: Mutex::default() }) }
+        Self { inner: Arc::new(Inner { store, caller_cache, clock, cache: Mutex::default() }) }
     }
 
-    /// Returns the hash of a presented key; nothing if it is none.
+    /// Returns the hash of a presented key; `None` if it is malformed.
     pub fn parse(presented: &str) -> Option<ApiKeyHash> {
         api_keys::codes::hash(presented)
     }
 
     /// Returns the owner of the key, if that is cached.
     pub fn cached_owner(&self, hash: ApiKeyHash) -> Option<ApiKeyRef> {
-        self.lock_cache().claims.get(&hash).copied()
+        self.lock_cache().owners.get(&hash).copied()
     }
 
-    /// Returns the owner of the key; nothing if there is no such key.
+    /// Returns the owner of the key; `None` if the key is unknown.
     pub async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
         let found = self.inner.store.find(hash).await?;
-        if let Some(session_ref) = found {
-            let mut seen = self.lock_cache();
-            if seen.claims.len() >= MAX_CACHED_KEYS {
-                seen.claims.clear();
+        if let Some(key_ref) = found {
+            let mut cache = self.lock_cache();
+            if cache.owners.len() >= MAX_CACHED_KEYS {
+                cache.owners.clear();
             }
-            seen.claims.insert(hash, session_ref);
+            cache.owners.insert(hash, key_ref);
         }
         Ok(found)
     }
 
-    /// Returns the cached state of a caller, if it is recent enough to let them
-    /// pass.
-    pub fn cached(&self, session_ref: ApiKeyRef) -> Option<CallerState> {
-        self.inner.caller_cache.cached(session_ref)
+    /// Returns the cached state of a caller, if it is recent enough to admit them.
+    pub fn cached(&self, key_ref: ApiKeyRef) -> Option<CallerState> {
+        self.inner.caller_cache.cached(key_ref)
     }
 
-    /// Loads the current state of a caller; nothing if their account or the key
-    /// is gone. Records now and then that the key is used.
-    pub async fn fresh(&self, session_ref: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
-        let standing = self.inner.caller_cache.fresh(session_ref).await?;
-        if standing.is_none() {
-            self.lock_cache().claims.retain(|_, it| *it != session_ref);
-        } else if let Some(at) = self.to_be_noted(session_ref.key) {
-            // Nobody is refused for what only the key's owner learns.
-            if let Err(err) = self.inner.store.used(session_ref.key, at, at - NOTED).await {
+    /// Loads the current state of a caller; `None` if the account or the key is gone. Records the
+    /// use of the key from time to time.
+    pub async fn fresh(&self, key_ref: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
+        let state = self.inner.caller_cache.fresh(key_ref).await?;
+        if state.is_none() {
+            self.lock_cache().owners.retain(|_, it| *it != key_ref);
+        } else if let Some(at) = self.use_to_record(key_ref.key) {
+            // A failure to record the use does not refuse the caller.
+            if let Err(err) = self.inner.store.used(key_ref.key, at, at - USE_INTERVAL).await {
                 tracing::warn!(error = %err, "failed to record API key use");
             }
         }
-        Ok(standing)
+        Ok(state)
     }
 
-    /// The time, if it is to be written down that the key is used.
-    fn to_be_noted(&self, key: ApiKeyId) -> Option<Timestamp> {
+    /// Returns the current time, if the use of the key is to be recorded.
+    fn use_to_record(&self, key: ApiKeyId) -> Option<Timestamp> {
         let now = self.inner.clock.now();
-        let mut seen = self.lock_cache();
-        let fresh = |it: &Timestamp| *it <= now && now < *it + NOTED;
-        if seen.noted.get(&key).is_some_and(fresh) {
+        let mut cache = self.lock_cache();
+        let fresh = |it: &Timestamp| *it <= now && now < *it + USE_INTERVAL;
+        if cache.recorded_uses.get(&key).is_some_and(fresh) {
             return None;
         }
-        if seen.noted.len() >= MAX_CACHED_KEYS {
-            seen.noted.retain(|_, it| fresh(it));
+        if cache.recorded_uses.len() >= MAX_CACHED_KEYS {
+            cache.recorded_uses.retain(|_, it| fresh(it));
         }
-        seen.noted.insert(key, now);
+        cache.recorded_uses.insert(key, now);
         Some(now)
     }
 
     /// Locks the cache. Nothing panics while it is held, so a poisoned one is still valid.
     fn lock_cache(&self) -> MutexGuard<'_, CachedUse> {
-        self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,7 +123,7 @@ mod tests {
 
     const HASH: ApiKeyHash = ApiKeyHash([7; 32]);
 
-    fn session_ref() -> ApiKeyRef {
+    fn key_ref() -> ApiKeyRef {
         ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() }
     }
 
@@ -152,19 +150,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whose_a_key_is_is_looked_up_once() {
-        let session_ref = session_ref();
+    async fn the_owner_of_a_key_is_looked_up_once() {
+        let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
-        store.expect_find().once().returning(move |_| Ok(Some(session_ref)));
+        store.expect_find().once().returning(move |_| Ok(Some(key_ref)));
         let (callers, _) = callers(store, all_good());
 
         assert_eq!(callers.cached_owner(HASH), None);
-        assert_eq!(callers.find(HASH).await.unwrap(), Some(session_ref));
-        assert_eq!(callers.cached_owner(HASH), Some(session_ref));
+        assert_eq!(callers.find(HASH).await.unwrap(), Some(key_ref));
+        assert_eq!(callers.cached_owner(HASH), Some(key_ref));
     }
 
     #[tokio::test]
-    async fn a_key_that_is_nobodys_is_looked_up_each_time() {
+    async fn an_unknown_key_is_looked_up_each_time() {
         let mut store = MockApiKeyStore::new();
         store.expect_find().times(2).returning(|_| Ok(None));
         let (callers, _) = callers(store, all_good());
@@ -176,57 +174,59 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn that_it_is_used_is_written_down_once_a_minute() {
-        let session_ref = session_ref();
+    async fn a_use_is_recorded_once_a_minute() {
+        let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
         store
             .expect_used()
-            .withf(move |key, at, not_since| *key == session_ref.key && *not_since == *at - NOTED)
+            .withf(move |key, at, not_since| {
+                *key == key_ref.key && *not_since == *at - USE_INTERVAL
+            })
             .times(2)
             .returning(|_, _, _| Ok(()));
         let (callers, clock) = callers(store, all_good());
 
         for pause in [0, 30, 29, 1] {
             clock.advance(Duration::from_secs(pause));
-            assert!(callers.fresh(session_ref).await.unwrap().is_some());
+            assert!(callers.fresh(key_ref).await.unwrap().is_some());
         }
     }
 
     #[tokio::test]
-    async fn nobody_is_refused_because_that_cannot_be_written_down() {
+    async fn a_use_that_cannot_be_recorded_does_not_refuse_the_caller() {
         let mut store = MockApiKeyStore::new();
         store.expect_used().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let (callers, _) = callers(store, all_good());
 
-        assert!(callers.fresh(session_ref()).await.unwrap().is_some());
+        assert!(callers.fresh(key_ref()).await.unwrap().is_some());
     }
 
     #[tokio::test]
-    async fn a_key_that_opens_nothing_is_neither_noted_nor_remembered() {
-        let session_ref = session_ref();
+    async fn an_invalid_key_is_neither_recorded_nor_cached() {
+        let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
-        store.expect_find().returning(move |_| Ok(Some(session_ref)));
+        store.expect_find().returning(move |_| Ok(Some(key_ref)));
         let mut accounts = MockAccountStore::new();
         accounts.expect_key_standing().returning(|_, _| Ok(None));
         let (callers, _) = callers(store, accounts);
         callers.find(HASH).await.unwrap();
 
-        assert!(callers.fresh(session_ref).await.unwrap().is_none());
-        assert_eq!((callers.cached_owner(HASH), callers.cached(session_ref)), (None, None));
+        assert!(callers.fresh(key_ref).await.unwrap().is_none());
+        assert_eq!((callers.cached_owner(HASH), callers.cached(key_ref)), (None, None));
     }
 
     #[tokio::test]
-    async fn how_a_caller_stands_is_remembered_for_five_seconds() {
-        let session_ref = session_ref();
+    async fn the_state_of_a_caller_is_cached_for_five_seconds() {
+        let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_used().returning(|_, _, _| Ok(()));
         let (callers, clock) = callers(store, all_good());
-        callers.fresh(session_ref).await.unwrap();
+        callers.fresh(key_ref).await.unwrap();
 
         clock.advance(Duration::from_secs(5));
-        let young = callers.cached(session_ref).is_some();
+        let young = callers.cached(key_ref).is_some();
         clock.advance(Duration::from_secs(1));
 
-        assert!(young && callers.cached(session_ref).is_none());
+        assert!(young && callers.cached(key_ref).is_none());
     }
 }

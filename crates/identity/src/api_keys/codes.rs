@@ -1,4 +1,4 @@
-//! API keys: how they look, and what is stored of them.
+//! Format and hash of API keys.
 
 use pia_kernel::{Secret, Unavailable};
 use ring::digest;
@@ -9,17 +9,17 @@ use crate::sessions;
 /// Prefix that distinguishes keys from tokens, and lets scanners find leaked
 /// ones.
 const PREFIX: &str = "pia_";
-/// 256 random bits, in base 64 for URLs.
+/// Length of the random part in characters: 256 bits in URL-safe base64.
 const CHARS: usize = 43;
 
-/// A new one, as it is shown.
+/// Generates a key.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     let random = sessions::refresh_tokens::fresh()?;
     Ok(Secret::new(format!("{PREFIX}{}", random.expose())))
 }
 
-/// Returns the hash under which a presented key is stored; nothing if it is
-/// none. It needs no slow hash: nobody guesses 256 bits.
+/// Returns the hash of a presented key; `None` if it is malformed. A fast hash is sufficient, as
+/// 256 bits cannot be guessed.
 pub(crate) fn hash(presented: &str) -> Option<ApiKeyHash> {
     let random = presented.strip_prefix(PREFIX)?.as_bytes();
     let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_one_has_two_hundred_and_fifty_six_bits_and_is_no_other() {
+    fn new_keys_are_distinct_and_have_256_bits() {
         let (one, other) = (fresh().unwrap(), fresh().unwrap());
 
         assert!(one.expose().starts_with("pia_") && one.expose().len() == 47);
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_no_hash_of_anything_else() {
+    fn the_hash_is_domain_separated() {
         let random = "a".repeat(43);
         let plain = digest::digest(&digest::SHA256, random.as_bytes());
 
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_one_has_no_hash() {
+    fn malformed_keys_have_no_hash() {
         let good = "a".repeat(43);
         for presented in [
             String::new(),

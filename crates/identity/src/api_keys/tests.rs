@@ -1,4 +1,4 @@
-//! Making API keys and taking them away.
+//! Tests of creating and removing API keys.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -21,30 +21,30 @@ struct World {
     session_ref: SessionRef,
 }
 
-/// Somebody who may have so many keys.
-fn world_of(room: usize) -> World {
+/// Returns a world whose store is full with this number of keys.
+fn world_of(capacity: usize) -> World {
     let factors = Arc::<Factors>::default();
     let stored: Arc<Mutex<Vec<NewApiKey>>> = Arc::default();
     let mut store = MockApiKeyStore::new();
-    let (rows, books) = (Arc::clone(&stored), Arc::clone(&factors));
+    let (rows, store_factors) = (Arc::clone(&stored), Arc::clone(&factors));
     store.expect_add().returning(move |new, max, _, effects| {
         assert_eq!(max, 20);
         let mut rows = rows.lock().unwrap();
-        if rows.len() >= room {
+        if rows.len() >= capacity {
             return Ok(StoreAppPassword::Full);
         }
         rows.push(new);
-        books.state.lock().unwrap().write(effects);
+        store_factors.state.lock().unwrap().write(effects);
         Ok(StoreAppPassword::Done)
     });
-    let (rows, books) = (Arc::clone(&stored), Arc::clone(&factors));
+    let (rows, store_factors) = (Arc::clone(&stored), Arc::clone(&factors));
     store.expect_remove().returning(move |session_ref, at, effects| {
         let mut rows = rows.lock().unwrap();
         let is_it =
             |it: &NewApiKey| (it.by.user, it.entry.id) == (session_ref.user, session_ref.key);
-        let Some(place) = rows.iter().position(is_it) else { return Ok(false) };
-        let gone = rows.remove(place).entry;
-        books.state.lock().unwrap().write(effects(session_ref, at, &gone.name));
+        let Some(index) = rows.iter().position(is_it) else { return Ok(false) };
+        let removed = rows.remove(index).entry;
+        store_factors.state.lock().unwrap().write(effects(session_ref, at, &removed.name));
         Ok(true)
     });
     let clock = Arc::new(FixedClock(NOW));
@@ -71,35 +71,35 @@ fn named(name: &str) -> ApiKeyOptions {
 }
 
 impl World {
-    async fn create(&self, wish: ApiKeyOptions) -> Result<CreatedApiKey, CreateApiKeyError> {
-        self.keys.create(self.session_ref, wish, Some(proof(PASSWORD))).await
+    async fn create(&self, options: ApiKeyOptions) -> Result<CreatedApiKey, CreateApiKeyError> {
+        self.keys.create(self.session_ref, options, Some(proof(PASSWORD))).await
     }
 }
 
 #[tokio::test]
-async fn a_key_is_made_for_the_owner_who_is_reported_of_it() {
+async fn a_key_is_created_and_its_owner_is_emailed() {
     let world = world();
-    let wish = ApiKeyOptions {
+    let options = ApiKeyOptions {
         expires_at: Some(NOW + Duration::from_secs(1)),
         weekly_credits: Some(7),
         ..named(" Nightly ")
     };
 
-    let made = world.create(wish).await.unwrap();
+    let created = world.create(options).await.unwrap();
 
-    let entry = &made.entry;
+    let entry = &created.entry;
     assert_eq!((entry.name.as_str(), entry.weekly_credits), ("Nightly", 7));
     assert_eq!((entry.created_at, entry.expires_at), (NOW, Some(NOW + Duration::from_secs(1))));
     assert_eq!(entry.scopes, [KeyScope::Ai]);
     let stored: Vec<ApiKeyHash> = world.stored.lock().unwrap().iter().map(|it| it.hash).collect();
-    assert_eq!(stored, [codes::hash(made.key.expose()).unwrap()]);
+    assert_eq!(stored, [codes::hash(created.key.expose()).unwrap()]);
     assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
-    let letter = QueuedEmail::new("api-key-added").with("name", "Nightly");
-    assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
+    let email = QueuedEmail::new("api-key-added").with("name", "Nightly");
+    assert_eq!(world.factors.state.lock().unwrap().emails, [email]);
 }
 
 #[tokio::test]
-async fn without_a_proof_or_with_a_wrong_one_no_key_is_made() {
+async fn without_a_valid_proof_no_key_is_created() {
     let world = world();
 
     let silent = world.keys.create(world.session_ref, named("a"), None).await;
@@ -112,7 +112,7 @@ async fn without_a_proof_or_with_a_wrong_one_no_key_is_made() {
 }
 
 #[tokio::test]
-async fn all_that_a_key_cannot_be_is_reported_at_once() {
+async fn all_violations_are_reported_at_once() {
     let refused = world()
         .create(ApiKeyOptions {
             name: None,
@@ -122,9 +122,9 @@ async fn all_that_a_key_cannot_be_is_reported_at_once() {
         })
         .await;
 
-    let Err(CreateApiKeyError::Invalid(faults)) = refused else { panic!("{refused:?}") };
+    let Err(CreateApiKeyError::Invalid(violations)) = refused else { panic!("{refused:?}") };
     assert_eq!(
-        faults.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
+        violations.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
         [
             ("name", "required"),
             ("scopes", "invalid"),
@@ -135,24 +135,24 @@ async fn all_that_a_key_cannot_be_is_reported_at_once() {
 }
 
 #[tokio::test]
-async fn a_name_is_one_short_line_and_scopes_are_named_exactly() {
+async fn a_name_is_one_short_line_and_scopes_match_exactly() {
     for (name, code) in [("  ", "required"), ("a\nb", "invalid"), (&*"ß".repeat(65), "too_long")] {
-        let Err(CreateApiKeyError::Invalid(faults)) = world().create(named(name)).await else {
+        let Err(CreateApiKeyError::Invalid(violations)) = world().create(named(name)).await else {
             panic!("{name:?}")
         };
-        assert_eq!((faults[0].field, faults[0].code), ("name", code));
+        assert_eq!((violations[0].field, violations[0].code), ("name", code));
     }
     for scopes in [vec![], vec!["AI"], vec!["ai", "sync"]] {
         let scopes = Some(scopes.into_iter().map(str::to_owned).collect());
-        assert!(read_scopes(scopes).is_err());
+        assert!(parse_scopes(scopes).is_err());
     }
     let twice = Some(vec!["ai".to_owned(), "ai".to_owned()]);
-    assert_eq!(read_scopes(twice).unwrap(), [KeyScope::Ai]);
-    assert!(read_name(Some(&"ß".repeat(64))).is_ok());
+    assert_eq!(parse_scopes(twice).unwrap(), [KeyScope::Ai]);
+    assert!(parse_name(Some(&"ß".repeat(64))).is_ok());
 }
 
 #[tokio::test]
-async fn a_budget_is_as_large_as_a_groups_at_most() {
+async fn a_budget_is_limited_like_a_groups() {
     let with = |credits| ApiKeyOptions { weekly_credits: Some(credits), ..named("a") };
 
     assert!(world().create(with(MAX_CREDITS)).await.is_ok());
@@ -161,7 +161,7 @@ async fn a_budget_is_as_large_as_a_groups_at_most() {
 }
 
 #[tokio::test]
-async fn who_has_as_many_keys_as_may_be_is_informed_how_many() {
+async fn the_error_at_the_maximum_has_the_limit() {
     let world = world_of(1);
     world.create(named("a")).await.unwrap();
 
@@ -171,18 +171,18 @@ async fn who_has_as_many_keys_as_may_be_is_informed_how_many() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_taken_away_opens_nothing_at_once() {
+async fn a_removed_key_is_invalid_at_once() {
     let world = world();
     let key = world.create(named("a")).await.unwrap().entry.id;
-    let session_ref = ApiKeyRef { user: world.session_ref.user, key };
-    world.caller_cache.fresh(session_ref).await.unwrap();
-    assert!(world.caller_cache.cached(session_ref).is_some());
+    let key_ref = ApiKeyRef { user: world.session_ref.user, key };
+    world.caller_cache.fresh(key_ref).await.unwrap();
+    assert!(world.caller_cache.cached(key_ref).is_some());
 
     world.keys.revoke(world.session_ref, key).await.unwrap();
     let again = world.keys.revoke(world.session_ref, key).await;
 
     assert!(matches!(again, Err(RemoveApiKeyError::Unknown)));
-    assert_eq!(world.caller_cache.cached(session_ref), None);
+    assert_eq!(world.caller_cache.cached(key_ref), None);
     assert_eq!(world.factors.audited(), ["ApiKey.Created", "ApiKey.Revoked"]);
-    assert_eq!(world.factors.letters(), ["api-key-added", "api-key-removed"]);
+    assert_eq!(world.factors.emails(), ["api-key-added", "api-key-removed"]);
 }

@@ -1,21 +1,21 @@
-//! App passwords: how they look, and what is stored of them.
+//! Format and hash of app passwords.
 
 use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::digest;
 
 use crate::ports::AppPasswordHash;
 
-/// Crockford's base 32, which has no letters that look like digits.
+/// Crockford's base 32, without letters that look like digits.
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Prefix that distinguishes app passwords from other passwords at a glance.
 const PREFIX: &str = "pia";
-/// A hundred and twenty-five bits: a quick hash is enough for them.
+/// Length in characters: 125 bits, so a fast hash is sufficient.
 const LENGTH: usize = 25;
 const GROUP: usize = 5;
-/// Longer texts are none, however they are written.
+/// Maximum length of a typed app password, in bytes.
 const MAX_CODE_BYTES: usize = 64;
 
-/// A new one, as it is shown: `pia-k3v9a-…`.
+/// Generates an app password in display form: `pia-k3v9a-…`.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     let bytes = random_bytes::<LENGTH>()?;
     let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
@@ -24,8 +24,8 @@ pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     Ok(Secret::new(parts.join("-")))
 }
 
-/// Returns the hash of a typed app password; nothing if it is none, however
-/// generously it is read.
+/// Returns the hash of a typed app password; `None` if it is malformed. Case, spaces, hyphens and
+/// look-alike letters are normalised.
 pub(crate) fn hash(typed: &Secret<String>) -> Option<AppPasswordHash> {
     let letters = parse(typed.expose())?;
     let mut context = digest::Context::new(&digest::SHA256);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_one_is_displayed_in_five_groups_and_is_no_other() {
+    fn new_app_passwords_are_distinct_and_have_five_groups() {
         let (one, other) = (fresh().unwrap(), fresh().unwrap());
 
         let groups: Vec<&str> = one.expose().split('-').collect();
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_known_however_it_is_typed() {
+    fn typed_variants_have_one_hash() {
         let known = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr");
 
         assert!(known.is_some());
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_no_hash_of_anything_else() {
+    fn the_hash_is_domain_separated() {
         let plain = digest::digest(&digest::SHA256, b"k3v900qxz71bcdefghjkmnpqr");
 
         let stored = hashed("pia-k3v90-0qxz7-1bcde-fghjk-mnpqr").unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_one_has_no_hash() {
+    fn malformed_app_passwords_have_no_hash() {
         for typed in [
             "",
             "pia",

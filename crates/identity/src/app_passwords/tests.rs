@@ -1,4 +1,4 @@
-//! Making app passwords and taking them away, over a store in memory.
+//! Tests of app passwords, over an in-memory store.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::ports::{
 
 const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
-/// User's app passwords, and their factors.
+/// Store of a user's app passwords and factors, in memory.
 struct Memory {
     factors: Arc<Factors>,
     stored: Mutex<Vec<NewAppPassword>>,
@@ -74,11 +74,11 @@ impl AppPasswordStore for Memory {
         _: EndEffects,
     ) -> Result<bool, Unavailable> {
         let mut stored = self.stored.lock().unwrap();
-        let Some(place) = stored.iter().position(|it| (it.by.user, it.id) == whose) else {
+        let Some(index) = stored.iter().position(|it| (it.by.user, it.id) == whose) else {
             return Ok(false);
         };
-        let gone = stored.remove(place);
-        self.factors.state.lock().unwrap().write(effects(whose.0, at, &gone.name));
+        let removed_password = stored.remove(index);
+        self.factors.state.lock().unwrap().write(effects(whose.0, at, &removed_password.name));
         Ok(true)
     }
 }
@@ -126,7 +126,7 @@ impl World {
         self.passwords.create(self.session_ref, Some(" Desktop "), proof).await
     }
 
-    /// With a factor that is on, and one recovery code.
+    /// Adds an enabled factor and one recovery code.
     fn with_factor(self) -> Self {
         let code =
             factors::recovery_codes::hash(self.session_ref.user, &Secret::new(CODE.to_owned()));
@@ -139,24 +139,24 @@ impl World {
 }
 
 #[tokio::test]
-async fn an_app_password_is_made_for_the_owner_who_is_reported_of_it() {
+async fn an_app_password_is_created_and_its_owner_is_emailed() {
     let world = world();
 
-    let made = world.create(by_password(PASSWORD)).await.unwrap();
+    let created = world.create(by_password(PASSWORD)).await.unwrap();
 
     let listed = world.passwords.list(world.session_ref.user).await.unwrap();
-    assert_eq!(listed, std::slice::from_ref(&made.entry));
-    assert_eq!(made.entry.name, "Desktop");
-    let hash = codes::hash(&made.password);
+    assert_eq!(listed, std::slice::from_ref(&created.entry));
+    assert_eq!(created.entry.name, "Desktop");
+    let hash = codes::hash(&created.password);
     assert_eq!(world.memory.stored.lock().unwrap().first().map(|it| it.hash), hash);
     assert_eq!(world.factors.audited(), ["app_password.added"]);
-    let letter = QueuedEmail::new("app-password-added").with("name", "Desktop");
-    assert_eq!(world.factors.state.lock().unwrap().letters, [letter]);
+    let email = QueuedEmail::new("app-password-added").with("name", "Desktop");
+    assert_eq!(world.factors.state.lock().unwrap().emails, [email]);
     assert_eq!(world.factors.wrong(), 0);
 }
 
 #[tokio::test]
-async fn without_a_proof_or_with_a_wrong_one_none_is_made() {
+async fn without_a_valid_proof_none_is_created() {
     let world = world().with_factor();
 
     let silent = world.create(None).await;
@@ -172,31 +172,31 @@ async fn without_a_proof_or_with_a_wrong_one_none_is_made() {
 }
 
 #[tokio::test]
-async fn a_recovery_code_proves_it_once() {
+async fn a_recovery_code_is_a_valid_proof_once() {
     let world = world().with_factor();
 
-    let made = world.create(by_recovery_code(CODE)).await;
+    let created = world.create(by_recovery_code(CODE)).await;
     let again = world.create(by_recovery_code(CODE)).await;
 
-    assert!(made.is_ok());
+    assert!(created.is_ok());
     assert!(matches!(again, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
     assert_eq!(world.factors.audited(), ["recovery_code.used", "app_password.added"]);
     assert_eq!(world.factors.wrong(), 1);
 }
 
 #[tokio::test]
-async fn the_owner_is_informed_that_a_recovery_code_made_one() {
+async fn the_owner_is_emailed_about_a_recovery_code_as_proof() {
     let world = world().with_factor();
 
     world.create(by_recovery_code(CODE)).await.unwrap();
 
     let used = QueuedEmail::new("recovery-code-used");
     let added = QueuedEmail::new("app-password-added").with("name", "Desktop");
-    assert_eq!(world.factors.state.lock().unwrap().letters, [used, added]);
+    assert_eq!(world.factors.state.lock().unwrap().emails, [used, added]);
 }
 
 #[tokio::test]
-async fn a_factor_that_is_off_proves_nothing() {
+async fn a_factor_that_is_off_is_no_proof() {
     let refused = world().create(by_recovery_code(CODE)).await;
 
     assert!(matches!(refused, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
@@ -217,7 +217,7 @@ async fn guesses_at_the_proof_are_limited() {
 }
 
 #[tokio::test]
-async fn there_are_twenty_at_most() {
+async fn an_account_has_at_most_twenty() {
     let world = world();
     for _ in 0..20 {
         world.create(by_password(PASSWORD)).await.unwrap();
@@ -243,17 +243,17 @@ async fn a_name_is_one_short_line() {
         let refused =
             world.passwords.create(world.session_ref, name, Some(by_password(PASSWORD))).await;
 
-        let Err(CreateAppPasswordError::Invalid(faults)) = refused else { panic!("{name:?}") };
+        let Err(CreateAppPasswordError::Invalid(violations)) = refused else { panic!("{name:?}") };
         assert_eq!(
-            faults.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
+            violations.iter().map(|it| (it.field, it.code)).collect::<Vec<_>>(),
             [("name", code)]
         );
     }
-    assert!(read_name(Some(&"ß".repeat(64))).is_ok());
+    assert!(parse_name(Some(&"ß".repeat(64))).is_ok());
 }
 
 #[tokio::test]
-async fn what_is_taken_away_is_gone_and_the_gates_look_anew() {
+async fn a_revoked_app_password_is_gone_and_the_cache_is_cleared() {
     let world = world();
     let id = world.create(by_password(PASSWORD)).await.unwrap().entry.id;
     world.caller_cache.fresh(world.session_ref).await.unwrap();
@@ -264,5 +264,5 @@ async fn what_is_taken_away_is_gone_and_the_gates_look_anew() {
     assert!(matches!(again, Err(RemoveAppPasswordError::Unknown)));
     assert_eq!(world.caller_cache.cached(world.session_ref), None);
     assert_eq!(world.factors.audited(), ["app_password.added", "app_password.removed"]);
-    assert_eq!(world.factors.letters(), ["app-password-added", "app-password-removed"]);
+    assert_eq!(world.factors.emails(), ["app-password-added", "app-password-removed"]);
 }

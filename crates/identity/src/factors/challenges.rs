@@ -17,24 +17,23 @@ use crate::sessions;
 use crate::sessions::StartError;
 use crate::sessions::token_hash;
 
-/// Longer texts are no tokens of ours; those have 43 letters.
+/// Maximum length of a presented token, in bytes; ours have 43.
 pub(crate) const MAX_TOKEN_BYTES: usize = 128;
-/// The owner is warned of wrong codes behind their password once a day.
+/// Limit of warnings to the owner about wrong codes after their password: one a day.
 const WARNINGS: RateQuota = RateQuota { burst: 1, window: Duration::from_hours(24) };
 
-/// Reasons why a challenge was not met.
+/// Errors of answering a challenge.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChallengeError {
     /// Challenge is unknown, expired, completed or exhausted.
     #[error("there is no such challenge")]
     Gone,
-    /// The answer to it is wrong.
+    /// Answer is wrong.
     #[error("the answer is wrong")]
     Wrong {
         /// Owner of the factor.
         user: UserId,
-        /// True if its owner is warned: there were five, and they were not
-        /// warned within a day.
+        /// True if the owner is to be warned: after five wrong answers, once a day.
         warn: bool,
     },
     /// Too many wrong codes.
@@ -43,7 +42,7 @@ pub(crate) enum ChallengeError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -57,7 +56,7 @@ impl From<GuessError> for ChallengeError {
     }
 }
 
-/// Asks for the second factor of those who have shown their password.
+/// Challenges for the second factor, after the password was verified.
 #[derive(Clone)]
 pub struct FactorChallenges {
     store: Arc<dyn ChallengeStore>,
@@ -66,7 +65,7 @@ pub struct FactorChallenges {
 }
 
 impl FactorChallenges {
-    /// Challenges in the given store, whose wrong answers `throttle` counts.
+    /// Creates challenges in this store, whose wrong answers `throttle` counts.
     pub fn new(
         store: Arc<dyn ChallengeStore>,
         throttle: Arc<dyn PasswordThrottleStore>,
@@ -76,8 +75,8 @@ impl FactorChallenges {
         Self { store, throttle: PasswordThrottle { ledger: throttle, rules, clock }, proofs }
     }
 
-    /// A token for who must show a second factor. Their password was looked at
-    /// not before their account was.
+    /// Opens a challenge and returns its token. The password must have been verified after the
+    /// account was loaded.
     pub(crate) async fn challenge(
         &self,
         &Account { user, epoch, .. }: &Account,
@@ -92,10 +91,10 @@ impl FactorChallenges {
         }
     }
 
-    /// Takes the answer to a challenge. Answers who has proved themselves.
+    /// Verifies the answer to a challenge. Returns the account.
     ///
-    /// Whether the account may be tried again is asked before the challenge
-    /// is charged: who waits for the one keeps the tries of the other.
+    /// The account's throttle is checked before the attempt is counted: a delay does not use up
+    /// attempts of the challenge.
     pub(crate) async fn meet(
         &self,
         token: &Secret<String>,
@@ -107,8 +106,8 @@ impl FactorChallenges {
         let (hash, max) = (token_hash::of_ours(token), self.proofs.settings.get().challenge_tries);
         let now = self.proofs.clock.now();
         let user = self.store.owner(hash, max, now).await?.ok_or(ChallengeError::Gone)?;
-        // Looked at first: a password that is replaced later takes the
-        // challenge away, or finds that the account is outdated.
+        // Loaded first: a later password change deletes the challenge or makes the account
+        // outdated.
         let account = self.proofs.ports.accounts.find(user).await?;
         let account = account.ok_or(ChallengeError::Gone)?;
         let guess = self.throttle.count_factor(user).await?;
@@ -118,7 +117,7 @@ impl FactorChallenges {
                 Ok(account)
             }
             Ok(false) => {
-                self.throttle.unjudged(&guess).await;
+                self.throttle.give_back(&guess).await;
                 Err(ChallengeError::Gone)
             }
             Err(ProofError::Wrong) => {
@@ -126,14 +125,14 @@ impl FactorChallenges {
             }
             Err(ProofError::TooMany { wait }) => Err(ChallengeError::TooMany { wait }),
             Err(ProofError::Unavailable(err)) => {
-                self.throttle.unjudged(&guess).await;
+                self.throttle.give_back(&guess).await;
                 Err(err.into())
             }
         }
     }
 
-    /// Returns whether a wrong answer is one too many for its owner not to
-    /// know. That it cannot be reported changes no answer.
+    /// Returns whether the owner is to be warned of a wrong answer. A failure does not change the
+    /// response.
     async fn warns(&self, user: UserId, guess: &Bucket) -> bool {
         let (attempts, now) = (&self.proofs.ports.attempts, self.proofs.clock.now());
         let warns = async {
@@ -152,12 +151,12 @@ impl FactorChallenges {
         })
     }
 
-    /// Forgets challenges that have ended. Answers how many they were.
+    /// Deletes challenges that have expired. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         self.store.sweep(self.proofs.clock.now()).await
     }
 
-    /// Answers whether the challenge was still there.
+    /// Verifies an answer. Returns whether the challenge still existed.
     async fn try_once(
         &self,
         (hash, max, now): (TokenHash, u32, Timestamp),

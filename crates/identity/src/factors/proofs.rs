@@ -1,4 +1,4 @@
-//! Judging codes and passwords that protect a second factor.
+//! Verification of codes and passwords as proofs of ownership.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,17 +20,16 @@ pub(crate) const PURPOSE: &str = "totp-secret";
 /// Settings of second factors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactorSettings {
-    /// Issuer that apps display beside the address.
+    /// Issuer that apps display next to the address.
     pub issuer: String,
-    /// Number of wrong codes and passwords one account takes, from wherever
-    /// they come. Only who knows the password or holds a session gets so far,
-    /// so that no stranger can use it up.
+    /// Limit of wrong codes and passwords per account, from any address. Only a caller who knows
+    /// the password or holds a session reaches it, so no stranger can exhaust it.
     pub wrong_proofs: RateQuota,
     /// Duration for which a sign-in waits for its second factor.
     pub challenge_lifetime: Duration,
-    /// Number of times that one sign-in may be wrong about it.
+    /// Maximum number of wrong answers to one challenge.
     pub challenge_tries: u32,
-    /// Duration for which a secret that was shown waits for its first code.
+    /// Duration for which a new secret waits for its first code.
     pub enrolment_lifetime: Duration,
 }
 
@@ -55,33 +54,33 @@ pub struct FactorPorts {
     pub factors: Arc<dyn FactorStore>,
     /// Counter of wrong codes.
     pub attempts: Arc<dyn RateLimitStore>,
-    /// Password comparison.
+    /// Password hasher.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Sealing of the secrets of authenticators.
+    /// Encryption of the authenticators' secrets.
     pub secrets: Arc<dyn SecretBox>,
-    /// Times of the callers' sign-ins.
+    /// Source of the sessions' start times.
     pub starts: Arc<dyn SessionStarts>,
 }
 
-/// Answer of a user who is requested a second factor.
+/// Answer to a challenge for the second factor.
 #[derive(Debug, Clone)]
 pub enum FactorAnswer {
-    /// Six digits of their authenticator.
+    /// Six digits of the authenticator.
     Code(Secret<String>),
-    /// One of their recovery codes.
+    /// Recovery code.
     RecoveryCode(Secret<String>),
 }
 
-/// Proof by which a caller shows that the account is still theirs.
+/// Proof that the caller is the account's owner.
 #[derive(Debug, Clone)]
 pub enum ReauthProof {
-    /// Their password.
+    /// Password.
     Password(Secret<String>),
-    /// Their second factor.
+    /// Second factor.
     Factor(FactorAnswer),
 }
 
-/// Reasons why a proof was not taken.
+/// Errors of verifying a proof.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProofError {
     /// Code is wrong, or was used before.
@@ -93,12 +92,12 @@ pub(crate) enum ProofError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Returns the side effects of a change that uses up this proof.
+/// Returns the side effects of consuming this proof.
 pub(crate) fn used_up(verified: VerifiedProof, user: UserId, at: Timestamp) -> SideEffects {
     match verified {
         VerifiedProof::RecoveryCode(_) => factors::recovery_codes::used(user, at, None),
@@ -108,10 +107,10 @@ pub(crate) fn used_up(verified: VerifiedProof, user: UserId, at: Timestamp) -> S
     }
 }
 
-/// Judges proofs, and counts those that are wrong.
+/// Verifies proofs and counts wrong ones.
 #[derive(Clone)]
 pub struct FactorProofs {
-    /// Ports that proofs are judged by.
+    /// Ports for verification.
     pub ports: FactorPorts,
     /// Lifetimes and limits.
     pub settings: LiveSetting<FactorSettings>,
@@ -120,9 +119,8 @@ pub struct FactorProofs {
 }
 
 impl FactorProofs {
-    /// Runs `check`, which counts as a wrong proof if it says so: counted
-    /// before, or all that are tried at once would be free, and put back
-    /// unless it turns out wrong.
+    /// Runs `check` and counts it if the proof is wrong. It is counted in advance, since concurrent
+    /// attempts would otherwise be free, and given back unless the proof is wrong.
     pub(crate) async fn counted<T>(
         &self,
         user: UserId,
@@ -133,8 +131,8 @@ impl FactorProofs {
             RateLimitOutcome::Allowed => {}
             RateLimitOutcome::Wait(wait) => return Err(ProofError::TooMany { wait }),
         }
-        let judged = check.await;
-        if !matches!(judged, Err(ProofError::Wrong)) {
+        let outcome = check.await;
+        if !matches!(outcome, Err(ProofError::Wrong)) {
             let put_back = self.ports.attempts.give_back(&who, quota, self.clock.now()).await;
             if let Err(err) = put_back {
                 tracing::warn!(
@@ -143,10 +141,10 @@ impl FactorProofs {
                 );
             }
         }
-        judged
+        outcome
     }
 
-    /// Verifies an answer as far as that is possible without spending it.
+    /// Verifies an answer as far as that is possible without consuming it.
     pub(crate) async fn answer(
         &self,
         user: UserId,
@@ -162,7 +160,7 @@ impl FactorProofs {
         }
     }
 
-    /// Verifies a proof that may also be a password, without spending it.
+    /// Verifies a proof that may also be a password, without consuming it.
     pub(crate) async fn proof(
         &self,
         account: &Account,
@@ -183,7 +181,7 @@ impl FactorProofs {
     ) -> Result<VerifiedProof, ProofError> {
         let digits = Digits::parse(code).ok_or(ProofError::Wrong)?;
         let Some(secret) = self.ports.secrets.open(user, PURPOSE, &factor.sealed).await? else {
-            // Recovery codes and the password still open the way to another.
+            // Recovery codes and the password remain usable.
             tracing::error!(user.id = %user, "authenticator app secret could not be decrypted");
             return Err(ProofError::Wrong);
         };
@@ -194,8 +192,8 @@ impl FactorProofs {
         step.map(VerifiedProof::Code).ok_or(ProofError::Wrong)
     }
 
-    /// Keeps the secret under today's key. What fails here fails nobody's
-    /// code: the old key still opens it, and the next code tries again.
+    /// Seals the secret under the current key. A failure does not affect the code: the old key
+    /// still opens the secret, and the next code retries.
     async fn reseal(&self, user: UserId, old: &[u8], secret: &Secret<Vec<u8>>) {
         if !self.ports.secrets.is_outdated(old) {
             return;
@@ -215,7 +213,7 @@ impl FactorProofs {
         }
     }
 
-    /// Returns whether a password is the account's.
+    /// Verifies the account's password.
     pub(crate) async fn password(
         &self,
         account: &Account,
@@ -231,8 +229,7 @@ impl FactorProofs {
             _ => Err(ProofError::Wrong),
         }
     }
-    /// Returns the stored hash of an account's password; nothing if it has
-    /// none.
+    /// Returns the stored hash of an account's password; `None` if it has none.
     pub(crate) async fn password_hash(
         &self,
         account: &Account,

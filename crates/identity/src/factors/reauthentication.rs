@@ -9,19 +9,19 @@ use crate::people::account::Account;
 use crate::ports::{Factor, VerifiedProof};
 use crate::sessions::access_tokens::SessionRef;
 
-/// Duration for which a sign-in proves who signed in, where nothing else can.
+/// Maximum age of a sign-in as proof, if the account has no other.
 pub(crate) const FRESH: Duration = Duration::from_mins(10);
 
-/// Reasons why somebody was not taken for the owner.
+/// Errors of proving ownership of an account.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
     /// Proof is missing.
     #[error("a proof is needed")]
     Missing,
-    /// Account has nothing to prove with, and its sign-in is too old.
+    /// Account has no proof, and its sign-in is too old.
     #[error("a fresh sign-in is needed")]
     SignInAgain,
-    /// The proof is wrong, or was used before.
+    /// Proof is wrong, or was used before.
     #[error("the proof is wrong")]
     Wrong,
     /// Too many wrong proofs.
@@ -30,17 +30,16 @@ pub enum OwnerError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
 impl FactorProofs {
-    /// Goes on with what shows that the owner asks, whose factor this is, if
-    /// one is on. What goes on may still find the proof wrong.
+    /// Verifies that the caller is the owner and passes the proof to `then`, which may still reject
+    /// it. `factor` is the one that is on, if any.
     ///
-    /// An account without password and factor has nothing to show, and its
-    /// owner signs in elsewhere: they must just have done so.
+    /// An account without password and factor requires a sign-in within [`FRESH`].
     pub(crate) async fn owner<T, F>(
         &self,
         session_ref: SessionRef,
@@ -65,8 +64,7 @@ impl FactorProofs {
         Ok(then(VerifiedProof::SignIn).await?)
     }
 
-    /// Returns what a proof shows, as far as that can be said without spending
-    /// it.
+    /// Verifies a proof as far as that is possible without consuming it.
     pub(crate) async fn verify(
         &self,
         (account, factor): (&Account, Option<&Factor>),

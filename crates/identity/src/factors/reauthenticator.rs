@@ -1,4 +1,4 @@
-//! Acts that need more than a session: whether their caller is the owner.
+//! Reauthentication, for actions that need more than a session.
 
 use pia_kernel::Reauthentication;
 
@@ -8,21 +8,19 @@ use crate::people::account::{CallerState, SessionScope};
 use crate::ports::{FactorState, VerifiedProof};
 use crate::sessions::access_tokens::SessionRef;
 
-/// Judges whether a caller has shown lately that an account is theirs, for acts
-/// of other domains.
+/// Verifies recent proof that the caller is the account's owner, for actions of other domains.
 #[derive(Clone)]
 pub struct Reauthenticator {
     pub(crate) proofs: FactorProofs,
 }
 
 impl Reauthenticator {
-    /// Creates one that judges by these proofs.
+    /// Creates one over these proofs.
     pub fn new(proofs: FactorProofs) -> Self {
         Self { proofs }
     }
 
-    /// Refuses a caller who neither shows a proof nor signed in within the last
-    /// ten minutes.
+    /// Rejects a caller who neither presents a proof nor signed in within the last ten minutes.
     pub async fn require(
         &self,
         caller: CallerState,
@@ -34,8 +32,8 @@ impl Reauthenticator {
         }
     }
 
-    /// Returns whether a caller shows a proof or signed in within the last ten
-    /// minutes. A code is spent by it; a wrong proof is an error and counted.
+    /// Returns whether a caller presents a proof or signed in within the last ten minutes. A code
+    /// is consumed; a wrong proof is an error and counted.
     pub async fn check(
         &self,
         caller: CallerState,
@@ -69,7 +67,7 @@ impl Reauthenticator {
         Ok(self.proofs.counted(user, check).await?)
     }
 
-    /// A password is good again; a code is not.
+    /// Consumes a code; a password can be used again.
     async fn spend(
         &self,
         session_ref: SessionRef,

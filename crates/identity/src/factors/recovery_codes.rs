@@ -1,4 +1,4 @@
-//! Recovery codes: what comes in the place of an authenticator that is lost.
+//! Recovery codes, which replace a lost authenticator.
 
 use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId, random_bytes};
 use ring::hmac;
@@ -7,15 +7,15 @@ use crate::ports::RecoveryHash;
 
 /// Number of codes per user.
 pub(crate) const COUNT: usize = 10;
-/// Crockford's base 32, which has no letters that look like digits.
+/// Crockford's base 32, without letters that look like digits.
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// 125 bits: nobody finds one that hashes like one of ours.
+/// Length in characters: 125 bits, infeasible to guess.
 const LENGTH: usize = 25;
 const GROUP: usize = 5;
-/// Longer texts are no codes, however they are written.
+/// Maximum length of a typed code, in bytes.
 const MAX_CODE_BYTES: usize = 64;
 
-/// New codes, as they are shown: `K3V9A-0QXZ7-...`.
+/// Generates codes in display form: `K3V9A-0QXZ7-...`.
 pub(crate) fn fresh() -> Result<Vec<Secret<String>>, Unavailable> {
     (0..COUNT).map(|_| fresh_code()).collect()
 }
@@ -27,11 +27,11 @@ fn fresh_code() -> Result<Secret<String>, Unavailable> {
     Ok(Secret::new(groups.collect::<Vec<_>>().join("-")))
 }
 
-/// Returns the hash of a typed code; nothing if it is none, however generously
-/// it is read.
+/// Returns the hash of a typed code; `None` if it is malformed. Case, spaces, hyphens and
+/// look-alike letters are normalised.
 ///
-/// Two people's equal codes are stored differently. The key is no secret, since a
-/// code cannot be guessed and must outlive changes of the server's keys.
+/// Hashes are specific to the user. The key is no secret, since a code cannot be guessed and must
+/// outlive changes of the server's keys.
 pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash> {
     let code = parse(typed.expose())?;
     let key = hmac::Key::new(hmac::HMAC_SHA256, user.0.as_bytes());
@@ -42,15 +42,15 @@ pub(crate) fn hash(user: UserId, typed: &Secret<String>) -> Option<RecoveryHash>
     Some(RecoveryHash(hash))
 }
 
-/// Side effects of a used recovery code. The owner is emailed, with the number left where it is
-/// known, since such a code replaces the authenticator.
+/// Side effects of a used recovery code. The owner is emailed, with the number left where known,
+/// since such a code replaces the authenticator.
 pub(crate) fn used(user: UserId, at: Timestamp, left: Option<u64>) -> SideEffects {
-    let letter = QueuedEmail::new("recovery-code-used");
-    let letter = match left {
-        Some(left) => letter.with("left", left.to_string()),
-        None => letter,
+    let email = QueuedEmail::new("recovery-code-used");
+    let email = match left {
+        Some(left) => email.with("left", left.to_string()),
+        None => email,
     };
-    SideEffects::audit(at, user, "recovery_code.used").and_mail(letter.to_user(at, user))
+    SideEffects::audit(at, user, "recovery_code.used").and_mail(email.to_user(at, user))
 }
 
 fn parse(typed: &str) -> Option<[u8; LENGTH]> {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_codes_are_presented_in_five_groups_of_five_and_no_two_are_the_same() {
+    fn ten_distinct_codes_have_five_groups_of_five() {
         let codes = fresh().unwrap();
 
         let texts: HashSet<&String> = codes.iter().map(Secret::expose).collect();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_known_however_it_is_typed() {
+    fn typed_variants_of_a_code_have_one_hash() {
         let user = UserId::generate();
         let known = hashed(user, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR");
 
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn a_code_of_another_is_stored_differently() {
+    fn hashes_differ_between_users() {
         let code = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
         assert_ne!(hashed(UserId::generate(), code), hashed(UserId::generate(), code));
     }
 
     #[test]
-    fn what_cannot_be_a_code_has_no_hash() {
+    fn malformed_codes_have_no_hash() {
         let user = UserId::generate();
 
         for typed in [

@@ -1,4 +1,4 @@
-//! Putting a second factor on an account, and taking it off.
+//! Enabling and disabling of an account's second factor.
 
 use std::future::ready;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use crate::sessions::caller_cache::CallerCache;
 /// Errors that prevent an authenticator from being set up.
 #[derive(Debug, thiserror::Error)]
 pub enum EnrolError {
-    /// One is on; it must be taken off first.
+    /// Another is on; it must be disabled first.
     #[error("a second factor is on already")]
     AlreadyOn,
     /// Proof of ownership is missing or wrong.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// The account was deleted since the gates let its owner pass.
+    /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -36,10 +36,10 @@ pub enum EnrolError {
 /// Errors that prevent an authenticator from being enabled.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
-    /// None was begun, or too long ago.
+    /// Enrolment was not started, or has expired.
     #[error("no authenticator is being set up")]
     NotBegun,
-    /// The code is not one of the authenticator's.
+    /// Code is wrong.
     #[error("the code is wrong")]
     WrongCode,
     /// Too many wrong codes.
@@ -48,7 +48,7 @@ pub enum ConfirmError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -59,7 +59,7 @@ pub enum FactorChangeError {
     /// Second factor is off.
     #[error("no second factor is on")]
     NotOn,
-    /// The proof is wrong, or was used before.
+    /// Proof is wrong, or was used before.
     #[error("the proof is wrong")]
     WrongProof,
     /// Too many wrong codes.
@@ -68,22 +68,21 @@ pub enum FactorChangeError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// The account was deleted since the gates let its owner pass.
+    /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Recovery codes, shown once: only their hashes are stored.
+/// Recovery codes, presented once: only their hashes are stored.
 #[derive(Debug, Clone)]
 pub struct RecoveryCodes(pub Vec<Secret<String>>);
 
-/// People's second factors.
+/// Second factors of accounts.
 ///
-/// Whoever changes one has their other sessions ended: if the old factor was
-/// in wrong hands, so may they be.
+/// A change ends the user's other sessions: an attacker who had the old factor may hold them.
 #[derive(Clone)]
 pub struct SecondFactors {
     proofs: FactorProofs,
@@ -91,25 +90,22 @@ pub struct SecondFactors {
 }
 
 impl SecondFactors {
-    /// Second factors in the given stores; `caller_cache` is notified of sessions
-    /// that end.
+    /// Creates them over these proofs; `caller_cache` is notified of sessions that end.
     pub fn new(proofs: FactorProofs, caller_cache: CallerCache) -> Self {
         Self { proofs, caller_cache }
     }
 
-    /// Returns how many recovery codes are left of an account whose sign-in
-    /// requests a code; nothing where it does not.
+    /// Returns the number of recovery codes left; `None` if no second factor is on.
     pub async fn overview(&self, user: UserId) -> Result<Option<u32>, Unavailable> {
         let factors = &self.proofs.ports.factors;
         let on = factors.factor(user).await?.is_some_and(|it| it.state == FactorState::On);
         if on { factors.codes_left(user).await.map(Some) } else { Ok(None) }
     }
 
-    /// Shows a new secret to an account's owner, which counts for nothing until
-    /// a code of it is seen. One that was shown before is forgotten.
+    /// Starts enrolment with a new secret, which has no effect until its first code is confirmed.
+    /// It replaces an unconfirmed one.
     ///
-    /// Whoever puts a factor on keeps everybody out who does not have it, so
-    /// a session alone is not enough.
+    /// A factor locks out everyone without it, so a session alone is not enough.
     pub async fn begin(
         &self,
         session_ref: SessionRef,
@@ -122,9 +118,9 @@ impl SecondFactors {
             return Err(EnrolError::AlreadyOn);
         }
         let proof = password.map(ReauthProof::Password);
-        let presented = self.proofs.owner(session_ref, (&account, None), proof, |_| ready(Ok(())));
-        if let Err(err) = presented.await {
-            // Whose account goes meanwhile has nothing to show any more.
+        let verified = self.proofs.owner(session_ref, (&account, None), proof, |_| ready(Ok(())));
+        if let Err(err) = verified.await {
+            // An account that was deleted meanwhile cannot present a proof.
             let there = ports.accounts.find(user).await?.is_some();
             return Err(if there { err.into() } else { EnrolError::Gone });
         }
@@ -138,7 +134,7 @@ impl SecondFactors {
         }
     }
 
-    /// Puts the authenticator on, since its owner could tell a code of it.
+    /// Enables the authenticator after its first code. Returns the recovery codes.
     pub async fn confirm(
         &self,
         session_ref: SessionRef,
@@ -147,11 +143,11 @@ impl SecondFactors {
         let FactorProofs { ports, settings, clock } = &self.proofs;
         let earliest = clock.now() - settings.get().enrolment_lifetime;
         let factor = ports.factors.factor(session_ref.user).await?;
-        let begun = factor.filter(|it| match it.state {
+        let pending = factor.filter(|it| match it.state {
             FactorState::Begun { at } => at > earliest,
             FactorState::On => false,
         });
-        let factor = begun.ok_or(ConfirmError::NotBegun)?;
+        let factor = pending.ok_or(ConfirmError::NotBegun)?;
         let answer = FactorAnswer::Code(code);
         let check = self.proofs.answer(session_ref.user, &factor, &answer);
         let verified = self.proofs.counted(session_ref.user, check).await?;
@@ -163,7 +159,7 @@ impl SecondFactors {
         if enabled { Ok(codes) } else { Err(ConfirmError::NotBegun) }
     }
 
-    /// Takes the second factor off.
+    /// Disables the second factor.
     pub async fn disable(
         &self,
         session_ref: SessionRef,
@@ -180,7 +176,7 @@ impl SecondFactors {
         Ok(disabled?)
     }
 
-    /// Shows new recovery codes; those before are good no more.
+    /// Replaces the recovery codes; the previous ones become invalid.
     pub async fn regenerate_codes(
         &self,
         session_ref: SessionRef,
@@ -190,8 +186,8 @@ impl SecondFactors {
         let (codes, hashes) = fresh_codes(session_ref.user)?;
         let check = async {
             let verified = self.proofs.proof(&account, &factor, proof).await?;
-            let (action, letter) = ("recovery_codes.regenerated", "recovery-codes-regenerated");
-            let change = self.change(session_ref, verified, action, letter);
+            let (action, email) = ("recovery_codes.regenerated", "recovery-codes-regenerated");
+            let change = self.change(session_ref, verified, action, email);
             spent(self.proofs.ports.factors.replace_codes(change, verified, &hashes).await?)
         };
         let replaced = self.proofs.counted(session_ref.user, check).await;
@@ -200,14 +196,13 @@ impl SecondFactors {
         Ok(codes)
     }
 
-    /// Forgets secrets that were shown and never confirmed. Answers how many
-    /// they were.
+    /// Deletes secrets that were never confirmed. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         let lifetime = self.proofs.settings.get().enrolment_lifetime;
         self.proofs.ports.factors.sweep(self.proofs.clock.now() - lifetime).await
     }
 
-    /// The account of a caller, and the factor that is on.
+    /// Returns the account of a caller and its enabled factor.
     async fn load(&self, user: UserId) -> Result<(Account, Factor), FactorChangeError> {
         let ports = &self.proofs.ports;
         let account = ports.accounts.find(user).await?.ok_or(FactorChangeError::Gone)?;
@@ -221,11 +216,11 @@ impl SecondFactors {
         session_ref: SessionRef,
         verified: VerifiedProof,
         action: &'static str,
-        letter: &'static str,
+        email: &'static str,
     ) -> FactorChange {
         let (SessionRef { user, session }, at) = (session_ref, self.proofs.clock.now());
-        let letter = QueuedEmail::new(letter).to_user(at, user);
-        let changed = SideEffects::audit(at, user, action).and_mail(letter);
+        let email = QueuedEmail::new(email).to_user(at, user);
+        let changed = SideEffects::audit(at, user, action).and_mail(email);
         let effects = used_up(verified, user, at).and(changed);
         FactorChange { user, session, at, effects, if_ended: ended }
     }

@@ -1,4 +1,4 @@
-//! Authenticator apps: six digits that change every thirty seconds.
+//! Time-based one-time passwords (RFC 6238): six digits that change every thirty seconds.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,19 +9,19 @@ use totp_rs::{Algorithm, Builder, TotpError};
 
 use crate::ports::Step;
 
-/// Length of a secret: what SHA-1 makes use of, and more than RFC 4226 requires.
+/// Length of a secret, in bytes: SHA-1's output, and more than RFC 4226 requires.
 const SECRET_BYTES: usize = 20;
 const DIGITS: u8 = 6;
 /// Validity period of a code, in seconds.
 const STEP: u64 = 30;
 /// Maximum clock drift in either direction, in steps.
 const DRIFT: u16 = 1;
-/// Longer texts are no codes, however they are written.
+/// Maximum length of a typed code, in bytes.
 const MAX_CODE_BYTES: usize = 32;
 /// Minimum width of the QR code, in pixels.
 const PICTURE: u32 = 240;
 
-/// Details for setting an authenticator up.
+/// Details to set up an authenticator.
 #[derive(Debug, Clone)]
 pub struct Enrolment {
     /// The secret in base 32, to be typed.
@@ -32,7 +32,7 @@ pub struct Enrolment {
     pub picture: Secret<String>,
 }
 
-/// A secret that codes are made from.
+/// Generates a secret.
 pub(crate) fn fresh() -> Result<Secret<Vec<u8>>, Unavailable> {
     Ok(Secret::new(random_bytes::<SECRET_BYTES>()?.to_vec()))
 }
@@ -43,7 +43,7 @@ pub(crate) fn enrolment(
     issuer: &str,
     email: &str,
 ) -> Result<Enrolment, Unavailable> {
-    // In the label a colon stands between issuer and account.
+    // In the label a colon separates issuer and account.
     let (issuer, email) = (issuer.replace(':', " "), email.replace(':', " "));
     let totp = builder(secret).with_issuer(Some(issuer)).with_account_name(email).build();
     let totp = totp.map_err(failed)?;
@@ -58,8 +58,7 @@ pub(crate) fn enrolment(
     })
 }
 
-/// The step that a typed code is right for, if it is right now or within the
-/// drift of a clock.
+/// Returns the step of a valid code, if it is the current one or within the clock drift.
 pub(crate) fn check(
     secret: &Secret<Vec<u8>>,
     code: &Digits,
@@ -71,11 +70,11 @@ pub(crate) fn check(
     Ok(step.and_then(|it| i64::try_from(it).ok()).map(Step))
 }
 
-/// A text that has the form of a code.
+/// Text in the form of a code.
 pub(crate) struct Digits(Secret<String>);
 
 impl Digits {
-    /// Reads what was typed; apps show a gap in the middle.
+    /// Parses typed text. Spaces and hyphens are ignored.
     pub(crate) fn parse(typed: &Secret<String>) -> Option<Self> {
         let typed = typed.expose();
         if typed.len() > MAX_CODE_BYTES {
@@ -140,8 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_good_one_step_early_and_one_step_late_and_no_longer() {
-        // Of the step from 1_111_111_110 on.
+    fn a_code_is_valid_one_step_early_and_one_step_late_and_no_longer() {
+        // Code of the step that begins at 1_111_111_110.
         let good = |seconds| checked("050471", at(seconds)).is_some();
 
         assert!(!good(1_111_111_079));
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_the_form_of_a_code_is_none() {
+    fn malformed_codes_are_rejected() {
         for typed in
             ["", "28708", "2870822", "28708a", "+28708", "٢٨٧٠٨٢", "287\u{0}082", &" ".repeat(40)]
         {
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_twenty_bytes_and_never_the_same() {
+    fn secrets_are_twenty_random_bytes() {
         let (first, second) = (fresh().unwrap(), fresh().unwrap());
 
         assert_eq!(first.expose().len(), 20);
@@ -180,40 +179,39 @@ mod tests {
     }
 
     #[test]
-    fn an_app_is_reported_all_it_needs() {
-        let presented = enrolment(&secret(), "Pia", "ada+x@example.org").unwrap();
+    fn an_enrolment_has_the_secret_and_its_uri() {
+        let enrolled = enrolment(&secret(), "Pia", "ada+x@example.org").unwrap();
 
-        assert_eq!(presented.secret.expose(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+        assert_eq!(enrolled.secret.expose(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
         assert_eq!(
-            presented.uri.expose(),
+            enrolled.uri.expose(),
             "otpauth://totp/Pia:ada%2Bx%40example.org?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Pia"
         );
     }
 
     #[test]
-    fn the_picture_is_an_svg_that_states_the_same() {
-        let presented = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
+    fn the_picture_is_an_svg_of_the_uri() {
+        let enrolled = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
 
-        let picture =
-            presented.picture.expose().strip_prefix("data:image/svg+xml;base64,").unwrap();
+        let picture = enrolled.picture.expose().strip_prefix("data:image/svg+xml;base64,").unwrap();
         let picture = String::from_utf8(STANDARD.decode(picture).unwrap()).unwrap();
-        let code = QrCode::new(presented.uri.expose()).unwrap();
+        let code = QrCode::new(enrolled.uri.expose()).unwrap();
         assert!(picture.starts_with("<?xml") && picture.ends_with("</svg>"));
         assert!(picture.contains("<path") && !picture.contains("<script"));
         assert_eq!(picture, code.render::<svg::Color<'_>>().min_dimensions(240, 240).build());
     }
 
     #[test]
-    fn the_longest_address_has_a_picture_too() {
+    fn the_longest_address_fits_the_picture() {
         let email = format!("{}@{}.org", "ä".repeat(120), "ß".repeat(129));
 
         assert!(enrolment(&secret(), "An issuer: with a colon", &email).is_ok());
     }
 
     #[test]
-    fn nothing_of_it_is_printed() {
-        let presented = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
+    fn an_enrolment_is_redacted_in_debug_output() {
+        let enrolled = enrolment(&secret(), "Pia", "ada@example.org").unwrap();
 
-        assert!(!format!("{presented:?}").contains("GEZD"));
+        assert!(!format!("{enrolled:?}").contains("GEZD"));
     }
 }

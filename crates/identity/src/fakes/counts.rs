@@ -10,7 +10,7 @@ use crate::ports::{
     GuessRules, PasswordThrottleStore, RateLimitOutcome, RateLimitStore, RateQuota,
 };
 
-/// Waits a second after each guess that is not free.
+/// Delays each guess that is not free by `first_wait`.
 #[async_trait]
 impl PasswordThrottleStore for Factors {
     async fn count(

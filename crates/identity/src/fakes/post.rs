@@ -1,4 +1,4 @@
-//! People, their passwords, and the letters that they get.
+//! Stateful fakes of accounts, passwords and emails.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use crate::ports::{
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 
-/// Everybody's accounts and letters, and what was requested in which order.
+/// All accounts and emails, and the order of the calls.
 pub(crate) struct Post {
     state: Mutex<State>,
     pub(crate) clock: Arc<ManualClock>,
@@ -32,13 +32,13 @@ pub(crate) struct Post {
 struct State {
     people: Vec<Credentials>,
     tokens: Vec<(UserId, NewEmailToken)>,
-    letters: Vec<Mail>,
+    emails: Vec<Mail>,
     audit: Vec<&'static str>,
     steps: Vec<&'static str>,
     counted: HashMap<String, u32>,
 }
 
-/// Verification that nobody gets a letter of.
+/// Returns a verification on a server that sends no emails.
 pub(crate) fn verification(required: bool) -> Verification {
     let post = Post::open();
     post.mail.set(false);
@@ -51,12 +51,12 @@ impl Post {
         Arc::new(Self { state: Mutex::default(), clock, mail: LiveSetting::new(true) })
     }
 
-    /// Somebody with this address, and a password if something is stored of it.
-    pub(crate) fn person(&self, email: &str, stored: Option<&str>) -> UserId {
+    /// Adds an account with this address, and a password if a hash is passed.
+    pub(crate) fn person(&self, email: &str, hash: Option<&str>) -> UserId {
         let user = UserId::generate();
         let account = Account::local(user, email.to_owned(), Timestamp::UNIX_EPOCH);
         let account = Account { display_name: Some("Ada Augusta".to_owned()), ..account };
-        let password_hash = stored.map(|it| Secret::new(it.to_owned()));
+        let password_hash = hash.map(|it| Secret::new(it.to_owned()));
         self.state.lock().unwrap().people.push(Credentials { account, password_hash });
         user
     }
@@ -106,13 +106,13 @@ impl Post {
         Arc::new(accounts)
     }
 
-    /// Hashes a password by putting `kept ` before it.
+    /// Returns a hasher that prefixes passwords with `kept `.
     pub(crate) fn hasher() -> Arc<dyn PasswordHasher> {
         let mut hasher = MockPasswordHasher::new();
-        let stored = |it: &Secret<String>| format!("kept {}", it.expose());
-        hasher.expect_hash().returning(move |it| Ok(Secret::new(stored(&it))));
+        let hashed = |it: &Secret<String>| format!("kept {}", it.expose());
+        hasher.expect_hash().returning(move |it| Ok(Secret::new(hashed(&it))));
         hasher.expect_verify().returning(move |password, hash| {
-            let right = hash.is_some_and(|it| it.ct_eq(&stored(&password)));
+            let right = hash.is_some_and(|it| it.ct_eq(&hashed(&password)));
             Ok(if right { Verdict::Right } else { Verdict::Wrong })
         });
         Arc::new(hasher)
@@ -127,24 +127,24 @@ impl Post {
         state.people.iter().find(|it| it.account.user == user).cloned()
     }
 
-    /// The letters there are: which, and to whom.
-    pub(crate) fn letters(&self) -> Vec<(&'static str, UserId)> {
+    /// Returns the name and the recipient of every email.
+    pub(crate) fn emails(&self) -> Vec<(&'static str, UserId)> {
         let state = self.state.lock().unwrap();
-        let reported = |mail: &Mail| match mail.to {
+        let name_and_user = |mail: &Mail| match mail.to {
             Recipient::User(user) => (mail.letter.name, user),
             Recipient::Address(_) => panic!("{mail:?}"),
         };
-        state.letters.iter().map(reported).collect()
+        state.emails.iter().map(name_and_user).collect()
     }
 
-    /// The link in the last letter.
+    /// Returns the link in the last email.
     pub(crate) fn link(&self) -> String {
         let state = self.state.lock().unwrap();
-        let letter = &state.letters.last().unwrap().letter;
-        letter.fields.iter().find(|it| it.0 == "link").unwrap().1.clone()
+        let email = &state.emails.last().unwrap().letter;
+        email.fields.iter().find(|it| it.0 == "link").unwrap().1.clone()
     }
 
-    /// The token in the last letter.
+    /// Returns the token in the last email.
     pub(crate) fn token(&self) -> Secret<String> {
         Secret::new(self.link().rsplit_once("&token=").unwrap().1.to_owned())
     }
@@ -160,7 +160,7 @@ impl Post {
 
     fn write(state: &mut State, effects: SideEffects) {
         state.audit.extend(effects.audit.iter().map(|it| it.action));
-        state.letters.extend(effects.mail);
+        state.emails.extend(effects.mail);
     }
 
     fn spend(
@@ -251,7 +251,7 @@ impl PasswordStore for Post {
         Ok(good)
     }
 
-    /// Everybody has two app passwords and an API key until they are revoked.
+    /// Every account has two app passwords and an API key until they are revoked.
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
         let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
         let mut state = self.state.lock().unwrap();
@@ -298,7 +298,7 @@ impl RateLimitStore for Post {
     }
 }
 
-/// A session of somebody.
+/// Returns a session of this user.
 pub(crate) fn session_ref(user: UserId) -> SessionRef {
     SessionRef { user, session: SessionId::generate() }
 }

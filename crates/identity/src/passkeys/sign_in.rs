@@ -1,4 +1,4 @@
-//! Signing in with a passkey, without a name.
+//! Sign-in with a passkey, without a user name.
 
 use std::sync::Arc;
 
@@ -14,36 +14,35 @@ use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
 use crate::sign_in::device::SignInDevice;
 
-/// Reasons why a passkey did not sign anybody in.
+/// Errors of a sign-in with a passkey.
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeySignInError {
-    /// The address of the server allows no passkeys.
+    /// Server's address does not allow passkeys.
     #[error("the server's address allows no passkeys")]
     Off,
-    /// The challenge is over, or its answer not one of a passkey that is
-    /// known. Which it was is nobody's business.
+    /// Challenge is over, or its response is not of a known passkey. The cause is not revealed.
     #[error("the passkey is not taken")]
     Refused,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Ports of signing in with a passkey.
+/// Ports of sign-in with a passkey.
 #[derive(Clone)]
 pub struct PasskeySignInPorts {
     /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// Log of failures, for the account they concern.
+    /// Log of failed attempts.
     pub log: Arc<dyn SignInLog>,
     /// Store and verification of passkeys.
     pub passkeys: PasskeyPorts,
 }
 
-/// Signs people in with their passkeys.
+/// Sign-in with passkeys.
 ///
-/// No second factor is requested: the passkey is something they have, and its
-/// authenticator has made sure of them by something they know or are.
+/// No second factor is required: the passkey is something users have, and its authenticator
+/// verifies them by something they know or are.
 #[derive(Clone)]
 pub struct PasskeySignIn {
     ports: PasskeySignInPorts,
@@ -52,26 +51,26 @@ pub struct PasskeySignIn {
 }
 
 impl PasskeySignIn {
-    /// Sign-in that begins its sessions with `sessions`.
+    /// Creates a sign-in that starts sessions in `sessions`.
     pub fn new(ports: PasskeySignInPorts, sessions: Sessions, clock: Arc<dyn Clock>) -> Self {
         Self { ports, sessions, clock }
     }
 
-    /// Asks for a signature with whichever passkey there is.
+    /// Starts a sign-in with a challenge for any passkey.
     pub async fn ask(&self) -> Result<PasskeyOptions, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
-        let (requested, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;
+        let (options, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;
         challenges.open_sign_in(challenge).await?;
-        Ok(requested)
+        Ok(options)
     }
 
-    /// Signs in whoever's passkey has signed the challenge, which is good for
-    /// one answer, whatever comes of it.
+    /// Signs in the owner of the passkey that signed the challenge. A challenge accepts one
+    /// response, whatever the outcome.
     pub async fn sign_in(
         &self,
         token: &Secret<String>,
-        answer: &str,
+        response: &str,
         device: SignInDevice,
     ) -> Result<SignedIn, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
@@ -80,20 +79,20 @@ impl PasskeySignIn {
         let hash = hash_presented(token).ok_or(PasskeySignInError::Refused)?;
         let state = challenges.take_sign_in(hash, self.clock.now()).await?;
         let state = state.ok_or(PasskeySignInError::Refused)?;
-        let claimant = ceremony.claimant(answer)?;
+        let claimant = ceremony.claimant(response)?;
         let passkey = store.find(&claimant.credential).await?;
         let passkey = passkey.ok_or(PasskeySignInError::Refused)?;
-        // Looked at before the use is noted: a passkey that is removed later
-        // finds that the account is outdated.
+        // Loaded before the use is recorded: a passkey that is removed later makes the account
+        // outdated.
         let account = self.ports.accounts.find(passkey.user).await?;
         let account = account.ok_or(PasskeySignInError::Refused)?;
 
-        let judged = if passkey.user == claimant.user {
-            ceremony.finish_sign_in(&state, answer, &passkey.key).map_err(Into::into)
+        let verified = if passkey.user == claimant.user {
+            ceremony.finish_sign_in(&state, response, &passkey.key).map_err(Into::into)
         } else {
             Err(PasskeySignInError::Refused)
         };
-        let proved = match judged {
+        let proved = match verified {
             Ok(counter) => self.note_use(&passkey, counter).await,
             Err(err) => Err(err),
         };
@@ -129,8 +128,7 @@ impl PasskeySignIn {
         }
     }
 
-    /// Remembers a bad answer for whoever's passkey was meant. That it fails
-    /// changes no answer.
+    /// Records a refused response for the passkey's owner. An error does not change the response.
     async fn note_failure(&self, user: UserId, device: &SignInDevice) {
         let attempt = FailedSignIn {
             user: Some(user),
@@ -150,9 +148,9 @@ impl PasskeySignIn {
 }
 
 fn cloned(passkey: &StoredPasskey, at: Timestamp) -> SideEffects {
-    let letter = QueuedEmail::new("passkey-cloned").with("name", passkey.name.as_str());
+    let email = QueuedEmail::new("passkey-cloned").with("name", passkey.name.as_str());
     let effects = SideEffects::about(at, passkey.user, "passkey.cloned");
-    effects.and_mail(letter.to_user(at, passkey.user))
+    effects.and_mail(email.to_user(at, passkey.user))
 }
 
 impl From<StartError> for PasskeySignInError {

@@ -1,4 +1,4 @@
-//! Adding passkeys, and what lets one be added.
+//! Tests of adding and removing passkeys.
 
 use pia_kernel::{Clock, LiveSetting};
 use pia_kernel::{Recipient, SessionId};
@@ -56,7 +56,7 @@ impl World {
         self
     }
 
-    /// A challenge is opened with a leave that is as good as said.
+    /// Sets whether opening a challenge succeeds.
     fn opened(mut self, good: bool) -> Self {
         self.challenges.expect_open_registration().returning(move |_, _, challenge, _| {
             assert_eq!(challenge.expires_at, NOW + Duration::from_mins(5));
@@ -65,7 +65,7 @@ impl World {
         self
     }
 
-    /// An account whose identity provider vouches for it.
+    /// Gives the account an identity provider and no password.
     fn without_password(mut self) -> Self {
         let mut accounts = MockAccountStore::new();
         let of = |user| Account::local(user, "ada@example.org".to_owned(), NOW);
@@ -78,7 +78,7 @@ impl World {
         self
     }
 
-    /// An answer of an authenticator, and what the store says of it.
+    /// Sets the state of the challenge and the outcome of storing the passkey.
     fn answered(mut self, state: Option<&'static str>, added: PasskeyAdded) -> Self {
         self.challenges.expect_take_registration().returning(move |_, _, now| {
             assert_eq!(now, NOW);
@@ -119,45 +119,52 @@ fn password(text: &str) -> ReauthProof {
 }
 
 #[tokio::test]
-async fn the_password_is_leave_to_add_a_passkey() {
+async fn the_password_authorises_adding_a_passkey() {
     let mut world = world().with_passkeys(19);
     let session_ref = world.session_ref;
-    world.challenges.expect_open_registration().once().returning(move |user, leave, _, effects| {
-        assert_eq!(
-            (user, leave),
-            (session_ref.user, PasskeyAuthorization::Evidence(VerifiedProof::Password))
-        );
-        assert_eq!(effects, SideEffects::default());
-        Ok(true)
-    });
+    world.challenges.expect_open_registration().once().returning(
+        move |user, authorization, _, effects| {
+            assert_eq!(
+                (user, authorization),
+                (session_ref.user, PasskeyAuthorization::Evidence(VerifiedProof::Password))
+            );
+            assert_eq!(effects, SideEffects::default());
+            Ok(true)
+        },
+    );
 
-    let requested = world.build().ask(session_ref, Some(password(PASSWORD))).await.unwrap();
+    let started = world.build().ask(session_ref, Some(password(PASSWORD))).await.unwrap();
 
-    assert_eq!((requested.token.expose().len(), requested.options.as_str()), (43, "{}"));
+    assert_eq!((started.token.expose().len(), started.options.as_str()), (43, "{}"));
 }
 
 #[tokio::test]
-async fn a_recovery_code_is_leave_to_add_a_passkey_and_its_owner_is_reported() {
-    let stored = Arc::<Factors>::default();
-    stored.state.lock().unwrap().factor = Some(Factor { sealed: vec![], state: FactorState::On });
-    let mut world = World { factors: stored.ports(), ..world().with_passkeys(0) };
+async fn a_recovery_code_authorises_adding_a_passkey_and_its_owner_is_emailed() {
+    let factors = Arc::<Factors>::default();
+    factors.state.lock().unwrap().factor = Some(Factor { sealed: vec![], state: FactorState::On });
+    let mut world = World { factors: factors.ports(), ..world().with_passkeys(0) };
     let session_ref = world.session_ref;
-    world.challenges.expect_open_registration().once().returning(move |_, leave, _, effects| {
-        assert!(matches!(leave, PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(_))));
-        assert_eq!(effects.audit[0].action, "recovery_code.used");
-        let letter = QueuedEmail::new("recovery-code-used").to_user(NOW, session_ref.user);
-        assert_eq!(effects.mail, [letter]);
-        Ok(true)
-    });
+    world.challenges.expect_open_registration().once().returning(
+        move |_, authorization, _, effects| {
+            assert!(matches!(
+                authorization,
+                PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(_))
+            ));
+            assert_eq!(effects.audit[0].action, "recovery_code.used");
+            let email = QueuedEmail::new("recovery-code-used").to_user(NOW, session_ref.user);
+            assert_eq!(effects.mail, [email]);
+            Ok(true)
+        },
+    );
     let code = FactorAnswer::RecoveryCode(secret("K3V90-0QXZ7-1BCDE-FGHJK-MNPQR"));
 
-    let requested = world.build().ask(session_ref, Some(ReauthProof::Factor(code))).await;
+    let started = world.build().ask(session_ref, Some(ReauthProof::Factor(code))).await;
 
-    assert!(requested.is_ok());
+    assert!(started.is_ok());
 }
 
 #[tokio::test]
-async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
+async fn a_wrong_or_consumed_proof_is_refused() {
     let (wrong, spent) = (world().with_passkeys(0), world().with_passkeys(0).opened(false));
     let nothing_on = world().with_passkeys(0);
     let code = ReauthProof::Factor(FactorAnswer::Code(secret("123456")));
@@ -173,7 +180,7 @@ async fn a_wrong_proof_or_one_that_is_used_up_is_none() {
 }
 
 #[tokio::test]
-async fn who_has_a_password_must_show_it() {
+async fn an_account_with_a_password_requires_a_proof() {
     let world = world().with_passkeys(0);
 
     let session_ref = world.session_ref;
@@ -183,18 +190,20 @@ async fn who_has_a_password_must_show_it() {
 }
 
 #[tokio::test]
-async fn who_has_nothing_to_show_needs_a_new_session() {
+async fn an_account_without_a_proof_requires_a_new_session() {
     for good in [true, false] {
         let mut world = world().with_passkeys(0).without_password();
         let session_ref = world.session_ref;
-        world.challenges.expect_open_registration().once().returning(move |_, leave, _, _| {
-            let since = NOW - Duration::from_mins(10);
-            assert_eq!(
-                leave,
-                PasskeyAuthorization::NewSession { session: session_ref.session, since }
-            );
-            Ok(good)
-        });
+        world.challenges.expect_open_registration().once().returning(
+            move |_, authorization, _, _| {
+                let since = NOW - Duration::from_mins(10);
+                assert_eq!(
+                    authorization,
+                    PasskeyAuthorization::NewSession { session: session_ref.session, since }
+                );
+                Ok(good)
+            },
+        );
 
         let outcome = world.build().ask(session_ref, None).await;
 
@@ -208,7 +217,7 @@ async fn who_has_nothing_to_show_needs_a_new_session() {
 }
 
 #[tokio::test]
-async fn the_twenty_first_is_not_requested() {
+async fn a_twenty_first_is_refused() {
     let world = world().with_passkeys(20);
 
     let session_ref = world.session_ref;
@@ -218,19 +227,19 @@ async fn the_twenty_first_is_not_requested() {
 }
 
 #[tokio::test]
-async fn without_an_address_for_them_there_are_no_passkeys() {
+async fn without_a_ceremony_passkeys_are_off() {
     let off = || World { ceremony: None, ..world() }.build();
     let session_ref = world().session_ref;
 
-    let requested = off().ask(session_ref, Some(password(PASSWORD))).await;
+    let started = off().ask(session_ref, Some(password(PASSWORD))).await;
     let added = off().add(session_ref, &secret("token"), "Key", "right").await;
 
-    assert!(matches!(requested, Err(PasskeyOptionsError::Off)));
+    assert!(matches!(started, Err(PasskeyOptionsError::Off)));
     assert!(matches!(added, Err(PasskeyAddError::Off)));
 }
 
 #[tokio::test]
-async fn a_passkey_is_added_with_its_letter() {
+async fn a_passkey_is_added_with_its_email() {
     let mut world = world();
     let session_ref = world.session_ref;
     world.store.expect_add().once().returning(move |change, new, max| {
@@ -251,7 +260,7 @@ async fn a_passkey_is_added_with_its_letter() {
 }
 
 #[tokio::test]
-async fn each_way_of_failing_is_reported() {
+async fn each_failure_has_its_error() {
     type ErrorCheck = fn(&PasskeyAddError) -> bool;
     let state = Some("a state");
     let cases: [(Option<&'static str>, PasskeyAdded, &str, ErrorCheck); 8] = [
@@ -285,7 +294,7 @@ async fn each_way_of_failing_is_reported() {
 }
 
 #[tokio::test]
-async fn what_can_be_no_token_is_looked_for_nowhere() {
+async fn a_malformed_token_is_not_looked_up() {
     for token in ["", &"x".repeat(129)] {
         let world = world();
         let session_ref = world.session_ref;
@@ -297,14 +306,14 @@ async fn what_can_be_no_token_is_looked_for_nowhere() {
 }
 
 #[tokio::test]
-async fn a_passkey_is_removed_with_its_letter() {
+async fn a_passkey_is_removed_with_its_email() {
     let mut world = world();
     let (session_ref, own) = (world.session_ref, entry(3));
     let (id, listed) = (own.id, own.clone());
     world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
     world.store.expect_remove().once().returning(move |change, removed| {
-        let letter = QueuedEmail::new("passkey-removed").with("name", "Key 3");
-        assert_eq!((removed, &change.effects.mail[0].letter), (id, &letter));
+        let email = QueuedEmail::new("passkey-removed").with("name", "Key 3");
+        assert_eq!((removed, &change.effects.mail[0].letter), (id, &email));
         assert_eq!(change.effects.audit[0].action, "passkey.removed");
         Ok(true)
     });

@@ -1,4 +1,4 @@
-//! Choosing another password while one knows the one before.
+//! Change of a known password.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// Reasons why a password stays as it was.
+/// Errors of changing a password.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangePasswordError {
-    /// The new one is weak, or is the one before.
+    /// New password is weak, or unchanged.
     #[error("the new password is not taken")]
     Invalid(Vec<Violation>),
-    /// The one before is another.
+    /// Current password is wrong.
     #[error("the current password is wrong")]
     WrongPassword,
     /// Too many wrong passwords.
@@ -29,22 +29,21 @@ pub enum ChangePasswordError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// The account has none: its owner is vouched for elsewhere.
+    /// Account has no password: it belongs to an identity provider.
     #[error("the account has no password")]
     NoPassword,
-    /// The account was deleted since the gates let its owner pass.
+    /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Lets people choose another password.
+/// Changes of passwords by their owners.
 ///
-/// Their other sessions end: if the old password was in wrong hands, so may
-/// they be. App passwords and API keys stay unless they ask otherwise, and
-/// they are informed how many there are.
+/// A change ends the user's other sessions: an attacker who had the old password may hold them. App
+/// passwords and API keys stay unless requested otherwise; their number is returned.
 #[derive(Clone)]
 pub struct PasswordChanges {
     proofs: FactorProofs,
@@ -53,15 +52,14 @@ pub struct PasswordChanges {
 }
 
 impl PasswordChanges {
-    /// Changes whose wrong proofs count as those of second factors do;
-    /// `caller_cache` is notified of sessions that end.
+    /// Creates changes whose wrong proofs count with those of second factors; `caller_cache` is
+    /// notified of sessions that end.
     pub fn new(proofs: FactorProofs, passwords: PasswordPorts, caller_cache: CallerCache) -> Self {
         Self { proofs, passwords, caller_cache }
     }
 
-    /// Puts another password in the place of the caller's own, and revokes
-    /// their app passwords and API keys if they ask for that. Answers how many
-    /// of these still open the account.
+    /// Replaces the caller's password, and revokes app passwords and API keys if requested. Returns
+    /// the app access that remains.
     pub async fn change(
         &self,
         by: SessionRef,
@@ -70,8 +68,8 @@ impl PasswordChanges {
         revoke_app_access: bool,
     ) -> Result<AppAccess, ChangePasswordError> {
         let (account, old) = self.load(by).await?;
-        if let Some(fault) = self.fault(&account, &current, &new) {
-            return Err(ChangePasswordError::Invalid(vec![fault]));
+        if let Some(violation) = self.violation(&account, &current, &new) {
+            return Err(ChangePasswordError::Invalid(vec![violation]));
         }
         self.proofs.counted(by.user, self.verify_current(current, old.clone())).await?;
         let new = self.passwords.hasher.hash(new).await?;
@@ -88,11 +86,11 @@ impl PasswordChanges {
         };
         let left = self.passwords.store.change(change).await?;
         self.caller_cache.forget_user(by.user);
-        // What was shown was right a moment ago.
+        // The password was right a moment ago.
         left.ok_or(ChangePasswordError::WrongPassword)
     }
 
-    /// The account of a caller, and what is stored of its password.
+    /// Returns the account of a caller and its password hash.
     async fn load(&self, by: SessionRef) -> Result<(Account, Secret<String>), ChangePasswordError> {
         let accounts = &self.proofs.ports.accounts;
         let account = accounts.find(by.user).await?.ok_or(ChangePasswordError::Gone)?;
@@ -102,7 +100,7 @@ impl PasswordChanges {
         Ok((account, stored.ok_or(ChangePasswordError::NoPassword)?))
     }
 
-    fn fault(
+    fn violation(
         &self,
         account: &Account,
         current: &Secret<String>,
@@ -146,12 +144,12 @@ const REVOKED: AppAccessRevoked = AppAccessRevoked {
     api_key: revoked_with_password,
 };
 
-/// The audit entry and the letter, which counts what still opens the account.
+/// Returns the audit entry and the email, with the numbers of the remaining credentials.
 fn side_effects(user: UserId, at: Timestamp, left: AppAccess) -> SideEffects {
-    let letter = QueuedEmail::new("password-changed")
+    let email = QueuedEmail::new("password-changed")
         .with("appPasswords", left.app_passwords.to_string())
         .with("apiKeys", left.api_keys.to_string());
-    SideEffects::audit(at, user, "password.changed").and_mail(letter.to_user(at, user))
+    SideEffects::audit(at, user, "password.changed").and_mail(email.to_user(at, user))
 }
 
 #[cfg(test)]

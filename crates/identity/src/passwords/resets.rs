@@ -1,4 +1,4 @@
-//! Choosing another password in the place of a forgotten one.
+//! Reset of forgotten passwords.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,24 +26,24 @@ pub(crate) const LINK: Link = Link {
     purpose: EmailTokenPurpose::PasswordReset,
     lifetime: Duration::from_hours(1),
     letter: "password-reset",
-    requested: "password.reset_requested",
-    place: |account| {
+    audit_action: "password.reset_requested",
+    page: |account| {
         let email = utf8_percent_encode(&account.email, NON_ALPHANUMERIC);
         format!("/auth/reset-password.html?email={email}")
     },
     is_for: |it| it.password_hash.is_some() || it.account.provider == SCIM_PROVIDER,
 };
 
-/// Reasons why a password stays as it was.
+/// Errors of resetting a password.
 #[derive(Debug, thiserror::Error)]
 pub enum ResetError {
-    /// The token is unknown, for another address, spent or over.
+    /// Token is unknown, for another address, used or expired.
     #[error("the token is not good")]
     InvalidToken,
-    /// The password is weak; the token is still good.
+    /// Password is weak; the token stays valid.
     #[error("the new password is weak")]
     Invalid(Vec<Violation>),
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -53,7 +53,7 @@ pub enum ResetError {
 pub struct PasswordPorts {
     /// Store of passwords.
     pub store: Arc<dyn PasswordStore>,
-    /// Hashing of passwords.
+    /// Password hasher.
     pub hasher: Arc<dyn PasswordHasher>,
     /// Rules for new passwords.
     pub rules: LiveSetting<RegistrationRules>,
@@ -67,13 +67,13 @@ impl PasswordPorts {
         account: &Account,
     ) -> Option<Violation> {
         let about = [account.email.as_str(), account.display_name.as_deref().unwrap_or_default()];
-        let fewest = self.rules.get().fewest_password_chars;
-        let weakness = passwords::rules::weakness(password.expose(), fewest, &about);
+        let min_chars = self.rules.get().fewest_password_chars;
+        let weakness = passwords::rules::weakness(password.expose(), min_chars, &about);
         weakness.map(|it| it.violation("newPassword"))
     }
 }
 
-/// Lets people choose another password who have forgotten theirs.
+/// Reset of forgotten passwords by email.
 #[derive(Clone)]
 pub struct PasswordResets {
     links: EmailTokens,
@@ -83,7 +83,7 @@ pub struct PasswordResets {
 }
 
 impl PasswordResets {
-    /// Resets by letter; `caller_cache` is notified of sessions that end.
+    /// Creates resets by email; `caller_cache` is notified of sessions that end.
     pub fn new(
         links: EmailTokenPorts,
         passwords: PasswordPorts,
@@ -95,23 +95,22 @@ impl PasswordResets {
         Self { links: EmailTokens(links), passwords, throttle, caller_cache }
     }
 
-    /// Returns whether anybody could get a letter at all.
+    /// Returns an error if the server cannot send emails.
     pub fn configured(&self) -> Result<(), EmailTokenError> {
         self.links.configured()
     }
 
-    /// Sends a letter to the owner of an address, if there is an account with
-    /// it that has a password. Who has none is not reported.
+    /// Sends an email to the owner of an address, if its account has a password. The result does
+    /// not reveal whether it has.
     pub async fn request(&self, email: &str) -> Result<(), EmailTokenError> {
         self.links.request(&LINK, email).await
     }
 
-    /// Puts another password in the place of the forgotten one, and ends every
-    /// session of its owner. Guesses at the old one slow nobody down any more.
+    /// Replaces the forgotten password and ends every session of its owner. Guesses at the old one
+    /// no longer delay sign-ins.
     ///
-    /// The token is looked at before the password, so that what is wrong with
-    /// that is reported to nobody else, and spent only with a password that is
-    /// taken.
+    /// The token is checked before the password, so that only its holder learns of weaknesses, and
+    /// consumed only with an accepted password.
     pub async fn reset(
         &self,
         email: &str,
@@ -131,8 +130,8 @@ impl PasswordResets {
         }
         let password_hash = self.passwords.hasher.hash(new_password).await?;
         let at = clock.now();
-        let letter = QueuedEmail::new("password-changed").to_user(at, user);
-        let effects = SideEffects::audit(at, user, "password.reset").and_mail(letter);
+        let email_of_change = QueuedEmail::new("password-changed").to_user(at, user);
+        let effects = SideEffects::audit(at, user, "password.reset").and_mail(email_of_change);
         let reset = PasswordReset { user, token, password_hash, at, effects, if_ended: ended };
         let good = self.passwords.store.reset(reset).await?;
         self.caller_cache.forget_user(user);

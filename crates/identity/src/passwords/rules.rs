@@ -1,5 +1,4 @@
-//! Accepted passwords: long ones that nobody would guess first. Their
-//! composition is left to those who have to remember them.
+//! Rules for passwords: long and hard to guess. No composition is required.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,11 +7,10 @@ use pia_kernel::utf16_len;
 
 use crate::violation::Violation;
 
-/// The longest password, in [`utf16_len`]. It bounds what hashing takes in.
+/// Maximum length of a password, in [`utf16_len`]. It bounds the input of hashing.
 pub const MAX_PASSWORD_CHARS: usize = 128;
 
-/// No password of so many characters has more bytes; older ones may have more
-/// characters.
+/// Maximum length of a password, in bytes. Passwords of older versions may have more characters.
 pub(crate) const MAX_PASSWORD_BYTES: usize = MAX_PASSWORD_CHARS * 4;
 
 /// Minimum strength in guesses: the length of the built-in lists, so that a weaker password is on
@@ -20,36 +18,36 @@ pub(crate) const MAX_PASSWORD_BYTES: usize = MAX_PASSWORD_CHARS * 4;
 /// throttled by address.
 const MIN_GUESSES: u64 = 50_000;
 
-/// Maximum number of characters that are scored: the estimate's time grows with
-/// the square of the length, and no longer password is on any list.
+/// Maximum number of scored characters: the estimate's time grows with the square of the length,
+/// and no longer password is on any list.
 const MAX_SCORED_CHARS: usize = 40;
 
-/// Maximum number of characters that are scored where many signs could stand
-/// for letters (`$` for `s`): each reading is tried.
+/// Maximum number of scored characters if many signs could stand for letters (`$` for `s`): each
+/// reading is tried.
 const MAX_SCORED_SYMBOLS: usize = 16;
 const MANY_SIGNS: usize = 3;
 
-/// Reasons why a password is not taken.
+/// Reasons to reject a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weakness {
     Missing,
-    TooShort { fewest: usize },
+    TooShort { min_chars: usize },
     TooLong,
     Common,
     Personal,
 }
 
-/// Looks for a weakness in a password as it was typed: nothing is trimmed,
-/// cut or folded before it is hashed, so nothing is here.
+/// Returns the first weakness of a password. It is neither trimmed, cut nor folded, as it is not
+/// before hashing.
 ///
-/// `about` is what is publicly known of its owner: the address and the name.
-pub(crate) fn weakness(password: &str, fewest: usize, about: &[&str]) -> Option<Weakness> {
+/// `about` is public knowledge about the owner: the address and the name.
+pub(crate) fn weakness(password: &str, min_chars: usize, about: &[&str]) -> Option<Weakness> {
     let length = utf16_len(password);
     if length == 0 {
         return Some(Weakness::Missing);
     }
-    if length < fewest {
-        return Some(Weakness::TooShort { fewest });
+    if length < min_chars {
+        return Some(Weakness::TooShort { min_chars });
     }
     if length > MAX_PASSWORD_CHARS {
         return Some(Weakness::TooLong);
@@ -78,8 +76,8 @@ impl fmt::Display for Weakness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("A password is required."),
-            Self::TooShort { fewest } => {
-                write!(f, "The password must have at least {fewest} characters.")
+            Self::TooShort { min_chars } => {
+                write!(f, "The password must have at least {min_chars} characters.")
             }
             Self::TooLong => {
                 write!(f, "The password may have {MAX_PASSWORD_CHARS} characters.")
@@ -95,8 +93,7 @@ impl fmt::Display for Weakness {
     }
 }
 
-/// Returns words known about the owner, and the local part of an address by
-/// itself.
+/// Returns the words of `about`, the server's name, and the local part of an address.
 fn known_words(about: &[&str]) -> Vec<String> {
     let mut words = vec!["pia".to_owned(), "pia-server".to_owned()];
     for text in about {
@@ -108,7 +105,7 @@ fn known_words(about: &[&str]) -> Vec<String> {
     words
 }
 
-/// Returns whether a password is a known word and nothing else but digits.
+/// Returns whether a password consists of a known word and digits.
 fn is_personal(password: &str, known: &[String]) -> bool {
     let password = password.trim().to_lowercase();
     known.iter().any(|word| {
@@ -117,27 +114,26 @@ fn is_personal(password: &str, known: &[String]) -> bool {
     })
 }
 
-/// Returns whether lists of passwords, words and keyboard patterns lead to it
-/// soon.
+/// Returns whether a password is guessed early from lists of passwords, words and keyboard
+/// patterns.
 fn is_common(password: &str, known: &[String]) -> bool {
     let chars: Vec<char> = password.chars().collect();
-    let judged = if chars.len() > MAX_SCORED_CHARS { repeated(&chars) } else { &chars };
-    let signs: HashSet<&char> = judged.iter().filter(|it| it.is_ascii_punctuation()).collect();
+    let scored = if chars.len() > MAX_SCORED_CHARS { repeated(&chars) } else { &chars };
+    let signs: HashSet<&char> = scored.iter().filter(|it| it.is_ascii_punctuation()).collect();
     let max = if signs.len() > MANY_SIGNS { MAX_SCORED_SYMBOLS } else { MAX_SCORED_CHARS };
-    if judged.len() > max {
+    if scored.len() > max {
         return false;
     }
-    let judged: String = judged.iter().collect();
+    let scored: String = scored.iter().collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    zxcvbn::zxcvbn(&judged, &known).guesses() < MIN_GUESSES
+    zxcvbn::zxcvbn(&scored, &known).guesses() < MIN_GUESSES
 }
 
-/// The shortest part whose repetition the whole is, its end perhaps cut.
-fn repeated(whole: &[char]) -> &[char] {
-    let repeats =
-        |length: &usize| whole.iter().zip(whole.iter().skip(*length)).all(|(a, b)| a == b);
-    let shortest = (1..=whole.len() / 2).find(repeats);
-    shortest.and_then(|length| whole.get(..length)).unwrap_or(whole)
+/// Returns the shortest prefix whose repetition is the text, the last one perhaps truncated.
+fn repeated(text: &[char]) -> &[char] {
+    let repeats = |length: &usize| text.iter().zip(text.iter().skip(*length)).all(|(a, b)| a == b);
+    let shortest = (1..=text.len() / 2).find(repeats);
+    shortest.and_then(|length| text.get(..length)).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -151,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_strong_passwords_are_taken() {
+    fn ordinary_strong_passwords_are_accepted() {
         for password in [
             "correct horse battery staple",
             "Str0ng-enough!42",
@@ -195,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_the_owner_or_of_us_is_no_password() {
+    fn names_of_the_owner_and_of_the_server_are_refused() {
         for password in [
             "ada.lovelace@example.org",
             "ADA.LOVELACE@EXAMPLE.ORG",
@@ -211,21 +207,21 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_merely_holds_a_known_word_is_taken() {
+    fn a_password_may_contain_a_known_word() {
         assert_eq!(find("Ada writes programs at night"), None);
     }
 
     #[test]
     fn length_is_counted_in_characters() {
         assert_eq!(find(""), Some(Weakness::Missing));
-        assert_eq!(find("k3Jx9_q"), Some(Weakness::TooShort { fewest: 8 }));
+        assert_eq!(find("k3Jx9_q"), Some(Weakness::TooShort { min_chars: 8 }));
         assert_eq!(find("äöüßéèêë"), None);
         let long: String = ('!'..='~').chain('Ā'..='ń').take(129).collect();
         assert_eq!(find(&long), Some(Weakness::TooLong));
         assert_eq!(find(long.strip_suffix(|_| true).unwrap()), None);
-        // Clients count what is beyond the first plane as two.
-        assert_eq!(find("🦊🌵🚂"), Some(Weakness::TooShort { fewest: 8 }));
-        // Long enough, but few.
+        // Clients count characters beyond the first plane as two.
+        assert_eq!(find("🦊🌵🚂"), Some(Weakness::TooShort { min_chars: 8 }));
+        // Long enough, but few distinct characters.
         assert_eq!(find("🦊🌵🚂🧀"), Some(Weakness::Common));
         assert_eq!(find("🦊🌵🚂🧀🎻🥨"), None);
         let faces: Vec<char> = ('😀'..='🙏').collect();
@@ -235,12 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_characters_are_the_operators_choice() {
-        assert_eq!(weakness("k3Jx9_qZ", 12, ABOUT), Some(Weakness::TooShort { fewest: 12 }));
+    fn the_minimum_length_is_configurable() {
+        assert_eq!(weakness("k3Jx9_qZ", 12, ABOUT), Some(Weakness::TooShort { min_chars: 12 }));
     }
 
     #[test]
-    fn the_shortest_part_that_is_repeated_is_found() {
+    fn the_shortest_repeated_prefix_is_found() {
         let of = |text: &str| -> String {
             repeated(&text.chars().collect::<Vec<char>>()).iter().collect()
         };

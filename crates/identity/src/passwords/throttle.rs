@@ -1,4 +1,4 @@
-//! Slowing down whoever guesses at passwords and second factors, and nobody else.
+//! Throttling of guesses at passwords and second factors that does not affect the owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,27 +12,26 @@ use crate::people::email::fold_email;
 use crate::ports::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
 use crate::sign_in::device::{Network, SignInDevice};
 
-/// Key under which guesses are counted. Addresses cannot be recovered from it.
+/// Key under which guesses are counted. It does not reveal the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bucket(String);
 
-/// Reasons why a guess was not looked at.
+/// Errors that prevent a guess from being verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GuessError {
     /// Too many wrong passwords.
     #[error("too many wrong guesses")]
     Wait(Duration),
-    /// The ledger did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Counts wrong passwords, each of which makes the next one wait longer.
+/// Counts wrong passwords, each of which delays the next one longer.
 ///
-/// Whoever comes from where an account was signed in to before is counted
-/// apart from all others, who are counted together: strangers slow down one
-/// another, and never the owner. An address without an account is counted
-/// like any other.
+/// Guesses from a network that the account was signed in to before are counted separately; those
+/// from all others are counted together: strangers slow down each other, but never the owner. An
+/// address without an account is counted like any other.
 #[derive(Clone)]
 pub(crate) struct PasswordThrottle {
     pub(crate) ledger: Arc<dyn PasswordThrottleStore>,
@@ -41,9 +40,8 @@ pub(crate) struct PasswordThrottle {
 }
 
 impl PasswordThrottle {
-    /// Counts a guess at a password as wrong, until something else is known of
-    /// it. `known` is from where it comes, if the account was signed in to from
-    /// there before.
+    /// Counts a guess at a password as wrong in advance. `known` is the network of the guess, if
+    /// the account was signed in to from it before.
     pub(crate) async fn count(
         &self,
         email: &str,
@@ -52,13 +50,13 @@ impl PasswordThrottle {
         self.count_in(Bucket::for_email(email, known)).await
     }
 
-    /// Counts a guess at the second factor of a user who has shown their
-    /// password, until something else is known of it.
+    /// Counts a guess at the second factor of a user whose password was verified as wrong in
+    /// advance.
     pub(crate) async fn count_factor(&self, user: UserId) -> Result<Bucket, GuessError> {
         self.count_in(Bucket(format!("second-factor:{user}"))).await
     }
 
-    /// Returns whether no further guess is free of a wait.
+    /// Returns whether all free guesses are used up.
     pub(crate) async fn are_used_up(&self, bucket: &Bucket) -> Result<bool, Unavailable> {
         Ok(self.ledger.failures(&bucket.0).await? >= self.rules.free)
     }
@@ -72,24 +70,23 @@ impl PasswordThrottle {
         }
     }
 
-    /// The guess was right, and those before are forgotten. That it fails
-    /// fails nobody's sign-in.
+    /// Clears the wrong guesses after a right one. A failure is only logged.
     pub(crate) async fn right(&self, bucket: &Bucket) {
-        report(self.ledger.clear(&bucket.0).await);
+        log_failure(self.ledger.clear(&bucket.0).await);
     }
 
-    /// Forgets failed attempts after the owner has proved themselves in another way. A failure to
-    /// do so is only logged.
+    /// Clears the wrong guesses after the owner has proved ownership in another way. A failure is
+    /// only logged.
     pub(crate) async fn forgive(&self, email: &str, device: &SignInDevice) {
-        report(self.ledger.clear(&Bucket::for_email(email, None).0).await);
+        log_failure(self.ledger.clear(&Bucket::for_email(email, None).0).await);
         if let Some(network) = device.network() {
-            report(self.ledger.clear(&Bucket::for_email(email, Some(network)).0).await);
+            log_failure(self.ledger.clear(&Bucket::for_email(email, Some(network)).0).await);
         }
     }
 
-    /// Returns an attempt that no password check used.
-    pub(crate) async fn unjudged(&self, bucket: &Bucket) {
-        report(self.ledger.give_back(&bucket.0, self.rules).await);
+    /// Gives a guess back that was not verified.
+    pub(crate) async fn give_back(&self, bucket: &Bucket) {
+        log_failure(self.ledger.give_back(&bucket.0, self.rules).await);
     }
 }
 
@@ -98,7 +95,7 @@ impl Bucket {
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(fold_email(email).as_bytes());
         if let Some(network) = known {
-            // No address has a line break in it.
+            // An address never contains a line break.
             hash.update(b"\n");
             hash.update(network.to_string().as_bytes());
         }
@@ -106,7 +103,7 @@ impl Bucket {
     }
 }
 
-fn report(outcome: Result<(), Unavailable>) {
+fn log_failure(outcome: Result<(), Unavailable>) {
     if let Err(err) = outcome {
         tracing::warn!(
             error = &err as &dyn std::error::Error,
@@ -124,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_one_bucket_however_it_is_spelled_and_is_not_named_by_it() {
+    fn spellings_of_an_address_share_a_bucket_that_does_not_reveal_it() {
         let ada = Bucket::for_email("ada@example.org", None);
 
         assert_eq!(Bucket::for_email(" Ada@Example.org", None), ada);
@@ -133,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn each_network_that_is_known_has_a_bucket_of_its_own() {
+    fn each_known_network_has_a_separate_bucket() {
         let ada = |from| Bucket::for_email("ada@example.org", network(from));
 
         assert_ne!(ada("192.0.2.1"), Bucket::for_email("ada@example.org", None));

@@ -1,4 +1,4 @@
-//! Accounts, and as much of them as the gates ask.
+//! Accounts, and the state of callers that the gates check.
 
 use pia_kernel::{ApiKeyId, GroupId, SessionId, Timestamp, UserId};
 use uuid::Uuid;
@@ -7,11 +7,11 @@ use crate::people::role::Role;
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::credential::Credential;
 
-/// The group that an account is in at first.
+/// Group of new accounts.
 pub const DEFAULT_GROUP: GroupId =
     GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 
-/// The provider of accounts that have a password here.
+/// Provider of accounts with a password.
 pub const LOCAL: &str = "local";
 
 /// Provider of accounts that a SCIM client created, until their first sign-in.
@@ -30,7 +30,7 @@ pub enum CustomerType {
 }
 
 impl CustomerType {
-    /// The number it has on the wire and in the database.
+    /// Returns the number on the wire and in the database.
     pub fn number(self) -> i32 {
         match self {
             Self::NotDeclared => 0,
@@ -39,7 +39,7 @@ impl CustomerType {
         }
     }
 
-    /// The type with this number.
+    /// Returns the type with this number.
     pub fn from_number(number: i64) -> Option<Self> {
         match number {
             0 => Some(Self::NotDeclared),
@@ -50,45 +50,42 @@ impl CustomerType {
     }
 }
 
-/// Number of times that what an account is opened with was changed: its
-/// password, its second factor, its passkeys.
+/// Version of an account's credentials: of its password, second factor and passkeys.
 ///
-/// Whoever has shown any of it begins a session only while this is what it was
-/// when they were looked up: a change ends the sessions there are, and so
-/// outdates those that are just about to be.
+/// A session starts only if the version is still the one of when the account was loaded: a change
+/// of credentials ends existing sessions, and so invalidates sign-ins in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CredentialsEpoch(pub i64);
 
-/// A person's account.
+/// A user's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// Account id. Never changes: it is part of what clients encrypt.
     pub user: UserId,
-    /// Their address, as they spelled it.
+    /// Email address, as spelled by the user.
     pub email: String,
     /// Display name.
     pub display_name: Option<String>,
     /// Identity provider of the account: `local` for a password.
     pub provider: String,
-    /// Capacity in which they use the service.
+    /// Customer type: consumer or trader.
     pub customer: CustomerType,
-    /// The company of a trader.
+    /// Company of a trader.
     pub company_name: Option<String>,
-    /// Time at which the account was made.
+    /// Time of creation.
     pub created_at: Timestamp,
     /// Permissions beyond the account's own data.
     pub role: Role,
-    /// The one group that it is in.
+    /// Group of the account.
     pub group: GroupId,
-    /// Time at which its owner showed that the address is theirs; nothing if
-    /// they have not.
+    /// Time of verification of the address; `None` if unverified.
     pub email_verified_at: Option<Timestamp>,
     /// Version of the account's credentials.
     pub epoch: CredentialsEpoch,
 }
 
 impl Account {
-    /// A new account with a password, of nothing but what it must have.
+    /// Returns a new account with a password and default properties.
     pub fn local(user: UserId, email: String, created_at: Timestamp) -> Self {
         Self {
             user,
@@ -112,8 +109,7 @@ pub enum SessionScope {
     /// Everything that its owner may do.
     #[default]
     Full,
-    /// The owner's data, but not what secures their account: it began with an
-    /// app password.
+    /// The owner's data, but not what secures the account; for sessions of app passwords.
     Data,
     /// Administration in a browser, and nothing else.
     Console,
@@ -121,7 +117,7 @@ pub enum SessionScope {
     Key(KeyUse),
 }
 
-/// The key that a script calls with.
+/// Key of a script's call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyUse {
     /// Id of the key.
@@ -130,7 +126,7 @@ pub struct KeyUse {
     pub weekly_credits: i64,
 }
 
-/// Caller with an API key, and that key.
+/// Reference to an API key and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ApiKeyRef {
     /// Owner of the key.
@@ -139,27 +135,27 @@ pub struct ApiKeyRef {
     pub key: ApiKeyId,
 }
 
-/// Part of a caller that is checked on every request.
+/// State of a caller that is checked on every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerState {
     /// Account of the caller.
     pub user: UserId,
-    /// Credential that they call with.
+    /// Credential of the request.
     pub credential: Credential,
-    /// Capacity in which they use the service.
+    /// Customer type: consumer or trader.
     pub customer: CustomerType,
     /// Permissions beyond the caller's own data.
     pub role: Role,
-    /// The one group that they are in.
+    /// Group of the caller.
     pub group: GroupId,
     /// Purposes that the session may be used for.
     pub scope: SessionScope,
-    /// True if they have shown that their address is theirs.
+    /// True if the caller's address is verified.
     pub email_verified: bool,
 }
 
 impl CallerState {
-    /// Somebody with an account and a session like most.
+    /// Returns a caller with a session and default properties.
     pub fn new(user: UserId, session: SessionId) -> Self {
         Self {
             user,
@@ -176,19 +172,19 @@ impl CallerState {
 /// Requirements that accounts must meet before they may use the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AccountRules {
-    /// True if each must have declared whether it is a trader.
+    /// True if accounts must declare whether they are traders.
     pub require_declaration: bool,
-    /// True if each must have shown that its address is its owner's.
+    /// True if addresses must be verified.
     pub require_verification: bool,
 }
 
 impl AccountRules {
-    /// Returns whether somebody has yet to show that their address is theirs.
-    pub fn owes_verification(&self, standing: &CallerState) -> bool {
-        self.require_verification && !standing.email_verified
+    /// Returns whether the caller's address must still be verified.
+    pub fn owes_verification(&self, caller: &CallerState) -> bool {
+        self.require_verification && !caller.email_verified
     }
 
-    /// Returns whether an account of this type owes its declaration.
+    /// Returns whether an account of this type must still be declared.
     pub fn owes_declaration(&self, customer: CustomerType) -> bool {
         self.require_declaration && customer == CustomerType::NotDeclared
     }

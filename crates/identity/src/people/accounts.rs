@@ -1,4 +1,4 @@
-//! Reading and changing one's own account.
+//! Reads and changes of one's own account.
 
 use std::sync::Arc;
 
@@ -9,41 +9,41 @@ use crate::ports::AccountStore;
 use crate::sessions::caller_cache::CallerCache;
 use crate::violation::{Violation, name};
 
-/// Reasons why an account cannot be shown.
+/// Errors of reading an account.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Declaration that a person uses the service as a trader.
+/// Declaration that a user is a trader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraderDeclaration {
-    /// Their company.
+    /// Name of the company.
     pub company_name: Option<String>,
-    /// True if they say that they act for it.
+    /// True if the user confirms acting for it.
     pub acting_as_business: bool,
 }
 
-/// Reasons why a declaration was not recorded.
+/// Errors of declaring a trader.
 #[derive(Debug, thiserror::Error)]
 pub enum DeclareError {
     /// Declaration is incomplete.
     #[error("the declaration is not filled in correctly")]
     Invalid(Vec<Violation>),
-    /// The account was deleted since the gates let its owner pass.
+    /// Account was deleted during the request.
     #[error("there is no such account")]
     Gone,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// People's own accounts.
+/// Accounts of users.
 #[derive(Clone)]
 pub struct Accounts {
     store: Arc<dyn AccountStore>,
@@ -52,7 +52,7 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Accounts in the given store; `caller_cache` is notified of those that change.
+    /// Creates accounts in this store; `caller_cache` is notified of those that change.
     pub fn new(
         store: Arc<dyn AccountStore>,
         caller_cache: CallerCache,
@@ -61,12 +61,12 @@ impl Accounts {
         Self { store, caller_cache, clock }
     }
 
-    /// The account of a caller.
+    /// Returns the account of a caller.
     pub async fn me(&self, user: UserId) -> Result<Account, AccountError> {
         self.store.find(user).await?.ok_or(AccountError::Gone)
     }
 
-    /// Records that a caller is a trader. Said again, it replaces the company.
+    /// Records that a caller is a trader. Repeated, it replaces the company.
     pub async fn declare_business(
         &self,
         user: UserId,
@@ -86,13 +86,13 @@ fn check(declaration: &TraderDeclaration) -> Result<String, Vec<Violation>> {
         it.ok_or_else(|| Violation::new("companyName", "required", "A company name is required."))
     });
     let acting = declaration.acting_as_business;
-    let silent = (!acting).then(|| {
+    let unconfirmed = (!acting).then(|| {
         let message = "Confirm that you use the service for this company.";
         Violation::new("actingAsBusiness", "required", message)
     });
-    match (company, silent) {
+    match (company, unconfirmed) {
         (Ok(company), None) => Ok(company),
-        (company, silent) => Err(company.err().into_iter().chain(silent).collect()),
+        (company, unconfirmed) => Err(company.err().into_iter().chain(unconfirmed).collect()),
     }
 }
 
@@ -122,18 +122,18 @@ mod tests {
         TraderDeclaration { company_name: Some(company.to_owned()), acting_as_business: true }
     }
 
-    async fn faults(declaration: TraderDeclaration) -> Vec<(&'static str, &'static str)> {
+    async fn violations(declaration: TraderDeclaration) -> Vec<(&'static str, &'static str)> {
         let accounts = accounts(MockAccountStore::new());
         match accounts.declare_business(UserId::generate(), declaration).await {
-            Err(DeclareError::Invalid(faults)) => {
-                faults.iter().map(|it| (it.field, it.code)).collect()
+            Err(DeclareError::Invalid(violations)) => {
+                violations.iter().map(|it| (it.field, it.code)).collect()
             }
             other => panic!("{other:?}"),
         }
     }
 
     #[tokio::test]
-    async fn a_declaration_is_recorded_with_its_audit_entry_and_seen_by_the_gates_at_once() {
+    async fn a_declaration_is_recorded_with_its_audit_entry_and_clears_the_cache() {
         let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
         let mut store = MockAccountStore::new();
         store
@@ -155,27 +155,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_declaration_needs_a_company_and_a_word() {
+    async fn a_declaration_requires_a_company_and_a_confirmation() {
         let silent = TraderDeclaration { company_name: None, acting_as_business: false };
 
         let both = [("companyName", "required"), ("actingAsBusiness", "required")];
-        assert_eq!(faults(silent).await, both);
-        assert_eq!(faults(declaration("  ")).await, [("companyName", "required")]);
-        assert_eq!(faults(declaration(&"x".repeat(201))).await, [("companyName", "too_long")]);
+        assert_eq!(violations(silent).await, both);
+        assert_eq!(violations(declaration("  ")).await, [("companyName", "required")]);
+        assert_eq!(violations(declaration(&"x".repeat(201))).await, [("companyName", "too_long")]);
     }
 
     #[tokio::test]
-    async fn an_account_that_is_no_more_is_reported_as_gone() {
+    async fn a_deleted_account_is_an_error() {
         let mut store = MockAccountStore::new();
         store.expect_find().returning(|_| Ok(None));
         store.expect_declare().returning(|_, _, _, _| Ok(false));
         let accounts = accounts(store);
         let user = UserId::generate();
 
-        let presented = accounts.me(user).await;
+        let account = accounts.me(user).await;
         let declared = accounts.declare_business(user, declaration("Engines Ltd")).await;
 
-        assert!(matches!(presented, Err(AccountError::Gone)));
+        assert!(matches!(account, Err(AccountError::Gone)));
         assert!(matches!(declared, Err(DeclareError::Gone)));
     }
 }

@@ -1,4 +1,4 @@
-//! Leaving for good.
+//! Deletion of accounts by their owners.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,28 +16,28 @@ use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 use crate::violation::Violation;
 
-/// Text that must be typed, so that nobody deletes an account by accident.
+/// Text that must be typed, against accidental deletion.
 const CONFIRMATION: &str = "DELETE";
 
 /// Request to delete an account.
 #[derive(Debug, Clone, Default)]
 pub struct DeletionRequest {
-    /// The word that confirms it.
+    /// Confirmation text.
     pub confirm: Option<String>,
-    /// The password, if the account has one of its own.
+    /// Password, if the account has one.
     pub password: Option<Secret<String>>,
-    /// A code of the second factor, if the account has no password. Without
-    /// one, its owner must have signed in within the last ten minutes.
+    /// Code of the second factor, if the account has no password. Without one, a sign-in within the
+    /// last ten minutes is required.
     pub factor: Option<FactorAnswer>,
 }
 
-/// Reasons why an account stays.
+/// Errors of deleting an account.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteError {
-    /// The request does not say what it must.
+    /// Request is not confirmed.
     #[error("the deletion is not confirmed correctly")]
     Invalid(Vec<Violation>),
-    /// The password is wrong.
+    /// Password is wrong.
     #[error("the password is wrong")]
     WrongPassword,
     /// Too many wrong proofs.
@@ -46,70 +46,69 @@ pub enum DeleteError {
         /// Time until the next attempt is allowed.
         wait: Duration,
     },
-    /// An account without a password is not shown to be the caller's.
+    /// Proof of ownership is missing or wrong, for an account without a password.
     #[error(transparent)]
     Owner(OwnerError),
-    /// Without its owner nobody could look after the server.
+    /// Account is the last administrator's.
     #[error("the last administrator cannot leave")]
     LastAdmin,
-    /// The session ended meanwhile.
+    /// Session ended meanwhile.
     #[error("the session is over")]
     SessionOver,
-    /// No such account, or no longer.
+    /// Account does not exist.
     #[error("there is no such account")]
     Gone,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Deleting one's own account.
+/// Deletion of one's own account.
 ///
-/// A wrong password counts as a wrong proof of a second factor does, so that
-/// who has stolen a session cannot guess it here.
+/// Wrong passwords are counted with wrong proofs of second factors, so that a stolen session cannot
+/// be used to guess it.
 #[derive(Clone)]
 pub struct AccountDeletion {
-    owners: Reauthenticator,
+    reauthenticator: Reauthenticator,
     eraser: Arc<dyn Eraser>,
     caller_cache: CallerCache,
 }
 
 impl AccountDeletion {
-    /// Deletes with `eraser`; `caller_cache` is notified of those who are gone.
+    /// Creates deletions by `eraser`; `caller_cache` is notified of deleted accounts.
     pub fn new(
-        owners: Reauthenticator,
+        reauthenticator: Reauthenticator,
         eraser: Arc<dyn Eraser>,
         caller_cache: CallerCache,
     ) -> Self {
-        Self { owners, eraser, caller_cache }
+        Self { reauthenticator, eraser, caller_cache }
     }
 
-    /// Forgets the caller and all that is theirs. From then on none of their
-    /// sessions is good.
+    /// Deletes the caller's account and data. Its sessions are invalid from then on.
     pub async fn delete(
         &self,
         caller: CallerState,
-        farewell: DeletionRequest,
+        request: DeletionRequest,
     ) -> Result<(), DeleteError> {
-        confirmed(&farewell)?;
-        let proofs = &self.owners.proofs;
+        check_confirmation(&request)?;
+        let proofs = &self.reauthenticator.proofs;
         let account = proofs.ports.accounts.find(caller.user).await?;
         let account = account.ok_or(DeleteError::Gone)?;
         if account.provider == LOCAL {
-            self.prove(&account, farewell.password).await?;
+            self.prove(&account, request.password).await?;
         } else {
-            let factor = farewell.factor.map(ReauthProof::Factor);
-            self.owners.require(caller, factor).await.map_err(DeleteError::Owner)?;
+            let factor = request.factor.map(ReauthProof::Factor);
+            self.reauthenticator.require(caller, factor).await.map_err(DeleteError::Owner)?;
         }
         let at = proofs.clock.now();
         let effects = SideEffects::from(AuditEntry::new(at, "account.deleted"))
             .and_mail(QueuedEmail::new("account-deleted").to_address(at, account.email));
         let SessionRef { user, session } =
             caller.credential.session().ok_or(DeleteError::SessionOver)?;
-        let departure = AccountErasure { user, session, at, effects };
-        let erasure = self.eraser.erase(departure).await?;
+        let erasure = AccountErasure { user, session, at, effects };
+        let outcome = self.eraser.erase(erasure).await?;
         self.caller_cache.forget_user(caller.user);
-        match erasure {
+        match outcome {
             ErasureOutcome::Erased => Ok(()),
             ErasureOutcome::LastAdmin => Err(DeleteError::LastAdmin),
             ErasureOutcome::SessionOver => Err(DeleteError::SessionOver),
@@ -122,13 +121,13 @@ impl AccountDeletion {
         account: &Account,
         password: Option<Secret<String>>,
     ) -> Result<(), DeleteError> {
-        // Clients show one message for what is missing and what is wrong.
+        // Clients display one message for a missing and for a wrong password.
         let Some(password) = password else { return Err(DeleteError::WrongPassword) };
-        let proofs = &self.owners.proofs;
+        let proofs = &self.reauthenticator.proofs;
         let check = proofs.password(account, password);
         match proofs.counted(account.user, check).await {
             Ok(_) => Ok(()),
-            // Whose account goes meanwhile has no password any more.
+            // An account that was deleted meanwhile has no password.
             Err(ProofError::Wrong) => match proofs.ports.accounts.find(account.user).await? {
                 Some(_) => Err(DeleteError::WrongPassword),
                 None => Err(DeleteError::Gone),
@@ -139,8 +138,8 @@ impl AccountDeletion {
     }
 }
 
-fn confirmed(farewell: &DeletionRequest) -> Result<(), DeleteError> {
-    let (code, message) = match farewell.confirm.as_deref() {
+fn check_confirmation(request: &DeletionRequest) -> Result<(), DeleteError> {
+    let (code, message) = match request.confirm.as_deref() {
         Some(CONFIRMATION) => return Ok(()),
         Some(_) => ("invalid", "Type DELETE to confirm."),
         None => ("required", "Type DELETE to confirm."),

@@ -1,4 +1,4 @@
-//! E-mail addresses, as people type them.
+//! Email addresses: parsing, comparison and display.
 
 use idna::AsciiDenyList;
 use idna::uts46::{Hyphens, Uts46};
@@ -7,28 +7,26 @@ use unicode_normalization::is_nfkc;
 
 use crate::violation::Violation;
 
-/// The longest address that mail servers carry.
+/// Maximum length of an address, as mail servers accept it.
 pub(crate) const MAX_EMAIL_CHARS: usize = 254;
-/// The most that may stand before the `@`.
+/// Maximum length of the part before the `@`.
 const MAX_LOCAL_PART_BYTES: usize = 64;
 
-/// Returns the form in which addresses are compared: two that differ in case
-/// alone, or in how programs write their domain, are the same person's.
+/// Returns the form in which addresses are compared. It ignores case and the spelling of
+/// internationalised domains.
 pub fn fold_email(email: &str) -> String {
     let email = email.trim();
     let Some((local, domain)) = email.rsplit_once('@') else { return email.to_lowercase() };
     format!("{}@{}", local.to_lowercase(), fold_domain(domain))
 }
 
-/// Returns the forms under which an address may be stored: as [`fold_email`]
-/// makes it, and as versions did that left domains as they were typed. The
-/// same twice, for most.
+/// Returns the forms under which an address may be stored: that of [`fold_email`], and that of
+/// earlier versions, which left domains as typed. They are mostly equal.
 pub fn stored_forms(email: &str) -> [String; 2] {
     [fold_email(email), email.trim().to_lowercase()]
 }
 
-/// Returns an address as people are to read it: as spelled, but with a domain
-/// in its own script, however a program wrote that.
+/// Returns an address in display form: as spelled, but with the domain in its own script.
 pub fn readable_email(email: &str) -> String {
     let email = email.trim();
     let readable = email.rsplit_once('@').and_then(|(local, domain)| {
@@ -45,33 +43,33 @@ pub(crate) fn fold_domain(domain: &str) -> String {
     ascii_domain(domain).unwrap_or_else(|| domain.to_lowercase())
 }
 
-/// Reads an address for a new account, as people are to read it.
+/// Parses the address of a new account. Returns its display form.
 ///
-/// Only a mail that arrives proves an address; what is refused here is what
-/// cannot be one, or what would look like another.
+/// Only a received email proves an address; this rejects addresses that are impossible or that
+/// resemble another.
 pub(crate) fn parse(email: &str) -> Result<String, Violation> {
     let email = email.trim();
-    let fault = |code, message: &str| Err(Violation::new("email", code, message));
+    let violation = |code, message: &str| Err(Violation::new("email", code, message));
     if email.is_empty() {
-        return fault("required", "An email address is required.");
+        return violation("required", "An email address is required.");
     }
     if utf16_len(email) > MAX_EMAIL_CHARS {
-        return fault("too_long", "The email address is too long.");
+        return violation("too_long", "The email address is too long.");
     }
     let readable = readable_email(email);
     if !is_plausible(email) || !is_in_order(email) || !is_in_order(&readable) {
-        return fault("invalid", "This is not a valid email address.");
+        return violation("invalid", "This is not a valid email address.");
     }
-    // Mail servers carry the ASCII form, which may be longer.
+    // Mail servers use the ASCII form, which may be longer.
     if utf16_len(&fold_email(email)) > MAX_EMAIL_CHARS {
-        return fault("too_long", "The email address is too long.");
+        return violation("too_long", "The email address is too long.");
     }
     Ok(readable)
 }
 
-/// An address, trimmed, by which an account may be looked for. Less is asked
-/// of it than of a new one: older accounts keep theirs.
-pub(crate) fn sought(email: &str) -> Option<&str> {
+/// Returns the trimmed address for looking an account up; `None` if it is impossible. The rules are
+/// laxer than for new accounts, as older ones may not meet those.
+pub(crate) fn for_lookup(email: &str) -> Option<&str> {
     let email = email.trim();
     (utf16_len(email) <= MAX_EMAIL_CHARS && is_plausible(email)).then_some(email)
 }
@@ -91,8 +89,7 @@ fn is_plausible(email: &str) -> bool {
         && (labels().count() > 1 || domain.eq_ignore_ascii_case("localhost"))
 }
 
-/// Returns whether a character occurs in addresses only in quotes, if at all,
-/// or is invisible.
+/// Returns whether a character is invisible, or occurs in addresses only in quotes, if at all.
 fn is_out_of_place(char: char) -> bool {
     char.is_whitespace()
         || char.is_control()
@@ -100,7 +97,7 @@ fn is_out_of_place(char: char) -> bool {
         || matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Returns whether mail servers take it, and it is not another one in disguise.
+/// Returns whether mail servers accept the address, and it does not resemble another.
 fn is_in_order(email: &str) -> bool {
     let Some((local, domain)) = email.split_once('@') else { return false };
     local.len() <= MAX_LOCAL_PART_BYTES
@@ -147,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ordinary_addresses_are_taken_as_spelled() {
+    fn ordinary_addresses_are_accepted_as_spelled() {
         for email in [
             "ada@example.org",
             "Ada.Lovelace+pia@Sub.Example.org",
@@ -165,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_is_read_in_its_own_script_however_a_program_wrote_it() {
+    fn a_domain_is_returned_in_its_own_script() {
         for email in ["Karl@bücher.example", "Karl@xn--bcher-kva.example", "Karl@BÜCHER.Example"]
         {
             assert_eq!(parse(email).as_deref(), Ok("Karl@bücher.example"));
@@ -174,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_whose_domain_programs_write_differently_fold_to_one() {
+    fn spellings_of_a_domain_fold_to_one_address() {
         for email in ["karl@bücher.example", "KARL@XN--Bcher-KVA.example", " Karl@BÜCHER.example"]
         {
             assert_eq!(fold_email(email), "karl@xn--bcher-kva.example");
@@ -187,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_ascii_form_is_folded_by_case_alone() {
+    fn domains_without_an_ascii_form_are_folded_by_case_only() {
         for (email, folded) in [
             ("Ada@Ex_ample.org", "ada@ex_ample.org"),
             ("Ada@xn--a.ORG", "ada@xn--a.org"),
@@ -200,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_address_is_refused() {
+    fn malformed_addresses_are_refused() {
         for (email, code) in [
             ("", "required"),
             ("  ", "required"),
@@ -224,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn no_new_account_has_an_address_that_mail_servers_refuse_or_that_looks_like_another() {
+    fn undeliverable_and_lookalike_addresses_are_refused() {
         for email in [
             "a..b@x.org",
             ".a@x.org",
@@ -244,12 +241,12 @@ mod tests {
             "a\u{17f}a@example.org",
         ] {
             assert_eq!(parse(email).map_err(|it| it.code), Err("invalid"), "{email:?}");
-            assert_eq!(sought(&format!(" {email}")), Some(email), "older accounts may have it");
+            assert_eq!(for_lookup(&format!(" {email}")), Some(email), "older accounts may have it");
         }
     }
 
     #[test]
-    fn no_new_account_has_an_address_with_something_invisible() {
+    fn addresses_with_invisible_characters_are_refused() {
         let hidden = "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180f}\
                       \u{200b}\u{200f}\u{202a}\u{202e}\u{2060}\u{206f}\u{3164}\u{e000}\u{f8ff}\
                       \u{fe00}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fffb}\u{1bca0}\u{1d173}\
@@ -264,16 +261,16 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_no_address_of_any_account_is_not_looked_for() {
+    fn impossible_addresses_are_not_looked_up() {
         let long = format!("ada@{}.org", "x".repeat(254));
 
         for email in ["", "ada", "ada@example", "ada\0@example.org", "a b@example.org", &*long] {
-            assert_eq!(sought(email), None, "{email:?}");
+            assert_eq!(for_lookup(email), None, "{email:?}");
         }
     }
 
     #[test]
-    fn an_address_may_have_as_many_characters_as_mail_servers_carry() {
+    fn the_length_of_an_address_is_limited() {
         let label = |length| "x".repeat(length);
         let of = |last| format!("ada@{0}.{0}.{0}.{1}.org", label(63), label(last));
         let foreign = format!("ada@{}", vec!["ü".repeat(40); 5].join("."));
@@ -286,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_at_may_stand_64_bytes() {
+    fn the_local_part_may_have_64_bytes() {
         for (local, good) in [
             ("a".repeat(64), true),
             ("ä".repeat(32), true),

@@ -1,4 +1,4 @@
-//! Letters with a link in them that is good once.
+//! Emails with a single-use link.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,18 +18,17 @@ use crate::ports::{
 use crate::sessions;
 use crate::sessions::token_hash;
 
-/// Number of letters of one kind an address gets, whoever requests them. The
-/// links of the last three are good, so that who uses this up keeps nobody from
-/// opening one.
-const LETTERS: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
+/// Limit of emails of one kind to one address. The links of the last three are valid, so that
+/// exhausting the limit does not prevent the owner from opening one.
+const EMAIL_LIMIT: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
 
-/// Reasons why no letter was sent.
+/// Errors of sending an email.
 #[derive(Debug, thiserror::Error)]
 pub enum EmailTokenError {
     /// Mail is not configured.
     #[error("no mail is set up")]
     NotConfigured,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -43,13 +42,12 @@ pub struct EmailTokenPorts {
     pub tokens: Arc<dyn EmailTokenStore>,
     /// Counter of emails.
     pub attempts: Arc<dyn RateLimitStore>,
-    /// True if somebody sends mail.
+    /// True if the server sends emails.
     pub mail: LiveSetting<bool>,
-    /// Under which address browsers know the server, without a slash at its
-    /// end. Never what a request says of it: whoever sends that could choose
-    /// where the links of others lead.
+    /// Public URL of the server, without a trailing slash. It is never taken from a request, whose
+    /// sender could choose where the links of others lead.
     pub public_url: String,
-    /// The time that tokens end by.
+    /// Clock of the tokens' expiry.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -58,33 +56,33 @@ pub(crate) struct Link {
     pub(crate) purpose: EmailTokenPurpose,
     pub(crate) lifetime: Duration,
     pub(crate) letter: &'static str,
-    /// Audit action of a request for one.
-    pub(crate) requested: &'static str,
-    /// The path and the query, as far as they tell whose link it is.
-    pub(crate) place: fn(&Account) -> String,
+    /// Audit action of a request.
+    pub(crate) audit_action: &'static str,
+    /// Path and query of the link, without the token.
+    pub(crate) page: fn(&Account) -> String,
     /// Filter of the accounts that receive one.
     pub(crate) is_for: fn(&Credentials) -> bool,
 }
 
-/// Sends links, and keeps what they are good for.
+/// Sends links and stores their tokens.
 #[derive(Clone)]
 pub(crate) struct EmailTokens(pub(crate) EmailTokenPorts);
 
 impl EmailTokens {
-    /// Returns whether anybody could get a letter at all.
+    /// Returns an error if the server cannot send emails.
     pub(crate) fn configured(&self) -> Result<(), EmailTokenError> {
         if *self.0.mail.get() { Ok(()) } else { Err(EmailTokenError::NotConfigured) }
     }
 
-    /// Sends a link to whoever has this address, if it is for them.
+    /// Sends a link to the owner of this address, if `link` is for them.
     ///
-    /// Who has none is answered alike and takes as much work: one attempt, one
-    /// look, one write.
+    /// An address without an account takes the same steps to the same result: one attempt, one
+    /// read, one write.
     pub(crate) async fn request(&self, link: &Link, email: &str) -> Result<(), EmailTokenError> {
         self.configured()?;
-        // No account has such an address, so how soon that is said reports nothing.
-        let Some(email) = email::sought(email) else { return Ok(()) };
-        if !self.counted(link.purpose.name(), email, LETTERS).await? {
+        // No account has such an address, so a fast return reveals nothing.
+        let Some(email) = email::for_lookup(email) else { return Ok(()) };
+        if !self.counted(link.purpose.name(), email, EMAIL_LIMIT).await? {
             return Ok(());
         }
         let found = self.0.accounts.by_email(email).await?;
@@ -95,17 +93,16 @@ impl EmailTokens {
         Ok(())
     }
 
-    /// Sends a link to somebody who has shown who they are, unless they got
-    /// enough of them.
+    /// Sends a link to an authenticated user, within the limit.
     pub(crate) async fn remind(&self, link: &Link, account: &Account) -> Result<(), Unavailable> {
-        if self.counted(link.purpose.name(), &account.email, LETTERS).await? {
+        if self.counted(link.purpose.name(), &account.email, EMAIL_LIMIT).await? {
             self.send(link, account).await?;
         }
         Ok(())
     }
 
-    /// A letter with a new link, and what is stored of that.
-    pub(crate) fn letter(
+    /// Returns an email with a new link, and its token to store.
+    pub(crate) fn compose(
         &self,
         link: &Link,
         account: &Account,
@@ -116,13 +113,13 @@ impl EmailTokens {
             purpose: link.purpose,
             expires_at: at + link.lifetime,
         };
-        let place = (link.place)(account);
-        let url = format!("{}{place}&token={}", self.0.public_url, token.expose());
-        let letter = QueuedEmail::new(link.letter).with("link", url).to_user(at, account.user);
-        Ok((stored, letter))
+        let page = (link.page)(account);
+        let url = format!("{}{page}&token={}", self.0.public_url, token.expose());
+        let mail = QueuedEmail::new(link.letter).with("link", url).to_user(at, account.user);
+        Ok((stored, mail))
     }
 
-    /// Counts a letter to an address. Answers whether it may go out.
+    /// Counts an email to an address. Returns whether it is within the limit.
     pub(crate) async fn counted(
         &self,
         kind: &str,
@@ -136,13 +133,13 @@ impl EmailTokens {
     }
 
     async fn send(&self, link: &Link, account: &Account) -> Result<(), Unavailable> {
-        let (token, letter) = self.letter(link, account)?;
-        let effects = SideEffects::about(letter.at, account.user, link.requested).and_mail(letter);
+        let (token, mail) = self.compose(link, account)?;
+        let effects = SideEffects::about(mail.at, account.user, link.audit_action).and_mail(mail);
         self.0.tokens.put(account.user, Some(token), effects).await
     }
 }
 
-/// Returns the hash of a presented token; nothing if it is none of ours.
+/// Returns the hash of a presented token; `None` if it is malformed.
 pub(crate) fn hash_presented(token: &Secret<String>) -> Option<TokenHash> {
     let plausible = (1..=factors::challenges::MAX_TOKEN_BYTES).contains(&token.expose().len());
     plausible.then(|| token_hash::of_ours(token))

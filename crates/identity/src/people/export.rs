@@ -1,4 +1,4 @@
-//! Telling people all that is stored of them.
+//! Export of users' data.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use pia_kernel::{
 
 use crate::people::accounts::AccountError;
 
-/// People's exports of what is stored of them, reported page by page.
+/// Exports of users' data, page by page.
 #[derive(Clone)]
 pub struct AccountExport {
     data: Arc<dyn PersonalData>,
     clock: Arc<dyn Clock>,
 }
 
-/// An export that has begun.
+/// A started export.
 #[derive(Clone)]
 pub struct StartedExport {
     /// Account id.
     pub user: UserId,
-    /// Time at which it began.
+    /// Start time.
     pub at: Timestamp,
     /// Sections of the export.
     pub inventory: Inventory,
@@ -28,12 +28,12 @@ pub struct StartedExport {
 }
 
 impl AccountExport {
-    /// Exports of this data.
+    /// Creates exports of this data.
     pub fn new(data: Arc<dyn PersonalData>, clock: Arc<dyn Clock>) -> Self {
         Self { data, clock }
     }
 
-    /// Begins an export, which its owner's audit entries tell from then on.
+    /// Starts an export and records it in the owner's audit log.
     pub async fn begin(&self, user: UserId) -> Result<StartedExport, AccountError> {
         let at = self.clock.now();
         let exported = SideEffects::audit(at, user, "account.exported");
@@ -46,7 +46,7 @@ impl AccountExport {
 }
 
 impl StartedExport {
-    /// A page of one of the inventory's sections.
+    /// Returns a page of a section of the inventory.
     pub async fn page(
         &self,
         section: &'static str,

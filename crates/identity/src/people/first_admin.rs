@@ -1,4 +1,4 @@
-//! Making the first administrator of a server that has none.
+//! Creation of the first administrator of a server.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use crate::ports::{
 };
 use crate::violation::Violation;
 
-/// Form of the person who sets the server up.
+/// Form of the server's first administrator.
 #[derive(Debug, Clone)]
 pub struct NewAdmin {
-    /// Their address.
+    /// Email address.
     pub email: String,
-    /// The password they choose, as they typed it.
+    /// Chosen password, as typed.
     pub password: Secret<String>,
     /// Display name.
     pub display_name: Option<String>,
 }
 
-/// Reasons why no administrator was made.
+/// Errors of creating the first administrator.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstAdminError {
     /// Server has an administrator already.
@@ -32,10 +32,10 @@ pub enum FirstAdminError {
     /// Setup token is wrong.
     #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
     WrongToken,
-    /// Something is filled in wrongly; all that is wrong is reported at once.
+    /// Form has these violations, all reported at once.
     #[error("the account is not filled in correctly")]
     Invalid(Vec<Violation>),
-    /// Address belongs to an account, which is not promoted by someone who need not be its owner.
+    /// Address belongs to an account. That is not promoted, as the caller may not be its owner.
     #[error(
         "there is an account with this address; if it is your own, `pia-server admin grant`, \
          called where the server runs, makes you an administrator, but whoever registered it \
@@ -45,28 +45,28 @@ pub enum FirstAdminError {
     /// Registration is suspended.
     #[error("no accounts are made while FreeTier:Suspended is set")]
     Suspended,
-    /// The licence has no seat left.
+    /// Licence has no seat left.
     #[error("the licence has no seat left for this account")]
     SeatsTaken,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Ports of the use case.
+/// Ports of creating the first administrator.
 #[derive(Clone)]
 pub struct FirstAdminPorts {
     /// Store of the account.
     pub store: Arc<dyn FirstAdminStore>,
-    /// Hashing of the password.
+    /// Password hasher.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Number of accounts there may be.
+    /// Licensed numbers of accounts.
     pub seats: Arc<dyn Seats>,
-    /// Check that the person may set the server up.
+    /// Check of the setup token.
     pub token: Arc<dyn SetupToken>,
 }
 
-/// Makes the first administrator, for whoever knows the setup token.
+/// Creation of the first administrator, with the setup token.
 #[derive(Clone)]
 pub struct FirstAdmin {
     ports: FirstAdminPorts,
@@ -75,9 +75,7 @@ pub struct FirstAdmin {
 }
 
 impl FirstAdmin {
-    /// Over these ports. Of `rules` only what passwords must be counts here, and
-    /// whether accounts are made at all: the others are for those who come
-    /// later.
+    /// Creates the use case. Of `rules` only those for passwords and the suspension apply.
     pub fn new(
         ports: FirstAdminPorts,
         rules: LiveSetting<RegistrationRules>,
@@ -86,7 +84,7 @@ impl FirstAdmin {
         Self { ports, rules, clock }
     }
 
-    /// Returns the number of characters their password must have.
+    /// Returns the minimum number of characters of a password.
     pub fn fewest_password_chars(&self) -> usize {
         self.rules.get().fewest_password_chars
     }
@@ -96,8 +94,8 @@ impl FirstAdmin {
         Ok(!self.ports.store.exists().await?)
     }
 
-    /// Makes the administrator. Who can read the token can read the database,
-    /// so their word on their address is taken.
+    /// Creates the administrator. Whoever can read the token can read the database, so the address
+    /// counts as verified.
     pub async fn create_first_admin(
         &self,
         token: &Secret<String>,
@@ -107,7 +105,7 @@ impl FirstAdmin {
             return Err(FirstAdminError::AlreadySetUp);
         }
         if !self.ports.token.is_right(token).await? {
-            // It ends with the first administrator, who may just have come.
+            // The token ends with the first administrator, who may just have been created.
             let is_late = self.ports.store.exists().await?;
             return Err(if is_late {
                 FirstAdminError::AlreadySetUp
@@ -136,7 +134,7 @@ impl FirstAdmin {
     async fn account(&self, admin: NewAdmin) -> Result<NewAccount, FirstAdminError> {
         let NewAdmin { email, password, display_name } = admin;
         let customer = CustomerType::NotDeclared;
-        let person = RegistrationForm {
+        let form = RegistrationForm {
             email,
             password,
             display_name,
@@ -146,14 +144,14 @@ impl FirstAdmin {
         };
         let fewest_password_chars = self.rules.get().fewest_password_chars;
         let rules = RegistrationRules { fewest_password_chars, ..RegistrationRules::default() };
-        let checked = check(&person, &rules).map_err(FirstAdminError::Invalid)?;
-        let password_hash = self.ports.hasher.hash(person.password).await?;
+        let validated = check(&form, &rules).map_err(FirstAdminError::Invalid)?;
+        let password_hash = self.ports.hasher.hash(form.password).await?;
         let now = self.clock.now();
         let account = Account {
-            display_name: checked.display_name,
+            display_name: validated.display_name,
             role: Role::Admin,
             email_verified_at: Some(now),
-            ..Account::local(UserId::generate(), checked.email, now)
+            ..Account::local(UserId::generate(), validated.email, now)
         };
         Ok(NewAccount::local(account, password_hash))
     }

@@ -1,4 +1,4 @@
-//! Inviting people to make accounts.
+//! Invitations to register.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,67 +14,66 @@ use crate::ports::{InvitationEntry, InvitationStore, NewInvitation, TokenHash};
 use crate::sessions::{refresh_tokens, token_hash};
 use crate::violation::Violation;
 
-/// Longer texts are no tokens of ours; those have 43 letters.
+/// Maximum length of a presented token, in bytes; ours have 43.
 const MAX_TOKEN_BYTES: usize = 128;
 
 /// Offer of an account with a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
-    /// The one address that it is for; any if there is none.
+    /// Address that it is restricted to; `None` for any.
     pub email: Option<String>,
     /// Role of the account.
     pub role: Role,
-    /// The group that they are in; the default one if there is none.
+    /// Group of that account; the default group if `None`.
     pub group: Option<GroupId>,
     /// Lifetime of the invitation.
     pub lifetime: Duration,
 }
 
-/// An invitation that was made.
+/// A created invitation.
 #[derive(Debug, Clone)]
 pub struct Invited {
     /// Id of the invitation.
     pub id: InvitationId,
-    /// Link to register with it. Shown once.
+    /// Link to register with it, returned only here.
     pub link: Secret<String>,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
-/// Reasons why nobody was invited.
+/// Errors of creating an invitation.
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
-    /// No mail could be sent to the address.
+    /// Address is invalid.
     #[error("the invitation is not filled in correctly")]
     Invalid(Violation),
-    /// No such group.
+    /// Group does not exist.
     #[error("there is no such group")]
     NoSuchGroup,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Makes invitations, lists them and takes them back.
+/// Creation, listing and revocation of invitations.
 ///
-/// An invitation says nothing about who has the mailbox of its address: who
-/// made it has seen the link too. So an invited person shows that like all
-/// others.
+/// An invitation does not verify its address, since the inviter has seen the link too. Invited
+/// users verify theirs like all others.
 #[derive(Clone)]
 pub struct Invitations {
     store: Arc<dyn InvitationStore>,
-    /// Under which address browsers know the server.
+    /// Public URL of the server.
     public_url: String,
     clock: Arc<dyn Clock>,
 }
 
 impl Invitations {
-    /// Invitations in the given store, to the server with this address.
+    /// Creates invitations in this store, to the server with this URL.
     pub fn new(store: Arc<dyn InvitationStore>, public_url: String, clock: Arc<dyn Clock>) -> Self {
         Self { store, public_url, clock }
     }
 
-    /// Makes an invitation; one for an address goes there by mail too.
+    /// Creates an invitation; one for an address is emailed too.
     pub async fn create(
         &self,
         by: Option<UserId>,
@@ -87,8 +86,8 @@ impl Invitations {
         let link = format!("{}/auth/register.html?invitation={}", self.public_url, token.expose());
         let mut effects = done(at, by, id, "invitation.created");
         if let Some(email) = &email {
-            let letter = QueuedEmail::new("invitation").with("link", link.clone());
-            effects = effects.and_mail(letter.to_address(at, email.clone()));
+            let mail = QueuedEmail::new("invitation").with("link", link.clone());
+            effects = effects.and_mail(mail.to_address(at, email.clone()));
         }
         let expires_at = at + invitation.lifetime;
         let Invitation { role, group, .. } = invitation;
@@ -100,24 +99,24 @@ impl Invitations {
         Ok(Invited { id, link: Secret::new(link), expires_at })
     }
 
-    /// A part of those that are still good, the newest first.
+    /// Returns a page of the valid invitations, the newest first.
     pub async fn page(&self, page: PageRequest) -> Result<Vec<InvitationEntry>, Unavailable> {
         self.store.page(self.clock.now(), page).await
     }
 
-    /// Takes an invitation back. Answers whether it was there.
+    /// Revokes an invitation. Returns whether it existed.
     pub async fn revoke(&self, by: Option<UserId>, id: InvitationId) -> Result<bool, Unavailable> {
         let effects = done(self.clock.now(), by, id, "invitation.revoked");
         self.store.revoke(id, effects).await
     }
 
-    /// Forgets invitations that have ended. Answers how many they were.
+    /// Deletes invitations that have expired. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         self.store.sweep(self.clock.now()).await
     }
 }
 
-/// Returns the hash of a presented token; nothing if it cannot be one.
+/// Returns the hash of a presented token; `None` if it is malformed.
 pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
     (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| token_hash::of_ours(token))
 }

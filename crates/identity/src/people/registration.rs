@@ -1,4 +1,4 @@
-//! Making an account of one's own, with a password.
+//! Registration of accounts with a password.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::ports::{
 };
 use crate::violation::{Violation, name};
 
-/// People who may register on their own.
+/// Policy on who may register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RegistrationPolicy {
-    /// Everyone who reaches the server.
+    /// Registration is open.
     #[default]
     Open,
-    /// People with an invitation may register.
+    /// Registration requires an invitation.
     Invitation,
     /// Registration is closed.
     Closed,
@@ -28,9 +28,9 @@ pub enum RegistrationPolicy {
 /// Operator's rules for registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistrationRules {
-    /// People who may register.
+    /// Policy on who may register.
     pub policy: RegistrationPolicy,
-    /// The domains their addresses must have; any if there are none.
+    /// Permitted email domains; empty for any.
     pub allowed_domains: Vec<String>,
     /// True if users must declare if they are traders.
     pub require_declaration: bool,
@@ -53,8 +53,7 @@ impl Default for RegistrationRules {
 }
 
 impl RegistrationRules {
-    /// Returns whether a person with this address may register without an
-    /// invitation.
+    /// Returns whether a user with this address may register without an invitation.
     pub(crate) fn admit(&self, email: &str) -> bool {
         let domain = people::email::domain(email);
         let allowed =
@@ -63,8 +62,8 @@ impl RegistrationRules {
             && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
     }
 
-    /// Returns whether a person with an invitation may try to register. The
-    /// inviter knows the person, so the domain of the address does not matter.
+    /// Returns whether a user with an invitation may try to register. The inviter knows the user,
+    /// so the domain of the address does not matter.
     fn admit_invited(&self) -> bool {
         self.policy != RegistrationPolicy::Closed
     }
@@ -73,38 +72,37 @@ impl RegistrationRules {
 /// Registration form.
 #[derive(Debug, Clone)]
 pub struct RegistrationForm {
-    /// Their address.
+    /// Email address.
     pub email: String,
-    /// The password they choose, as they typed it.
+    /// Chosen password, as typed.
     pub password: Secret<String>,
     /// Display name.
     pub display_name: Option<String>,
-    /// Capacity in which they use the service.
+    /// Customer type: consumer or trader.
     pub customer: CustomerType,
-    /// The company of a trader; of others it is not stored.
+    /// Company of a trader; ignored for others.
     pub company_name: Option<String>,
-    /// The token of an invitation. Shown, it must be good, also where nobody
-    /// needs one: role and group come from it.
+    /// Token of an invitation. If presented, it must be valid even if none is required: role and
+    /// group come from it.
     pub invitation: Option<Secret<String>>,
 }
 
 /// Outcome of a registration.
 #[derive(Debug, Clone)]
 pub enum RegistrationOutcome {
-    /// The account is made, and its owner may sign in.
+    /// Account is created, and its owner may sign in.
     Made(Box<Account>),
-    /// A letter is under way to the address. Whether that had an account
-    /// before is reported in the letter alone.
+    /// Email to the address is queued. Only the email reveals whether the address had an account.
     Written,
 }
 
 /// Errors that prevent an account from being created.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
-    /// Something is filled in wrongly; all that is wrong is reported at once.
+    /// Form has these violations, all reported at once.
     #[error("the registration is not filled in correctly")]
     Invalid(Vec<Violation>),
-    /// The operator does not let this person make an account.
+    /// Rules do not allow this registration.
     #[error("registration is closed")]
     Closed,
     /// Registration is suspended.
@@ -119,7 +117,7 @@ pub enum RegisterError {
         /// Licensed number of accounts.
         limit: u32,
     },
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -129,15 +127,15 @@ pub enum RegisterError {
 pub struct RegistrationPorts {
     /// Store of the account.
     pub accounts: Arc<dyn AccountStore>,
-    /// Hashing of the password.
+    /// Password hasher.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Limit on the number of accounts.
+    /// Licensed numbers of accounts.
     pub seats: Arc<dyn Seats>,
-    /// Verification of the newcomers' email addresses.
+    /// Verification of new email addresses.
     pub verification: Verification,
 }
 
-/// Makes accounts for those who ask.
+/// Registration of new accounts.
 #[derive(Clone)]
 pub struct Registration {
     ports: RegistrationPorts,
@@ -153,7 +151,7 @@ pub(crate) struct ValidatedForm {
 }
 
 impl Registration {
-    /// Registration under rules that may change while the server runs.
+    /// Creates a registration under rules that may change at run time.
     pub fn new(
         ports: RegistrationPorts,
         rules: LiveSetting<RegistrationRules>,
@@ -162,40 +160,40 @@ impl Registration {
         Self { ports, rules, clock }
     }
 
-    /// Makes an account, unless it is filled in wrongly, not allowed or there.
+    /// Creates an account, unless the form is invalid, the registration not allowed or the address
+    /// taken.
     ///
-    /// A hash is made only for those who may have an account, and before it
-    /// is known whether the address has one: that is for the store to say,
-    /// which alone sees all who ask at once.
+    /// The password is hashed only if the registration is allowed, and before it is known whether
+    /// the address is taken: only the store can decide that under concurrency.
     pub async fn register(
         &self,
-        person: RegistrationForm,
+        form: RegistrationForm,
     ) -> Result<RegistrationOutcome, RegisterError> {
         let rules = self.rules.get();
-        let checked = check(&person, &rules).map_err(RegisterError::Invalid)?;
-        let invitation = self.register_invited(&person, &rules, &checked.email)?;
-        let password_hash = self.ports.hasher.hash(person.password).await?;
+        let validated = check(&form, &rules).map_err(RegisterError::Invalid)?;
+        let invitation = self.admitted_invitation(&form, &rules, &validated.email)?;
+        let password_hash = self.ports.hasher.hash(form.password).await?;
         let account = Account {
-            display_name: checked.display_name,
-            customer: person.customer,
-            company_name: checked.company_name,
-            ..Account::local(UserId::generate(), checked.email, self.clock.now())
+            display_name: validated.display_name,
+            customer: form.customer,
+            company_name: validated.company_name,
+            ..Account::local(UserId::generate(), validated.email, self.clock.now())
         };
         self.store(NewAccount { invitation, ..NewAccount::local(account, password_hash) }).await
     }
 
-    /// The invitation that somebody shows, if they may come in with it, or
-    /// else without one. Whether it is good is for the store to say.
-    fn register_invited(
+    /// Returns the presented invitation, if any. Fails if the rules do not admit the user. The
+    /// store checks its validity.
+    fn admitted_invitation(
         &self,
-        person: &RegistrationForm,
+        form: &RegistrationForm,
         rules: &RegistrationRules,
         email: &str,
     ) -> Result<Option<PresentedInvitation>, RegisterError> {
         if rules.suspended {
             return Err(RegisterError::Suspended);
         }
-        let token = person.invitation.as_ref().filter(|it| !it.expose().is_empty());
+        let token = form.invitation.as_ref().filter(|it| !it.expose().is_empty());
         let Some(token) = token else {
             return if rules.admit(email) { Ok(None) } else { Err(RegisterError::Closed) };
         };
@@ -212,16 +210,16 @@ impl Registration {
         if new.invitation.is_some() {
             effects = effects.and(SideEffects::audit(at, user, "invitation.used"));
         }
-        let (new, effects, owes) = match verification.begin(&account)? {
-            Some((token, letter)) => {
-                (NewAccount { verification: Some(token), ..new }, effects.and_mail(letter), true)
+        let (new, effects, needs_verification) = match verification.begin(&account)? {
+            Some((token, email)) => {
+                (NewAccount { verification: Some(token), ..new }, effects.and_mail(email), true)
             }
             None => (new, effects, false),
         };
         let limit = self.ports.seats.limit();
         match self.ports.accounts.register(new, limit, effects).await? {
-            Registered::Stored | Registered::EmailTaken if owes => {
-                verification.report_owner(&account.email, user).await?;
+            Registered::Stored | Registered::EmailTaken if needs_verification => {
+                verification.notify_owner(&account.email, user).await?;
                 Ok(RegistrationOutcome::Written)
             }
             Registered::Stored => Ok(RegistrationOutcome::Made(Box::new(account))),
@@ -236,48 +234,47 @@ impl Registration {
 
 /// Validates the form, or returns all violations.
 pub(crate) fn check(
-    person: &RegistrationForm,
+    form: &RegistrationForm,
     rules: &RegistrationRules,
 ) -> Result<ValidatedForm, Vec<Violation>> {
-    let mut faults = Vec::new();
-    let email = people::email::parse(&person.email).unwrap_or_else(|fault| {
-        faults.push(fault);
+    let mut violations = Vec::new();
+    let email = people::email::parse(&form.email).unwrap_or_else(|violation| {
+        violations.push(violation);
         String::new()
     });
-    let display_name = person.display_name.as_deref();
+    let display_name = form.display_name.as_deref();
     let about = [email.as_str(), display_name.unwrap_or_default()];
-    let fewest = rules.fewest_password_chars;
-    let weakness = passwords::rules::weakness(person.password.expose(), fewest, &about);
-    faults.extend(weakness.map(|it| it.violation("password")));
-    let display_name = name("displayName", "The name", display_name).unwrap_or_else(|fault| {
-        faults.push(fault);
+    let min_chars = rules.fewest_password_chars;
+    let weakness = passwords::rules::weakness(form.password.expose(), min_chars, &about);
+    violations.extend(weakness.map(|it| it.violation("password")));
+    let display_name = name("displayName", "The name", display_name).unwrap_or_else(|violation| {
+        violations.push(violation);
         None
     });
-    let company_name = declared(person, rules).unwrap_or_else(|fault| {
-        faults.push(fault);
+    let company_name = declared(form, rules).unwrap_or_else(|violation| {
+        violations.push(violation);
         None
     });
-    if faults.is_empty() {
+    if violations.is_empty() {
         Ok(ValidatedForm { email, display_name, company_name })
     } else {
-        Err(faults)
+        Err(violations)
     }
 }
 
-/// The company of a trader, if the declaration is in order.
+/// Returns the company of a trader, if the declaration is complete.
 fn declared(
-    person: &RegistrationForm,
+    form: &RegistrationForm,
     rules: &RegistrationRules,
 ) -> Result<Option<String>, Violation> {
-    match person.customer {
+    match form.customer {
         CustomerType::NotDeclared if rules.require_declaration => {
             let message = "Say whether you use the service as a trader or as a consumer.";
             Err(Violation::new("customerType", "required", message))
         }
         CustomerType::NotDeclared | CustomerType::Consumer => Ok(None),
         CustomerType::Business => {
-            let company =
-                name("companyName", "The company's name", person.company_name.as_deref())?;
+            let company = name("companyName", "The company's name", form.company_name.as_deref())?;
             if company.is_none() && rules.require_declaration {
                 let message = "A trader's company name is required.";
                 return Err(Violation::new("companyName", "required", message));

@@ -1,4 +1,4 @@
-//! Permissions of an account beyond its own data.
+//! Roles of accounts.
 
 /// Permissions of an account beyond its own data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -6,19 +6,19 @@ pub enum Role {
     /// Role without privileges.
     #[default]
     User,
-    /// Fill the knowledge bases of their group.
+    /// Manages the knowledge bases of the group.
     KbManager,
-    /// Look after the members of their group.
+    /// Manages the members of the group.
     OrgManager,
-    /// Run the server.
+    /// Administers the server.
     Admin,
 }
 
 impl Role {
-    /// All there are, the least first.
+    /// All roles, from the least to the most privileged.
     pub const ALL: [Self; 4] = [Self::User, Self::KbManager, Self::OrgManager, Self::Admin];
 
-    /// Name in the database, on the wire and on the command line.
+    /// Returns the name in the database, on the wire and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -28,7 +28,7 @@ impl Role {
         }
     }
 
-    /// The role with this name.
+    /// Returns the role with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }

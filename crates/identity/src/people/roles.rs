@@ -1,4 +1,4 @@
-//! Administration of roles, and of which accounts are active.
+//! Administration of roles and of the active state of accounts.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use crate::people::role::Role;
 use crate::ports::{Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats};
 use crate::sessions::caller_cache::CallerCache;
 
-/// Errors that prevent an account from being changed.
+/// Errors of changing an account.
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
-    /// No such account.
-    #[error("no such account")]
+    /// Account does not exist.
+    #[error("there is no such account")]
     Unknown,
-    /// Without them nobody could run the server.
-    #[error("this is the last active administrator; assign the role to another account first")]
+    /// Account is the last active administrator's.
+    #[error("this is the last active administrator; make somebody else one before")]
     LastAdmin,
-    /// Licence has no administrator left.
-    #[error("licence limit of administrators reached: {limit}")]
+    /// Licence allows no further administrator.
+    #[error("as many administrators as the licence allows are there already: {limit}")]
     AdminsTaken {
         /// Licensed number of accounts.
         limit: u32,
@@ -29,15 +29,15 @@ pub enum RoleError {
         /// Licensed number of accounts.
         limit: u32,
     },
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Changes what others may do.
+/// Administration of roles.
 ///
-/// The actor is for the audit log alone: whether they may is for the
-/// surface to ask. Nobody stands for the command line.
+/// The actor is only for the audit log; the surface checks the permission. `None` is the command
+/// line.
 #[derive(Clone)]
 pub struct Roles {
     store: Arc<dyn RoleStore>,
@@ -47,8 +47,7 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Roles in the given store, within `seats`; `caller_cache` is notified of those
-    /// whose accounts change.
+    /// Creates roles in this store, within `seats`; `caller_cache` is notified of changed accounts.
     pub fn new(
         store: Arc<dyn RoleStore>,
         seats: Arc<dyn Seats>,
@@ -63,12 +62,12 @@ impl Roles {
         self.store.member(email).await?.ok_or(RoleError::Unknown)
     }
 
-    /// The administrators, those whose accounts are deactivated included.
+    /// Returns the administrators, deactivated ones included.
     pub async fn admins(&self) -> Result<Vec<Member>, Unavailable> {
         self.store.admins().await
     }
 
-    /// Gives somebody a role instead of the one they have.
+    /// Replaces the role of an account.
     pub async fn grant(
         &self,
         by: Option<UserId>,
@@ -89,8 +88,7 @@ impl Roles {
         }
     }
 
-    /// Shuts somebody out, at once and until they are reactivated. Their data
-    /// stays.
+    /// Deactivates an account, at once and until it is reactivated. Its data stays.
     pub async fn deactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
         let at = self.clock.now();
         let effects = done(at, by, user, "account.deactivated")
@@ -104,7 +102,7 @@ impl Roles {
         }
     }
 
-    /// Lets somebody in again; they sign in anew.
+    /// Reactivates an account. Its owner must sign in again.
     pub async fn reactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
         let limits = SeatLimits::from_seats(&*self.seats);
         let effects = done(self.clock.now(), by, user, "account.reactivated");
@@ -123,12 +121,12 @@ impl Roles {
     }
 }
 
-/// Side effects of an administrative change of an account.
+/// Returns the side effects of an administrative change of an account.
 fn done(at: Timestamp, by: Option<UserId>, user: UserId, action: &'static str) -> SideEffects {
     AuditEntry { actor: by, subject: Some(user), ..AuditEntry::new(at, action) }.into()
 }
 
-/// Each role has an action of its own, so that auditors can search for it.
+/// Returns the audit action of a role; each has its own, so that auditors can search for it.
 fn action(role: Role) -> &'static str {
     match role {
         Role::User => "role.user_granted",

@@ -1,4 +1,4 @@
-//! Accounts that nobody ever came to use.
+//! Cleanup of accounts that were never verified.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,39 +10,38 @@ use pia_kernel::{
 use crate::people::account::AccountRules;
 use crate::sign_in;
 
-/// Deletes accounts whose owners never showed that the address is theirs,
-/// where they must: they can do nothing, and take seats of the licence.
+/// Deletes accounts with unverified addresses, where verification is required: they are unusable
+/// and take seats of the licence.
 #[derive(Clone)]
 pub struct UnverifiedAccountCleanup {
     eraser: Arc<dyn Eraser>,
     rules: LiveSetting<AccountRules>,
-    stored: LiveSetting<Duration>,
+    max_age: LiveSetting<Duration>,
     clock: Arc<dyn Clock>,
 }
 
 impl UnverifiedAccountCleanup {
-    /// Deletes with `eraser` what is older than `kept`, while `rules` ask for
-    /// verified addresses.
+    /// Creates a cleanup of accounts older than `max_age`, while `rules` require verified
+    /// addresses.
     pub fn new(
         eraser: Arc<dyn Eraser>,
         rules: LiveSetting<AccountRules>,
-        stored: LiveSetting<Duration>,
+        max_age: LiveSetting<Duration>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { eraser, rules, stored, clock }
+        Self { eraser, rules, max_age, clock }
     }
 
-    /// Deletes them. Answers how many they were.
+    /// Deletes them. Returns their number.
     ///
-    /// Where verification was requested later, there are accounts that were
-    /// used without; how old sign-ins may be to be remembered is how old an
-    /// account may be to be judged.
+    /// If verification was required later, some accounts were used without it. Accounts older than
+    /// the retention of sign-ins are left, as their use is unknown.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         if !self.rules.get().require_verification {
             return Ok(0);
         }
         let at = self.clock.now();
-        let made = at - sign_in::history::STORED..at - *self.stored.get();
+        let made = at - sign_in::history::RETENTION..at - *self.max_age.get();
         self.eraser.erase_unverified(UnverifiedAccounts { made, at, effects: expired }).await
     }
 }
@@ -66,21 +65,18 @@ mod tests {
         Timestamp::from_micros(1_800_000_000_000_000)
     }
 
-    /// Remembers what it was called to forget.
+    /// Eraser that records its calls.
     #[derive(Default)]
-    struct Requested(Mutex<Vec<UnverifiedAccounts>>);
+    struct RecordingEraser(Mutex<Vec<UnverifiedAccounts>>);
 
     #[async_trait]
-    impl Eraser for Requested {
+    impl Eraser for RecordingEraser {
         async fn erase(&self, _: AccountErasure) -> Result<ErasureOutcome, Unavailable> {
             Ok(ErasureOutcome::Gone)
         }
 
-        async fn erase_unverified(
-            &self,
-            unclaimed: UnverifiedAccounts,
-        ) -> Result<u64, Unavailable> {
-            self.0.lock().unwrap().push(unclaimed);
+        async fn erase_unverified(&self, accounts: UnverifiedAccounts) -> Result<u64, Unavailable> {
+            self.0.lock().unwrap().push(accounts);
             Ok(3)
         }
 
@@ -90,25 +86,25 @@ mod tests {
     }
 
     async fn sweep(require_verification: bool) -> (u64, Vec<UnverifiedAccounts>) {
-        let requested = Arc::<Requested>::default();
+        let eraser = Arc::<RecordingEraser>::default();
         let rules = AccountRules { require_verification, ..AccountRules::default() };
         let accounts = UnverifiedAccountCleanup::new(
-            Arc::<Requested>::clone(&requested),
+            Arc::<RecordingEraser>::clone(&eraser),
             LiveSetting::new(rules),
             LiveSetting::new(7 * DAY),
             Arc::new(FixedClock(now())),
         );
         let gone = accounts.sweep().await.unwrap();
-        let requested = requested.0.lock().unwrap().clone();
-        (gone, requested)
+        let requests = eraser.0.lock().unwrap().clone();
+        (gone, requests)
     }
 
     #[tokio::test]
-    async fn where_addresses_must_be_verified_the_unclaimed_go_and_name_nobody() {
-        let (gone, requested) = sweep(true).await;
+    async fn unverified_accounts_are_deleted_and_not_named_in_the_audit_log() {
+        let (gone, requests) = sweep(true).await;
 
-        let [UnverifiedAccounts { made, at, effects }] = &requested[..] else {
-            panic!("{requested:?}")
+        let [UnverifiedAccounts { made, at, effects }] = &requests[..] else {
+            panic!("{requests:?}")
         };
         assert_eq!((gone, made.clone(), *at), (3, now() - 365 * DAY..now() - 7 * DAY, now()));
         let entry = &effects(now()).audit[0];
@@ -116,9 +112,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_they_need_not_be_everybody_stays() {
-        let (gone, requested) = sweep(false).await;
+    async fn without_required_verification_no_account_is_deleted() {
+        let (gone, requests) = sweep(false).await;
 
-        assert_eq!((gone, requested.len()), (0, 0));
+        assert_eq!((gone, requests.len()), (0, 0));
     }
 }

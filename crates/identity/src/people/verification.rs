@@ -1,4 +1,4 @@
-//! Showing that an address is one's own.
+//! Verification of email addresses.
 
 use std::time::Duration;
 
@@ -10,26 +10,25 @@ use crate::people::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailT
 use crate::ports::{EmailTokenPurpose, NewEmailToken, RateQuota};
 use crate::sessions::caller_cache::CallerCache;
 
-/// Rate limit of emails that tell the owner of an address of attempts to
-/// register it.
-const REPORTED: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
+/// Rate limit of emails to the owner of an address about attempts to register it.
+const NOTIFICATION_LIMIT: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
 
 const LINK: Link = Link {
     purpose: EmailTokenPurpose::Verification,
     lifetime: Duration::from_hours(24),
     letter: "verify-address",
-    requested: "verification.requested",
-    place: |account| format!("/auth/verify-email?userId={}", account.user),
+    audit_action: "verification.requested",
+    page: |account| format!("/auth/verify-email?userId={}", account.user),
     is_for: |it| it.account.email_verified_at.is_none(),
 };
 
 /// Errors that prevent an address from being verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
-    /// The token is unknown, another's, spent or over.
+    /// Token is unknown, of another user, used or expired.
     #[error("the token is not good")]
     Invalid,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -40,12 +39,12 @@ pub(crate) enum OutstandingRequirement {
     /// Address is not verified yet.
     #[error("the address is not verified")]
     Verification,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Has people show that their addresses are theirs.
+/// Verification of email addresses by a link.
 #[derive(Clone)]
 pub struct Verification {
     links: EmailTokens,
@@ -54,8 +53,8 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Verification where `rules` say whether it is owed; `caller_cache` is notified
-    /// of those who did it.
+    /// Creates a verification that `rules` may require; `caller_cache` is notified of verified
+    /// accounts.
     pub fn new(
         ports: EmailTokenPorts,
         rules: LiveSetting<AccountRules>,
@@ -64,13 +63,13 @@ impl Verification {
         Self { links: EmailTokens(ports), rules, caller_cache }
     }
 
-    /// Checks that email can be sent at all.
+    /// Returns an error if the server cannot send emails.
     pub fn configured(&self) -> Result<(), EmailTokenError> {
         self.links.configured()
     }
 
-    /// Spends the token of a letter. It is good once: who opens the link again
-    /// is informed that it no longer is, though their address stays verified.
+    /// Redeems the token of an email. It is valid once: opening the link again is an error, though
+    /// the address stays verified.
     pub async fn redeem(&self, user: UserId, token: &Secret<String>) -> Result<(), VerifyError> {
         let token = email_tokens::hash_presented(token).ok_or(VerifyError::Invalid)?;
         let EmailTokenPorts { tokens, clock, .. } = &self.links.0;
@@ -84,19 +83,18 @@ impl Verification {
         Ok(())
     }
 
-    /// Sends another letter, if there is an account with this address that has
-    /// not shown it to be its own. Who has none is not reported.
+    /// Sends another email, if the address has an unverified account. The result does not reveal
+    /// whether it has.
     pub async fn resend(&self, email: &str) -> Result<(), EmailTokenError> {
         self.links.request(&LINK, email).await
     }
 
-    /// Forgets tokens of letters that have ended. Answers how many they were.
+    /// Deletes tokens that have expired. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         self.links.0.tokens.sweep(self.links.0.clock.now()).await
     }
 
-    /// Returns the requirements that a new account is stored with; nothing if
-    /// there are none.
+    /// Returns the token and the email of a new account; `None` if no verification is required.
     pub(crate) fn begin(
         &self,
         account: &Account,
@@ -104,11 +102,11 @@ impl Verification {
         if !self.is_required(account) {
             return Ok(None);
         }
-        self.links.letter(&LINK, account).map(Some)
+        self.links.compose(&LINK, account).map(Some)
     }
 
-    /// Refuses who has yet to show that their address is theirs, and sends
-    /// them another letter. Only who has shown the password gets so far.
+    /// Refuses an account whose verification is outstanding, and sends another email. The caller
+    /// must have verified the password.
     pub(crate) async fn outstanding(
         &self,
         account: &Account,
@@ -122,36 +120,35 @@ impl Verification {
         Err(OutstandingRequirement::Verification)
     }
 
-    /// Reports the owner of an address that somebody has registered it anew.
+    /// Emails the owner of an address that it was registered again.
     ///
-    /// As long as nobody has shown that the address is theirs, whoever reads
-    /// the letter may be the one who registers now, and the account somebody
-    /// else's: they are sent a link to choose a password instead.
+    /// While the address is unverified, the reader of the email may be the one who registers now,
+    /// and the account someone else's: they are sent a link to reset the password instead.
     ///
-    /// Done too for the newcomer whose it has just become, and then in vain:
-    /// otherwise the time would tell the two apart.
-    pub(crate) async fn report_owner(
+    /// Also called for the newcomer's own account, without effect: otherwise the time would
+    /// distinguish the two cases.
+    pub(crate) async fn notify_owner(
         &self,
         email: &str,
         newcomer: UserId,
     ) -> Result<(), Unavailable> {
         let EmailTokenPorts { accounts, tokens, clock, .. } = &self.links.0;
-        let may = self.links.counted("address-taken", email, REPORTED).await?;
+        let allowed = self.links.counted("address-taken", email, NOTIFICATION_LIMIT).await?;
         let owner = accounts.by_email(email).await?;
-        let owner = owner.filter(|it| may && it.account.user != newcomer);
+        let owner = owner.filter(|it| allowed && it.account.user != newcomer);
         let at = clock.now();
         match owner {
             Some(found) => {
                 let owner = found.account.user;
-                let reported = SideEffects::about(at, owner, "registration.address_taken");
+                let effects = SideEffects::about(at, owner, "registration.address_taken");
                 let unproved = found.account.email_verified_at.is_none();
-                let (token, letter) = if unproved && (RESET.is_for)(&found) {
-                    let (token, letter) = self.links.letter(&RESET, &found.account)?;
-                    (Some(token), letter)
+                let (token, mail) = if unproved && (RESET.is_for)(&found) {
+                    let (token, mail) = self.links.compose(&RESET, &found.account)?;
+                    (Some(token), mail)
                 } else {
                     (None, QueuedEmail::new("address-taken").to_user(at, owner))
                 };
-                tokens.put(owner, token, reported.and_mail(letter)).await
+                tokens.put(owner, token, effects.and_mail(mail)).await
             }
             None => tokens.pretend(at).await,
         }

@@ -7,31 +7,30 @@ use super::{Candidate, PresentedInvitation, TokenHash};
 use crate::people::account::{Account, ApiKeyRef, CallerState, CustomerType};
 use crate::sign_in::device::Network;
 
-/// An account that is about to be made.
+/// An account that is about to be created.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
-    /// The account; its address is the only one spelled so, whatever its case.
+    /// The account. Its address must be unique, ignoring case.
     pub account: Account,
-    /// Password hash, made by [`PasswordHasher`](crate::PasswordHasher); nothing if it has none.
+    /// Password hash from [`PasswordHasher`](crate::PasswordHasher); `None` if it has no password.
     pub password_hash: Option<Secret<String>>,
-    /// External identity that vouches for it.
+    /// Identity at a provider that it signs in with.
     pub identity: Option<ProviderIdentity>,
-    /// Token that verifies the owner's email address.
+    /// Token that verifies its email address.
     pub verification: Option<NewEmailToken>,
-    /// The invitation that it uses up. Role and group are the invitation's.
+    /// Invitation that it consumes; role and group are the invitation's.
     pub invitation: Option<PresentedInvitation>,
 }
 
 impl NewAccount {
-    /// An account with a password, which nothing else is stored with.
+    /// Returns an account with a password and nothing else.
     pub fn local(account: Account, password_hash: Secret<String>) -> Self {
         let password_hash = Some(password_hash);
         Self { account, password_hash, identity: None, verification: None, invitation: None }
     }
 }
 
-/// Whom an identity provider knows somebody as. Both together are theirs for
-/// ever; neither is an address.
+/// Identity of a user at a provider. The pair is permanent; neither part is an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderIdentity {
     /// Id of the provider.
@@ -43,14 +42,14 @@ pub struct ProviderIdentity {
 /// Purpose of a token in an email.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailTokenPurpose {
-    /// Showing that the address is its owner's.
+    /// Verifying an address.
     Verification,
-    /// Choosing another password.
+    /// Resetting a password.
     PasswordReset,
 }
 
 impl EmailTokenPurpose {
-    /// Name where it is stored.
+    /// Returns the name in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Verification => "verification",
@@ -59,23 +58,23 @@ impl EmailTokenPurpose {
     }
 }
 
-/// A token that goes out in a letter; it is good once.
+/// A single-use token that is sent in an email.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEmailToken {
     /// Hash of the token.
     pub hash: TokenHash,
     /// Purpose of the token.
     pub purpose: EmailTokenPurpose,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
-/// Outcome of making an account.
+/// Outcome of creating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Registered {
     /// Account was created.
     Stored,
-    /// An account with this address was there before.
+    /// Address has an account already.
     EmailTaken,
     /// Licence has no seat left.
     SeatsTaken,
@@ -84,12 +83,12 @@ pub enum Registered {
     NotInvited,
 }
 
-/// An account as sign-in reads it.
+/// Account and password hash for sign-in.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     /// The account.
     pub account: Account,
-    /// Password hash; nothing if it has none.
+    /// Password hash; `None` if it has no password.
     pub password_hash: Option<Secret<String>>,
 }
 
@@ -99,9 +98,8 @@ pub struct Credentials {
 pub trait AccountStore: Send + Sync {
     /// Stores a new account and its effects, atomically.
     ///
-    /// However many register at once, no address is stored twice (compared
-    /// without regard to case), no more than `seats` accounts are active, and
-    /// no invitation is used twice. One that is not used stays.
+    /// Under concurrency, no address is stored twice (compared case-insensitively), no more than
+    /// `seats` accounts are active, and no invitation is used twice. An unused invitation stays.
     async fn register(
         &self,
         new: NewAccount,
@@ -109,14 +107,13 @@ pub trait AccountStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<Registered, Unavailable>;
 
-    /// The account with this address, however it is spelled; nothing if there
-    /// is none or it is deactivated. Of two that a version before stored under
-    /// two spellings of one domain, it is the one that was spelled like this.
+    /// Returns the account with this address, in any spelling; `None` if there is none or it is
+    /// deactivated. If an earlier version stored two accounts under two spellings of one domain,
+    /// the exact spelling decides.
     async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable>;
 
-    /// Returns the account with the facts that sign-in needs besides: whether
-    /// it was signed in to from this network since `since`, and whether it has
-    /// a second factor.
+    /// Returns the account with further facts for sign-in: whether it was signed in to from this
+    /// network since `since`, and whether it has a second factor.
     async fn candidate(
         &self,
         email: &str,
@@ -124,12 +121,11 @@ pub trait AccountStore: Send + Sync {
         since: Timestamp,
     ) -> Result<Option<Candidate>, Unavailable>;
 
-    /// The account as it is now.
+    /// Returns the current account.
     async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable>;
 
-    /// Loads the account and the session of a presented token as they are now,
-    /// never from a cache; nothing if either is gone, the account is
-    /// deactivated or the session has ended.
+    /// Loads the account and the session of a presented token, never from a cache; `None` if either
+    /// is gone, the account is deactivated or the session has ended.
     async fn standing(
         &self,
         user: UserId,
@@ -137,16 +133,15 @@ pub trait AccountStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable>;
 
-    /// Loads the account and the API key of a caller as they are now: nothing
-    /// if the account is gone or deactivated, the key has expired or was
-    /// revoked, or its scopes are not known here.
+    /// Loads the account and the API key of a caller; `None` if the account is gone or deactivated,
+    /// the key has expired or was revoked, or its scopes are unknown to this version.
     async fn key_standing(
         &self,
-        session_ref: ApiKeyRef,
+        key: ApiKeyRef,
         now: Timestamp,
     ) -> Result<Option<CallerState>, Unavailable>;
 
-    /// Replaces what is stored of a password, if it is still `old`.
+    /// Replaces the password hash if it is still `old`.
     async fn rehash(
         &self,
         user: UserId,
@@ -154,8 +149,7 @@ pub trait AccountStore: Send + Sync {
         new: &Secret<String>,
     ) -> Result<(), Unavailable>;
 
-    /// Records the declaration of a trader, with its effects. Answers whether
-    /// there was such an account.
+    /// Records the declaration of a trader, with its effects. Returns whether the account exists.
     async fn declare(
         &self,
         user: UserId,

@@ -14,22 +14,22 @@ pub struct ApiKeyHash(pub [u8; 32]);
 /// Scope of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyScope {
-    /// Asking models.
+    /// Calling models.
     Ai,
 }
 
 impl KeyScope {
-    /// Every scope.
+    /// All scopes.
     pub const ALL: [Self; 1] = [Self::Ai];
 
-    /// Name where it is stored and on the wire.
+    /// Returns the name in the database and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ai => "ai",
         }
     }
 
-    /// The scope of this name, spelled exactly so.
+    /// Returns the scope of this name, case-sensitively.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
@@ -38,7 +38,7 @@ impl KeyScope {
 /// An API key that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApiKey {
-    /// Entry of the key in its owner's list from now on.
+    /// Entry of the key in its owner's list.
     pub entry: ApiKeyEntry,
     /// Session that creates it.
     pub by: SessionRef,
@@ -46,7 +46,7 @@ pub struct NewApiKey {
     pub hash: ApiKeyHash,
 }
 
-/// An API key as its owner is notified of it.
+/// An API key in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKeyEntry {
     /// Id of the key.
@@ -57,11 +57,11 @@ pub struct ApiKeyEntry {
     pub scopes: Vec<KeyScope>,
     /// Budget in whole credits per calendar week; 0 is no limit.
     pub weekly_credits: i64,
-    /// Time at which it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// Time at which it ends; nothing if it does not.
+    /// Expiry time; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
-    /// Time at which somebody called with it last, to a minute or so.
+    /// Time of the last call with it, to a minute or so.
     pub used_at: Option<Timestamp>,
 }
 
@@ -72,10 +72,10 @@ pub type KeyEndEffects = fn(ApiKeyRef, Timestamp, &str) -> SideEffects;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {
-    /// Keeps a key and spends the evidence for it, with its effects; or none
-    /// of it. A password is no evidence that could be spent.
+    /// Stores a key with its effects and consumes the proof, atomically. A password as proof is not
+    /// consumed.
     ///
-    /// However many are made at once, no user has more than `max`.
+    /// However many are added at once, no user has more than `max`.
     async fn add(
         &self,
         new: NewApiKey,
@@ -84,7 +84,7 @@ pub trait ApiKeyStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable>;
 
-    /// A user's keys, in the order they were made, those that have ended too.
+    /// Returns a user's keys in order of creation, expired ones included.
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;
 
     /// Returns the key and its owner.
@@ -95,8 +95,7 @@ pub trait ApiKeyStore: Send + Sync {
     /// Returns the owner of the key.
     async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
 
-    /// Writes down that a key is used, unless that was already after
-    /// `not_since`.
+    /// Records the use of a key, unless one was recorded after `not_since`.
     async fn used(
         &self,
         key: ApiKeyId,
@@ -104,10 +103,10 @@ pub trait ApiKeyStore: Send + Sync {
         not_since: Timestamp,
     ) -> Result<(), Unavailable>;
 
-    /// Forgets a user's key. Answers whether there was one.
+    /// Deletes a user's key. Returns whether it existed.
     async fn remove(
         &self,
-        session_ref: ApiKeyRef,
+        key: ApiKeyRef,
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable>;

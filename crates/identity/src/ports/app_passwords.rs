@@ -21,33 +21,33 @@ pub struct NewAppPassword {
     pub name: String,
     /// Hash of the app password.
     pub hash: AppPasswordHash,
-    /// Time at which it was made.
+    /// Time of creation.
     pub at: Timestamp,
 }
 
-/// An app password as its owner is notified of it.
+/// An app password in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppPasswordEntry {
     /// Id of the app password.
     pub id: AppPasswordId,
     /// Name chosen by the owner.
     pub name: String,
-    /// Time at which it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// Time at which somebody signed in with it last.
+    /// Time of the last sign-in with it.
     pub used_at: Option<Timestamp>,
 }
 
-/// Outcome of keeping an app password.
+/// Outcome of storing an app password or an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreAppPassword {
-    /// App password was stored.
+    /// App password or API key was stored.
     Done,
-    /// The evidence is good no more.
+    /// The proof is no longer valid.
     Stale,
-    /// Owner has the maximum number of app passwords.
+    /// Owner has the maximum number of them.
     Full,
-    /// The account is no more or deactivated, or the session is over.
+    /// Account is gone or deactivated, or the session is over.
     Gone,
 }
 
@@ -56,15 +56,15 @@ pub type RemovalEffects = fn(UserId, Timestamp, &str) -> SideEffects;
 
 /// Store of app passwords.
 ///
-/// That one was used is written with the session that it begins, by
+/// The use of an app password is stored with the session that it starts, by
 /// [`SessionStore::begin`](crate::SessionStore::begin).
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait AppPasswordStore: Send + Sync {
-    /// Keeps an app password and spends the evidence for it, with its effects;
-    /// or none of it. A password is no evidence that could be spent.
+    /// Stores an app password with its effects and consumes the proof, atomically. A password as
+    /// proof is not consumed.
     ///
-    /// However many are made at once, no user has more than `max`.
+    /// However many are added at once, no user has more than `max`.
     async fn add(
         &self,
         new: NewAppPassword,
@@ -73,7 +73,7 @@ pub trait AppPasswordStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<StoreAppPassword, Unavailable>;
 
-    /// A user's app passwords, in the order they were made.
+    /// Returns a user's app passwords in order of creation.
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable>;
 
     /// Returns the app password of a user that has this hash.
@@ -83,8 +83,8 @@ pub trait AppPasswordStore: Send + Sync {
         hash: AppPasswordHash,
     ) -> Result<Option<AppPasswordId>, Unavailable>;
 
-    /// Forgets a user's app password and ends each session that began with
-    /// it. Answers whether there was one.
+    /// Deletes a user's app password and ends each session that was started with it. Returns
+    /// whether it existed.
     async fn remove(
         &self,
         whose: (UserId, AppPasswordId),

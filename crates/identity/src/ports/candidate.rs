@@ -1,16 +1,15 @@
-//! Facts that sign-in needs about the account of an address.
+//! Facts about an account that sign-in needs.
 
 use crate::ports::Credentials;
 
-/// Account that may be about to sign in, as of one moment.
+/// Account that may be about to sign in, at one moment.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// Their account, and what is stored of its password.
+    /// Account and its password hash.
     pub credentials: Credentials,
-    /// True if they signed in from the same network before.
+    /// True if it was signed in to from the same network before.
     pub was_there_before: bool,
-    /// True if a second factor of theirs is on. To put one on or take it off
-    /// counts up the account's epoch: no session begins without one that came
-    /// meanwhile.
+    /// True if a second factor is on. Enabling or disabling one increments the account's epoch: no
+    /// session starts without a factor that was enabled meanwhile.
     pub has_factor: bool,
 }

@@ -7,12 +7,12 @@ use super::{EndEffects, SessionStarted, TokenHash};
 use crate::people::account::CredentialsEpoch;
 use crate::sessions::access_tokens::SessionRef;
 
-/// Keeps secrets of people so that the database alone does not give them away.
+/// Encryption of users' secrets, so that a copy of the database does not reveal them.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SecretBox: Send + Sync {
-    /// Seals a secret of a user; nothing if they have no account any more. It
-    /// opens for the same user and purpose only.
+    /// Seals a secret of a user; `None` if the account is gone. It can be opened for the same user
+    /// and purpose only.
     async fn seal(
         &self,
         user: UserId,
@@ -20,8 +20,7 @@ pub trait SecretBox: Send + Sync {
         secret: &Secret<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Unavailable>;
 
-    /// Opens what was sealed; nothing if it was changed since, or its key is
-    /// lost.
+    /// Opens a sealed secret; `None` if it was altered or its key is lost.
     async fn open(
         &self,
         user: UserId,
@@ -29,33 +28,32 @@ pub trait SecretBox: Send + Sync {
         sealed: &[u8],
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable>;
 
-    /// Returns whether what was sealed should be sealed anew while it can be
-    /// opened.
+    /// Returns whether a sealed secret is under an old key and should be sealed again.
     fn is_outdated(&self, sealed: &[u8]) -> bool;
 }
 
 /// Progress of setting up an authenticator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactorState {
-    /// The secret was shown, and no code of it was seen yet.
+    /// Secret was issued, and no code of it was presented yet.
     Begun {
-        /// Time at which it was shown.
+        /// Time of issue.
         at: Timestamp,
     },
-    /// Signing in requests a code.
+    /// Sign-in requires a code.
     On,
 }
 
 /// A user's authenticator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
-    /// The secret that codes are made from, as [`SecretBox`] sealed it.
+    /// Secret that codes are generated from, sealed by [`SecretBox`].
     pub sealed: Vec<u8>,
-    /// State of the authenticator: whether signing in requests it.
+    /// State of the authenticator.
     pub state: FactorState,
 }
 
-/// The number of the thirty seconds that a code is good for.
+/// Number of the thirty-second interval in which a code is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step(pub i64);
 
@@ -66,14 +64,13 @@ pub struct RecoveryHash(pub [u8; 32]);
 /// Proof of a user, verified as far as that needs no store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifiedProof {
-    /// The right password.
+    /// Correct password.
     Password,
     /// Fresh sign-in.
     SignIn,
-    /// The right code of this step; good if neither it nor one of a later
-    /// step was used before.
+    /// Correct code of this step; valid if no code of this or a later step was used before.
     Code(Step),
-    /// A recovery code; good if it is among those that are left.
+    /// Recovery code; valid if it is unused.
     RecoveryCode(RecoveryHash),
 }
 
@@ -82,9 +79,9 @@ pub enum VerifiedProof {
 pub struct FactorChange {
     /// Owner of the factor.
     pub user: UserId,
-    /// The session that goes on; all others of the user end.
+    /// Session that stays open; all others of the user end.
     pub session: SessionId,
-    /// Time at which it is made.
+    /// Time of the change.
     pub at: Timestamp,
     /// Side effects of the change.
     pub effects: SideEffects,
@@ -93,39 +90,38 @@ pub struct FactorChange {
 }
 
 impl FactorChange {
-    /// Session of the change.
+    /// Returns the session that makes the change.
     pub fn session_ref(&self) -> SessionRef {
         SessionRef { user: self.user, session: self.session }
     }
 }
 
-/// Outcome of keeping the secret of a factor that is begun.
+/// Outcome of storing the secret of a new factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enrolled {
     /// Enrolment waits for its first code.
     Begun,
-    /// A factor is on.
+    /// Another factor is on.
     AlreadyOn,
-    /// The account is no more or deactivated.
+    /// Account is gone or deactivated.
     Gone,
 }
 
 /// Store of second factors.
 ///
-/// Changes of one account's factor happen one after another, on any number of
-/// instances, and none of them after its account is deactivated or its session
-/// is over.
+/// Changes of one account's factor are serialised, across all instances, and refused after its
+/// account is deactivated or its session is over.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait FactorStore: Send + Sync {
-    /// The factor of a user, on or just begun.
+    /// Returns the factor of a user, on or pending.
     async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable>;
 
-    /// Returns how many recovery codes of a user are left.
+    /// Returns the number of a user's unused recovery codes.
     async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable>;
 
-    /// Keeps the sealed secret of a factor that is begun, in the place of one
-    /// begun before, but not of one that is on.
+    /// Stores the sealed secret of a pending factor. It replaces another pending one, but not a
+    /// factor that is on.
     async fn begin(
         &self,
         user: UserId,
@@ -133,9 +129,8 @@ pub trait FactorStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Enrolled, Unavailable>;
 
-    /// Puts the factor on that was begun with `sealed`, since its code of
-    /// `step` was seen, with these recovery codes and no others. Answers
-    /// whether it is this call that did.
+    /// Enables the factor that is pending with `sealed`, after its code of `step` was presented,
+    /// and replaces the recovery codes. Returns whether this call enabled it.
     async fn enable(
         &self,
         change: FactorChange,
@@ -144,17 +139,16 @@ pub trait FactorStore: Send + Sync {
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable>;
 
-    /// Takes the factor off, and its recovery codes and challenges with it.
-    /// Answers whether the evidence was good for that; of many at once, one is.
+    /// Disables the factor, and deletes its recovery codes and challenges. Returns whether the
+    /// proof was valid; of concurrent calls one succeeds.
     async fn disable(
         &self,
         change: FactorChange,
         verified: VerifiedProof,
     ) -> Result<bool, Unavailable>;
 
-    /// Puts these recovery codes in the place of the ones before. Answers
-    /// whether the evidence was good for that; but for a password, it is good
-    /// once.
+    /// Replaces the recovery codes. Returns whether the proof was valid; except for a password, it
+    /// is valid once.
     async fn replace_codes(
         &self,
         change: FactorChange,
@@ -162,9 +156,8 @@ pub trait FactorStore: Send + Sync {
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable>;
 
-    /// Spends a code for something that another store does, and writes what
-    /// goes with that. Answers whether it was good; of many who show it at
-    /// once, one is informed.
+    /// Consumes a proof for a change in another store, and writes the effects. Returns whether it
+    /// was valid; of concurrent calls one succeeds.
     async fn spend(
         &self,
         session_ref: SessionRef,
@@ -173,12 +166,10 @@ pub trait FactorStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Replaces a sealed secret by the same one sealed anew, if it is still
-    /// `old`.
+    /// Replaces a sealed secret by the newly sealed one, if it is still `old`.
     async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable>;
 
-    /// Forgets factors that were begun before `since` and never put on.
-    /// Answers how many they were.
+    /// Deletes factors that have been pending since before `since`. Returns their number.
     async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable>;
 }
 
@@ -187,19 +178,18 @@ pub trait FactorStore: Send + Sync {
 pub struct NewChallenge {
     /// Hash of its token.
     pub hash: TokenHash,
-    /// Account whose password was proved.
+    /// Account whose password was verified.
     pub user: UserId,
-    /// Version of the credentials that the change was decided on.
+    /// Version of the credentials that were verified.
     pub epoch: CredentialsEpoch,
-    /// Time at which it ends.
+    /// Expiry time.
     pub expires_at: Timestamp,
 }
 
-/// Side effects of the answer to a challenge, given the number of recovery
-/// codes left if one of them was the answer.
+/// Side effects of answering a challenge, given the number of recovery codes left if one was used.
 pub type RedeemEffects = fn(UserId, Timestamp, Option<u64>) -> SideEffects;
 
-/// The answer to a challenge.
+/// A verified answer to a challenge.
 #[derive(Debug, Clone)]
 pub struct Redemption {
     /// Hash of the challenge's token.
@@ -208,7 +198,7 @@ pub struct Redemption {
     pub user: UserId,
     /// Verified proof.
     pub verified: VerifiedProof,
-    /// Time at which they did.
+    /// Time of the answer.
     pub at: Timestamp,
     /// Side effects of the redemption.
     pub effects: RedeemEffects,
@@ -219,21 +209,21 @@ pub struct Redemption {
 pub enum Redeemed {
     /// Challenge was completed and deleted.
     Done,
-    /// The evidence is good no more; the challenge is still there.
+    /// The proof is no longer valid; the challenge remains.
     Stale,
-    /// No such challenge any more.
+    /// Challenge does not exist any more.
     Gone,
 }
 
 /// Store of sign-ins that wait for their second factor.
 ///
-/// A challenge is there until it ends, is answered, its account is deactivated,
-/// its password replaced or its factor taken off.
+/// A challenge exists until it expires, is answered, its account is deactivated, its password
+/// replaced or its factor disabled.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ChallengeStore: Send + Sync {
-    /// Stores a challenge, unless its account is no more or deactivated, or its
-    /// credentials are not those of the challenge's epoch.
+    /// Stores a challenge, unless its account is gone or deactivated, or its credentials are not
+    /// those of the challenge's epoch.
     async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable>;
 
     /// Returns the account of the challenge, if it exists and was tried fewer
@@ -245,15 +235,14 @@ pub trait ChallengeStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable>;
 
-    /// Counts a try. Answers whether it may be made: of any number at once,
-    /// no more than `max` may.
+    /// Counts an attempt. Returns whether it is allowed: of concurrent calls, at most `max` are.
     async fn attempt(&self, hash: TokenHash, max: u32, now: Timestamp)
     -> Result<bool, Unavailable>;
 
-    /// Spends a challenge and the evidence that answers it; or none of it. Of
-    /// many at once, one is `Done`.
+    /// Consumes a challenge and the proof that answers it, atomically. Of concurrent calls one is
+    /// `Done`.
     async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable>;
 
-    /// Forgets challenges that ended before `now`. Answers how many they were.
+    /// Deletes challenges that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

@@ -1,4 +1,4 @@
-//! Port of creating the first administrator.
+//! Ports of creating the first administrator.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SideEffects, Unavailable};
@@ -8,25 +8,25 @@ use super::{NewAccount, SeatLimits};
 /// Outcome of creating the first administrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstAdminOutcome {
-    /// The account is stored.
+    /// Account is stored.
     Stored,
     /// Server has an active administrator.
     AlreadySetUp,
-    /// An account with this address was there before.
+    /// Address has an account already.
     EmailTaken,
-    /// The licence has no seat left for it.
+    /// Licence has no seat left.
     SeatsTaken,
 }
 
-/// Store that knows whether the server has an administrator.
+/// Store of the first administrator.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait FirstAdminStore: Send + Sync {
     /// Returns whether there is an active administrator.
     async fn exists(&self) -> Result<bool, Unavailable>;
 
-    /// Stores an administrator's account and its effects, if there is no
-    /// active administrator. However many do so at once, one is stored.
+    /// Stores an administrator's account and its effects, if there is no active administrator. Of
+    /// concurrent calls one stores its account.
     async fn create_first_admin(
         &self,
         new: NewAccount,
@@ -35,15 +35,14 @@ pub trait FirstAdminStore: Send + Sync {
     ) -> Result<FirstAdminOutcome, Unavailable>;
 }
 
-/// The token that shows that somebody can read the server's files.
+/// Setup token, which proves access to the server's files.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SetupToken: Send + Sync {
-    /// Returns whether this is the token, in time that does not depend on the
-    /// candidate.
+    /// Returns whether this is the token, in time independent of the candidate.
     async fn is_right(&self, candidate: &Secret<String>) -> Result<bool, Unavailable>;
 
-    /// The server has an administrator: unless something else waits for the
-    /// token, it ends.
+    /// Records that the server has an administrator. The token ends unless something else still
+    /// needs it.
     async fn administered(&self);
 }

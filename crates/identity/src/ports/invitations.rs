@@ -6,29 +6,29 @@ use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp, Una
 use super::TokenHash;
 use crate::people::role::Role;
 
-/// An invitation that somebody shows who makes an account.
+/// An invitation that is presented at registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PresentedInvitation {
     /// Hash of its token.
     pub hash: TokenHash,
-    /// The most active administrators that there may be, should it make one.
+    /// Maximum number of active administrators, if it creates one.
     pub max_admins: Option<u32>,
 }
 
-/// An invitation that is about to be made.
+/// An invitation that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInvitation {
     /// Id of the invitation.
     pub id: InvitationId,
     /// Hash of its token.
     pub hash: TokenHash,
-    /// The one address that it is for; any if there is none.
+    /// Address that it is restricted to; `None` for any.
     pub email: Option<String>,
     /// Role of the account that accepts it.
     pub role: Role,
-    /// The group that they are in; the default one if there is none.
+    /// Group of that account; the default group if `None`.
     pub group: Option<GroupId>,
-    /// Inviting account; nothing for the command line.
+    /// Inviting account; `None` for the command line.
     pub by: Option<UserId>,
     /// Time of creation.
     pub at: Timestamp,
@@ -36,16 +36,16 @@ pub struct NewInvitation {
     pub expires_at: Timestamp,
 }
 
-/// An invitation as those are notified of it who may make them.
+/// An invitation in the administrators' list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationEntry {
     /// Id of the invitation.
     pub id: InvitationId,
-    /// The one address that it is for, in the form in which they are compared.
+    /// Address that it is restricted to, in the form used for comparison.
     pub email: Option<String>,
     /// Role of the account that accepts it.
     pub role: Role,
-    /// The group that they are in.
+    /// Group of that account.
     pub group: Option<GroupId>,
     /// Inviting account.
     pub by: Option<UserId>,
@@ -59,19 +59,19 @@ pub struct InvitationEntry {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
-    /// Stores an invitation. Answers whether there is such a group.
+    /// Stores an invitation. Returns whether its group exists.
     async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable>;
 
-    /// A part of those that are still good, the newest first.
+    /// Returns a page of the valid invitations, the newest first.
     async fn page(
         &self,
         now: Timestamp,
         page: PageRequest,
     ) -> Result<Vec<InvitationEntry>, Unavailable>;
 
-    /// Takes an invitation back. Answers whether it was there.
+    /// Revokes an invitation. Returns whether it existed.
     async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable>;
 
-    /// Forgets invitations that ended before `now`. Answers how many they were.
+    /// Deletes invitations that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

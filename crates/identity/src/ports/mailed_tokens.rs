@@ -7,18 +7,16 @@ use super::{EmailTokenPurpose, NewEmailToken, TokenHash};
 
 /// Store of the tokens that are sent in emails.
 ///
-/// A token is there until it ends, is redeemed, or too many newer ones are. The
-/// tokens of one account are changed one after another, on any number of
-/// instances, and none is good for an account that is deactivated.
+/// A token exists until it expires, is redeemed, or is superseded by newer ones. The tokens of one
+/// account are changed serially, across all instances, and none is valid for a deactivated account.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait EmailTokenStore: Send + Sync {
-    /// Keeps a token of a user, if there is one, and writes its effects,
-    /// atomically; nothing of it if they have no active account.
+    /// Stores a token of a user, if any, and writes the effects, atomically; writes nothing if the
+    /// user has no active account.
     ///
-    /// Of a user's tokens for one purpose no more than three are good at once:
-    /// the oldest makes room, so that who asks again because a letter is late
-    /// may open any of them.
+    /// Of a user's tokens for one purpose at most three are valid: the oldest is replaced, so that
+    /// any of the emails works if the user requests again because one is late.
     async fn put(
         &self,
         user: UserId,
@@ -26,8 +24,8 @@ pub trait EmailTokenStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<(), Unavailable>;
 
-    /// Writes about as much as [`put`](Self::put) does and leaves nothing, so
-    /// that the time reveals to nobody which addresses have accounts.
+    /// Writes about as much as [`put`](Self::put) without a lasting effect, so that the time does
+    /// not reveal which addresses have accounts.
     async fn pretend(&self, at: Timestamp) -> Result<(), Unavailable>;
 
     /// Returns the account of the token, if it is valid for that purpose.
@@ -38,8 +36,8 @@ pub trait EmailTokenStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable>;
 
-    /// Spends a token that shows that the address is its user's, with its
-    /// effects. Answers whether it was good for that; of many at once, one is.
+    /// Consumes a token that verifies its user's address, with its effects. Returns whether it was
+    /// valid; of concurrent calls one succeeds.
     async fn verify(
         &self,
         user: UserId,
@@ -48,6 +46,6 @@ pub trait EmailTokenStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Forgets tokens that ended before `now`. Answers how many they were.
+    /// Deletes tokens that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

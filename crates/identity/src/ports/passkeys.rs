@@ -6,16 +6,16 @@ use pia_kernel::{PasskeyId, Secret, SessionId, SideEffects, Timestamp, Unavailab
 use super::{FactorChange, TokenHash, VerifiedProof};
 use crate::people::account::Account;
 
-/// Challenge of an authenticator, and the state its answer is verified against.
+/// Challenge for an authenticator, and the state that its response is verified against.
 #[derive(Debug, Clone)]
 pub struct Ceremony {
-    /// For the browser: options of `navigator.credentials`, as JSON.
+    /// Options of `navigator.credentials` for the browser, as JSON.
     pub options: String,
-    /// For [`PasskeyCeremony`] alone, which understands it.
+    /// State that only [`PasskeyCeremony`] interprets.
     pub state: Secret<String>,
 }
 
-/// A passkey that was just made, as [`PasskeyCeremony`] knows it again.
+/// A new passkey as [`PasskeyCeremony`] identifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyCredential {
     /// Credential id of the authenticator, unique across accounts.
@@ -26,8 +26,7 @@ pub struct PasskeyCredential {
     pub counter: u32,
 }
 
-/// Passkey that an answer claims to be signed with. Nothing of that is verified
-/// yet.
+/// Passkey that a response claims to be signed with, unverified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedPasskey {
     /// Credential id, chosen by the authenticator.
@@ -48,44 +47,44 @@ pub enum CeremonyError {
     /// Response fails verification.
     #[error("the answer is refused: {0}")]
     Refused(String),
-    /// The server's own stored state cannot be parsed.
+    /// Stored state cannot be parsed.
     #[error("what was kept cannot be read: {0}")]
     Unreadable(String),
 }
 
-/// Asks authenticators, and judges their answers.
+/// Creates challenges for authenticators and verifies their responses.
 ///
-/// An answer is taken only from a page of this server, for the very challenge
-/// that it was called, and if the authenticator has made sure who uses it.
-/// What counters say is for [`PasskeyStore::sign_in`] to judge.
+/// A response is accepted only from a page of this server, for the very challenge, and if the
+/// authenticator has verified the user. Signature counters are checked by
+/// [`PasskeyStore::sign_in`].
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait PasskeyCeremony: Send + Sync {
-    /// Asks for a new passkey of an account, not from an authenticator that
-    /// has one of `existing` already.
+    /// Creates a challenge for a new passkey of an account, excluding authenticators that have one
+    /// of `existing`.
     fn begin_registration(
         &self,
         account: &Account,
         existing: Vec<Vec<u8>>,
     ) -> Result<Ceremony, Unavailable>;
 
-    /// The passkey that was made.
+    /// Returns the new passkey.
     fn finish_registration(
         &self,
         state: &Secret<String>,
-        answer: &str,
+        response: &str,
     ) -> Result<PasskeyCredential, CeremonyError>;
 
-    /// Asks for a signature with whichever passkey there is.
+    /// Creates a challenge to be signed with any passkey.
     fn begin_sign_in(&self) -> Result<Ceremony, Unavailable>;
 
-    /// Returns the passkey that an answer claims to be signed with.
-    fn claimant(&self, answer: &str) -> Result<ClaimedPasskey, CeremonyError>;
+    /// Returns the passkey that a response claims to be signed with.
+    fn claimant(&self, response: &str) -> Result<ClaimedPasskey, CeremonyError>;
 
-    /// Returns the signature counter of the passkey, if this is its signature.
+    /// Returns the signature counter if the response was signed with the passkey.
     fn finish_sign_in(
         &self,
         state: &Secret<String>,
-        answer: &str,
+        response: &str,
         key: &str,
     ) -> Result<u32, CeremonyError>;
 }
@@ -93,49 +92,48 @@ pub trait PasskeyCeremony: Send + Sync {
 /// Authorisation to add a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasskeyAuthorization {
-    /// A proof that the owner gave just now; it is used up.
+    /// Fresh proof of the owner; it is consumed.
     Evidence(VerifiedProof),
-    /// Session that must not have begun earlier, of a user without another proof.
+    /// Recent session of a user without another proof.
     NewSession {
-        /// The session that asks.
+        /// Session of the caller.
         session: SessionId,
         /// Earliest permitted start of the session.
         since: Timestamp,
     },
 }
 
-/// A challenge that waits for an authenticator's answer.
+/// A challenge that waits for its response.
 #[derive(Debug, Clone)]
 pub struct NewPasskeyChallenge {
     /// Hash of its token.
     pub hash: TokenHash,
-    /// State that its answer is verified against.
+    /// State that the response is verified against.
     pub state: Secret<String>,
     /// Expiry time.
     pub expires_at: Timestamp,
 }
 
-/// Store of challenges until they are answered. Those that add a passkey are
-/// separate from those that sign in.
+/// Store of challenges until they are answered. Those for registration are separate from those for
+/// sign-in.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasskeyChallenges: Send + Sync {
-    /// Stores a challenge that adds a passkey of a user, and spends the leave
-    /// to do so, with its effects. Answers whether that was good; if it was
-    /// not, nothing is stored.
+    /// Stores a challenge that adds a passkey of a user, and consumes the authorisation, with its
+    /// effects. Returns whether that was valid; if not, nothing is stored.
     async fn open_registration(
         &self,
         user: UserId,
-        leave: PasskeyAuthorization,
+        authorization: PasskeyAuthorization,
         challenge: NewPasskeyChallenge,
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Stores a challenge that signs somebody in.
+    /// Stores a challenge of a sign-in.
     async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable>;
 
-    /// Takes a challenge away that adds a passkey of this user. However many
-    /// ask at once, one gets its state; and nobody does who comes late.
+    /// Removes a challenge that adds a passkey of this user, and returns its state. Of concurrent
+    /// calls one gets it; an expired one is not returned.
     async fn take_registration(
         &self,
         user: UserId,
@@ -143,21 +141,21 @@ pub trait PasskeyChallenges: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<Secret<String>>, Unavailable>;
 
-    /// Takes a challenge of a sign-in; it is gone afterwards.
+    /// Removes a challenge of a sign-in, and returns its state.
     async fn take_sign_in(
         &self,
         hash: TokenHash,
         now: Timestamp,
     ) -> Result<Option<Secret<String>>, Unavailable>;
 
-    /// Forgets challenges that ended before `now`. Answers how many they were.
+    /// Deletes challenges that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
 /// A passkey that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPasskey {
-    /// The passkey.
+    /// Id of the passkey.
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,
@@ -172,16 +170,16 @@ pub enum PasskeyAdded {
     Stored,
     /// Passkey was stored before, for this account or another.
     Known,
-    /// The account has as many as it may have.
+    /// Account has the maximum number of passkeys.
     Full,
-    /// The session that asked is over, or its account deactivated.
+    /// Session is over, or its account deactivated.
     SessionOver,
 }
 
-/// A passkey as its owner is notified of it.
+/// A passkey in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyEntry {
-    /// The passkey.
+    /// Id of the passkey.
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,
@@ -195,10 +193,10 @@ pub struct PasskeyEntry {
     pub credential: Vec<u8>,
 }
 
-/// A passkey as sign-in reads it.
+/// A passkey for the verification of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPasskey {
-    /// The passkey.
+    /// Id of the passkey.
     pub id: PasskeyId,
     /// Owner of the passkey.
     pub user: UserId,
@@ -208,7 +206,7 @@ pub struct StoredPasskey {
     pub key: String,
 }
 
-/// A good signature of a passkey.
+/// A use of a passkey with a valid signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyUse {
     /// Id of the passkey.
@@ -221,8 +219,7 @@ pub struct PasskeyUse {
     pub at: Timestamp,
     /// Side effects of the sign-in.
     pub effects: SideEffects,
-    /// Side effects if the counter went back and the passkey is blocked for
-    /// that.
+    /// Side effects if the counter went back and the passkey is blocked.
     pub if_rolled_back: SideEffects,
 }
 
@@ -231,34 +228,33 @@ pub struct PasskeyUse {
 pub enum TokenUse {
     /// Use was recorded.
     Noted,
-    /// The counter is not beyond the one before, though either counts: there
-    /// is a copy of the passkey, which is blocked from now on.
+    /// Counter did not increase, though the authenticator counts: a copy of the passkey exists,
+    /// which is blocked from now on.
     RolledBack,
     /// Passkey was blocked before.
     Blocked,
-    /// No such passkey any more.
+    /// Passkey does not exist any more.
     Gone,
 }
 
 /// Changes to a passkey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PasskeyChange {
-    /// Name from now on.
+    /// New name.
     pub name: Option<String>,
-    /// True if the passkey is to sign in again, whatever its next counter is.
+    /// True to unblock the passkey, whatever its next counter is.
     pub unblock: bool,
 }
 
 /// Store of passkeys.
 ///
-/// Changes of one account's passkeys happen one after another, on any number of
-/// instances, and none of them after its account is deactivated.
+/// Changes of one account's passkeys are serialised, across all instances, and refused after its
+/// account is deactivated.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasskeyStore: Send + Sync {
-    /// Stores a passkey, and ends the other sessions; or neither. However many
-    /// are stored at once, an account has `max`, and each credential is there
-    /// once.
+    /// Stores a passkey and ends the other sessions, atomically. However many are added at once, an
+    /// account has at most `max`, and each credential exists once.
     async fn add(
         &self,
         change: FactorChange,
@@ -266,18 +262,18 @@ pub trait PasskeyStore: Send + Sync {
         max: usize,
     ) -> Result<PasskeyAdded, Unavailable>;
 
-    /// Every passkey of a user, in the order in which they were added.
+    /// Returns the passkeys of a user in order of creation.
     async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable>;
 
-    /// The passkey that its authenticator calls so, if its account is active.
+    /// Returns the passkey with this credential id, if its account is active.
     async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable>;
 
-    /// Removes a passkey, and ends the other sessions; or neither. Answers
-    /// whether the user had it, and the session was not over.
+    /// Removes a passkey and ends the other sessions, atomically. Returns whether the user had it
+    /// and the session is not over.
     async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable>;
 
-    /// Changes a passkey, with what is written if that lets it in again.
-    /// Answers whether the user has it.
+    /// Changes a passkey, with the effects of unblocking it if it was blocked. Returns whether the
+    /// user has it.
     async fn change(
         &self,
         user: UserId,
@@ -286,8 +282,8 @@ pub trait PasskeyStore: Send + Sync {
         if_unblocked: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Writes down that a passkey was used, unless it is blocked; one whose
-    /// counter went back is blocked. Of many uses with one counter at
-    /// once, one is; only those who do not count at all have zero always.
+    /// Records the use of a passkey, unless it is blocked; one whose counter went back is blocked.
+    /// Of concurrent uses with one counter one is recorded; authenticators that do not count always
+    /// report zero.
     async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable>;
 }

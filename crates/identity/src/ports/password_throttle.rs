@@ -7,17 +7,17 @@ use pia_kernel::{Timestamp, Unavailable};
 
 use super::RateLimitOutcome;
 
-/// Limits of guesses at one password.
+/// Limits of guesses at one account's password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuessRules {
-    /// Number of wrong passwords that cost nothing but themselves.
+    /// Number of wrong passwords without a delay.
     pub free: u32,
     /// Delay before the next guess after the free ones; it doubles with each
     /// further guess.
     pub first_wait: Duration,
-    /// But no longer than this.
+    /// Maximum delay.
     pub longest_wait: Duration,
-    /// Time after the last wrong guess until all of them are forgotten.
+    /// Time after the last wrong guess until all are forgotten.
     pub memory: Duration,
 }
 
@@ -36,11 +36,10 @@ impl Default for GuessRules {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordThrottleStore: Send + Sync {
-    /// Counts a guess of `who` as a wrong one, unless it must wait.
+    /// Counts a guess of `who` as wrong, unless it must wait.
     ///
-    /// It is counted before it is judged: however many are made at once, no
-    /// more are let through than if each had turned out wrong before the next
-    /// was made.
+    /// The guess is counted before it is verified: concurrent guesses are let through no more often
+    /// than if they had been made one after another.
     async fn count(
         &self,
         who: &str,
@@ -51,13 +50,12 @@ pub trait PasswordThrottleStore: Send + Sync {
     /// Returns the number of guesses of `who` that count as wrong.
     async fn failures(&self, who: &str) -> Result<u32, Unavailable>;
 
-    /// Takes one count back, of a guess that nobody judged.
+    /// Takes one guess back that was not verified.
     async fn give_back(&self, who: &str, rules: GuessRules) -> Result<(), Unavailable>;
 
-    /// Forgets what was counted of `who`, who has guessed right.
+    /// Clears the count of `who`, who has guessed right.
     async fn clear(&self, who: &str) -> Result<(), Unavailable>;
 
-    /// Forgets whose last guess was counted before `time`. Answers how many
-    /// they were.
+    /// Deletes the counts whose last guess was before `time`. Returns their number.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 }

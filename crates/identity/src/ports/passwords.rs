@@ -7,16 +7,16 @@ use super::{EndEffects, TokenHash};
 use crate::people::account::ApiKeyRef;
 use crate::sessions::access_tokens::SessionRef;
 
-/// A password in the place of one that was forgotten.
+/// A new password in place of a forgotten one.
 #[derive(Debug, Clone)]
 pub struct PasswordReset {
     /// Account id.
     pub user: UserId,
-    /// The token that it is chosen with.
+    /// Hash of the reset token.
     pub token: TokenHash,
-    /// Hash of the password.
+    /// Hash of the new password.
     pub password_hash: Secret<String>,
-    /// Time at which it is chosen.
+    /// Time of the change.
     pub at: Timestamp,
     /// Side effects of the change.
     pub effects: SideEffects,
@@ -24,10 +24,10 @@ pub struct PasswordReset {
     pub if_ended: EndEffects,
 }
 
-/// A password in the place of one that its owner has just shown.
+/// A new password in place of the current one, which the owner has just proved.
 #[derive(Debug, Clone)]
 pub struct PasswordChange {
-    /// Account, and its session that continues.
+    /// Account, and its session that stays open.
     pub by: SessionRef,
     /// Hash of the previous password.
     pub old: Secret<String>,
@@ -35,9 +35,9 @@ pub struct PasswordChange {
     pub new: Secret<String>,
     /// True if app passwords and API keys are revoked as well.
     pub revoke_app_access: bool,
-    /// Time at which it is chosen.
+    /// Time of the change.
     pub at: Timestamp,
-    /// Side effects of the change, given the app access that is left.
+    /// Side effects of the change, given the remaining app access.
     pub effects: fn(UserId, Timestamp, AppAccess) -> SideEffects,
     /// Side effects of the end of each other session.
     pub if_ended: EndEffects,
@@ -45,42 +45,39 @@ pub struct PasswordChange {
     pub if_revoked: AppAccessRevoked,
 }
 
-/// App passwords and API keys that open an account beside its password.
+/// Numbers of credentials that open an account besides its password.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AppAccess {
-    /// The number of app passwords.
+    /// Number of app passwords.
     pub app_passwords: u64,
-    /// The number of API keys.
+    /// Number of API keys.
     pub api_keys: u64,
 }
 
-/// Effects of revoking an app password and of revoking an API key.
+/// Side effects of revoking app passwords and API keys.
 #[derive(Debug, Clone, Copy)]
 pub struct AppAccessRevoked {
-    /// Written with each app password.
+    /// Written for each app password.
     pub app_password: EndEffects,
-    /// Written with each API key.
+    /// Written for each API key.
     pub api_key: fn(ApiKeyRef, Timestamp) -> SideEffects,
 }
 
 /// Store of passwords.
 ///
-/// Of many at once for one account one is taken, and only if the account is
-/// active and has a password. With it go the sign-ins that wait for a second
-/// factor, and the tokens for a reset.
+/// Of concurrent changes to one account, one succeeds, and only if the account is active and has a
+/// password. It deletes the sign-ins that wait for a second factor and the tokens for a reset.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordStore: Send + Sync {
-    /// Spends the token and puts another password in the place of the old
-    /// one, ends every session, and takes the app passwords away: nobody knows
-    /// who made them. That the token was read shows that the address is its
-    /// owner's. Answers whether the token was good for that.
+    /// Consumes the token, replaces the password, ends every session and revokes the app passwords,
+    /// whose creator is unknown. The token also verifies the email address. Returns whether the
+    /// token was valid.
     async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable>;
 
-    /// Puts another password in the place of `old`, if it is still that one,
-    /// ends the other sessions, and revokes app passwords and API keys if that
-    /// is requested. Answers what of those is left; nothing if the password
-    /// was another.
+    /// Replaces the password if it is still `old`, ends the other sessions, and revokes app
+    /// passwords and API keys if requested. Returns the app access that is left; `None` if the
+    /// password was not `old`.
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable>;
 }
 
@@ -89,23 +86,23 @@ pub trait PasswordStore: Send + Sync {
 pub enum Verdict {
     /// Password matches.
     Right,
-    /// Password matches, and its hash should be renewed with today's parameters.
+    /// Password matches, and its hash should be renewed with the current parameters.
     RightButOutdated,
     /// Password does not match, or there is none.
     Wrong,
 }
 
-/// Turns passwords into what is stored of them, off the request workers.
+/// Hashes and verifies passwords, off the request workers.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordHasher: Send + Sync {
     /// Returns the hash of a password: a PHC string with its own salt.
     async fn hash(&self, password: Secret<String>) -> Result<Secret<String>, Unavailable>;
 
-    /// Compares a password with what was stored of one.
+    /// Compares a password with a stored hash.
     ///
-    /// Takes as long where nothing was stored, so that the time reveals to nobody
-    /// which addresses have accounts.
+    /// Takes as long if there is no hash, so that the time does not reveal which addresses have
+    /// accounts.
     async fn verify(
         &self,
         password: Secret<String>,

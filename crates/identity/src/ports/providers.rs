@@ -1,4 +1,4 @@
-//! Speaking to identity providers, and what is stored of sign-ins at them.
+//! Ports to identity providers, and the stores of sign-ins with them.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
@@ -14,17 +14,16 @@ use crate::providers::provider::Provider;
 pub struct ProviderRequest {
     /// State that the provider sends back.
     pub state: Secret<String>,
-    /// Nonce that the provider must put into its token.
+    /// Nonce that the provider must include in its token.
     pub nonce: Secret<String>,
-    /// PKCE verifier: its challenge is sent to the provider, itself with the
-    /// code.
+    /// PKCE verifier; the challenge is sent with the redirect, the verifier with the code.
     pub verifier: Secret<String>,
 }
 
-/// A code that a provider gave a browser, and what it must fit.
+/// Authorisation code from a provider, with the values that it is checked against.
 #[derive(Debug, Clone)]
 pub struct ProviderCode {
-    /// The code.
+    /// Authorisation code.
     pub code: Secret<String>,
     /// Issuer named by the response.
     pub issuer: Option<String>,
@@ -34,16 +33,15 @@ pub struct ProviderCode {
     pub verifier: Secret<String>,
 }
 
-/// Whom a provider says somebody is. All of it was found to be signed by the
-/// provider, for this server and this sign-in, lately.
+/// Verified claims of a provider about a user: signed by it, for this server and this sign-in, and
+/// recent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderClaims {
-    /// Whom it knows them as.
+    /// Identity at the provider.
     pub identity: ProviderIdentity,
-    /// Their address.
+    /// Email address.
     pub email: Option<String>,
-    /// True if the provider verified the address; `None` if the provider does
-    /// not say.
+    /// True if the provider verified the address; `None` if it makes no statement.
     pub email_verified: Option<bool>,
     /// True if the operator trusts the provider's addresses even if unverified.
     pub trusts_email: bool,
@@ -51,16 +49,16 @@ pub struct ProviderClaims {
     pub name: Option<String>,
 }
 
-/// Errors that prevent a provider from identifying a person.
+/// Errors of identifying a user at a provider.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// Provider is not configured.
     #[error("the provider is not set up")]
     NotConfigured,
-    /// Provider did not answer, not in time, or not in the protocol.
+    /// Provider did not respond, or not in time, or not according to the protocol.
     #[error("the provider does not answer")]
     Unreachable,
-    /// Provider refused with this code of its own.
+    /// Provider refused with this error code.
     #[error("the provider refused: {0}")]
     Refused(String),
     /// The token cannot be trusted.
@@ -68,7 +66,7 @@ pub enum ProviderError {
     BadToken,
 }
 
-/// Speaks to identity providers. It alone knows how they are set up.
+/// Client of the identity providers. It alone knows their configuration.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait IdentityProviders: Send + Sync {
@@ -79,8 +77,8 @@ pub trait IdentityProviders: Send + Sync {
         request: &ProviderRequest,
     ) -> Result<String, ProviderError>;
 
-    /// Redeems a provider's code. What is answered was verified: signature,
-    /// issuer, audience, nonce and time.
+    /// Exchanges a provider's code for claims. Signature, issuer, audience, nonce and time of the
+    /// token are verified.
     async fn exchange(
         &self,
         provider: Provider,
@@ -88,30 +86,29 @@ pub trait IdentityProviders: Send + Sync {
     ) -> Result<ProviderClaims, ProviderError>;
 }
 
-/// A sign-in that goes to a provider.
+/// A sign-in that is about to be redirected to a provider.
 #[derive(Debug, Clone)]
 pub struct NewProviderFlow {
     /// Hash of the state that the provider returns.
     pub hash: TokenHash,
     /// Hash of the cookie of the browser that started it.
     pub browser: TokenHash,
-    /// State with which it continues.
+    /// State with which it resumes.
     pub flow: ProviderFlow,
     /// Expiry time.
     pub expires_at: Timestamp,
 }
 
-/// Store of sign-ins that are at a provider, sealed.
+/// Store of sign-ins in progress at a provider, sealed.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ProviderFlows: Send + Sync {
-    /// Stores one.
+    /// Stores a flow.
     async fn put(&self, new: NewProviderFlow) -> Result<(), Unavailable>;
 
-    /// Takes one out, if this browser began it and it has not ended.
+    /// Removes and returns a flow, if this browser started it and it has not expired.
     ///
-    /// However many ask at once, one gets it. Another browser takes nothing
-    /// away from the one that began it.
+    /// Of concurrent calls one gets it. Another browser cannot remove it.
     async fn take(
         &self,
         hash: TokenHash,
@@ -119,11 +116,11 @@ pub trait ProviderFlows: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<ProviderFlow>, Unavailable>;
 
-    /// Forgets those that have ended. Answers how many they were.
+    /// Deletes those that have expired. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
-/// An account that somebody at a provider has.
+/// Account of a provider's user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KnownAccount {
     /// Account is active.
@@ -151,7 +148,7 @@ pub struct ProvisionedSignIn {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ProviderAccounts: Send + Sync {
-    /// The account of whom the provider knows by this identity.
+    /// Returns the account with this identity at the provider.
     async fn find(
         &self,
         provider: Provider,
@@ -173,14 +170,14 @@ pub trait ProviderAccounts: Send + Sync {
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable>;
 }
 
-/// A one-time code that is about to be handed out.
+/// A one-time code that is about to be issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSignInCode {
     /// Hash of the code.
     pub hash: TokenHash,
-    /// Whom it signs in.
+    /// Account that it signs in to.
     pub user: UserId,
-    /// Challenge that must be answered to redeem it.
+    /// PKCE challenge that the redeemer must answer.
     pub challenge: CodeChallenge,
     /// Expiry time.
     pub expires_at: Timestamp,
@@ -189,12 +186,12 @@ pub struct NewSignInCode {
 /// Outcome of presenting a one-time code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeRedemption {
-    /// Code was valid and is consumed. It gives a session only once that is
+    /// Code was valid and is consumed. The session counts only once it is
     /// [settled](SignInCodes::settle).
     Redeemed(UserId),
-    /// Code is invalid; a valid one is consumed.
+    /// Code is invalid, or was valid and is consumed without success.
     Refused,
-    /// Code was redeemed before. The session of it has ended, or will not be settled.
+    /// Code was redeemed before. Its session has ended, or will not be settled.
     Replayed(UserId),
 }
 
@@ -205,15 +202,14 @@ pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInCodes: Send + Sync {
-    /// Stores one, unless its account is no more or deactivated.
+    /// Stores a code, unless its account is gone or deactivated.
     async fn put(&self, new: NewSignInCode) -> Result<SessionStarted, Unavailable>;
 
-    /// Presents one, which is good for no second try whatever comes of it.
+    /// Presents a code, which is consumed whatever the outcome.
     ///
-    /// Of any number at once one at most is redeemed. It is refused with
-    /// another challenge or none, after its end, and for an account that is
-    /// deactivated. Presented again, it ends the session that it gave, and
-    /// what `if_replayed` says is written with that.
+    /// Of concurrent calls at most one redeems it. A code is refused with a wrong or missing
+    /// challenge, after its expiry, and for a deactivated account. Presented again, it ends the
+    /// session that it started, with the effects of `if_replayed`.
     async fn redeem(
         &self,
         hash: TokenHash,
@@ -222,17 +218,17 @@ pub trait SignInCodes: Send + Sync {
         if_replayed: ReplayEffects,
     ) -> Result<CodeRedemption, Unavailable>;
 
-    /// Says which session a redeemed code gave. Answers whether it may: it
-    /// may not if the code was presented again meanwhile.
+    /// Records the session that a redeemed code started. Returns false if the code was presented
+    /// again meanwhile: the session must not be used.
     async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable>;
 
-    /// Forgets those that have ended. Answers how many they were.
+    /// Deletes those that have expired. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
-/// Check that the licence allows new accounts at all, whatever seats are left.
+/// Check that the licence allows new accounts at all, independent of the seats left.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait LicenceInForce: Send + Sync {
-    /// Returns whether the licence has not ended.
+    /// Returns whether the licence is in force.
     fn in_force(&self) -> bool;
 }

@@ -1,27 +1,27 @@
-//! Budgets of attempts.
+//! Rate limits of attempts.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
-/// Quota of attempts at once, refilled evenly over `window`.
+/// Token bucket of `burst` attempts, refilled evenly over `window`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateQuota {
-    /// Number of fit in a full bucket.
+    /// Number of attempts in a full bucket.
     pub burst: u32,
-    /// Duration for which an empty bucket takes to fill.
+    /// Time in which an empty bucket fills.
     pub window: Duration,
 }
 
 impl RateQuota {
-    /// Returns for how long the bucket takes to hold one more.
+    /// Returns the time in which the bucket gains one attempt.
     pub fn interval(self) -> Duration {
         self.window / self.burst.max(1)
     }
 }
 
-/// Outcome of counting one more attempt.
+/// Outcome of counting an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimitOutcome {
     /// Attempt is allowed, and was counted.
@@ -34,9 +34,9 @@ pub enum RateLimitOutcome {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RateLimitStore: Send + Sync {
-    /// Counts an attempt of `who`, unless their bucket is empty.
+    /// Counts an attempt of `who`, unless its bucket is empty.
     ///
-    /// Of any number at once, no more are allowed than the bucket holds.
+    /// Of concurrent attempts, no more are allowed than the bucket holds.
     async fn attempt(
         &self,
         who: &str,
@@ -44,8 +44,7 @@ pub trait RateLimitStore: Send + Sync {
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable>;
 
-    /// Puts one attempt back that turned out not to count; a full bucket
-    /// stays as it is.
+    /// Returns an attempt that turned out not to count; a full bucket stays full.
     async fn give_back(
         &self,
         who: &str,
@@ -53,6 +52,6 @@ pub trait RateLimitStore: Send + Sync {
         now: Timestamp,
     ) -> Result<(), Unavailable>;
 
-    /// Forgets buckets that are full again. Answers how many they were.
+    /// Deletes buckets that are full again. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

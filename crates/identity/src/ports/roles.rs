@@ -1,4 +1,4 @@
-//! Ports of administering other people's accounts.
+//! Ports of administering other users' accounts.
 
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
@@ -10,29 +10,29 @@ use crate::people::role::Role;
 /// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SeatLimits {
-    /// The most that may be active.
+    /// Maximum number of active accounts.
     pub accounts: Option<u32>,
-    /// The most of them that may be administrators.
+    /// Maximum number of active administrators.
     pub admins: Option<u32>,
 }
 
 impl SeatLimits {
-    /// The limits at this moment.
+    /// Returns the current limits.
     pub fn from_seats(seats: &dyn Seats) -> Self {
         Self { accounts: seats.limit(), admins: seats.admins() }
     }
 }
 
-/// Somebody as who runs the server sees them.
+/// An account from the administrators' view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Account id.
     pub user: UserId,
-    /// Their address, as they spelled it.
+    /// Email address, as spelled by the user.
     pub email: String,
     /// Permissions beyond the account's own data.
     pub role: Role,
-    /// Deactivation time; none while the account is active.
+    /// Deactivation time; `None` while the account is active.
     pub deactivated_at: Option<Timestamp>,
     /// Time at which the address was verified; `None` if it is unverified.
     pub email_verified_at: Option<Timestamp>,
@@ -50,11 +50,11 @@ impl Member {
 pub enum RoleChange {
     /// User has the role, now or from before.
     Done,
-    /// No such account.
+    /// Account does not exist.
     Unknown,
     /// User is the last active administrator.
     LastAdmin,
-    /// Licence has no administrator left.
+    /// Licence allows no further administrator.
     AdminsTaken,
 }
 
@@ -63,7 +63,7 @@ pub enum RoleChange {
 pub enum Deactivation {
     /// Account is inactive, now or from before.
     Done,
-    /// No such account.
+    /// Account does not exist.
     Unknown,
     /// Account is the last active administrator's.
     LastAdmin,
@@ -74,30 +74,28 @@ pub enum Deactivation {
 pub enum Reactivation {
     /// Account is active, now or from before.
     Done,
-    /// No such account.
+    /// Account does not exist.
     Unknown,
     /// Licence has no seat left.
     SeatsTaken,
-    /// Account is an administrator's, and the licence has no administrator left.
+    /// Account is an administrator's, and the licence allows no further administrator.
     AdminsTaken,
 }
 
-/// Store of roles, and of which accounts are active.
+/// Store of roles and of the active state of accounts.
 ///
-/// However many change accounts at once, on any number of instances, the last
-/// active administrator stays one, and no limit is passed. What changes nothing
-/// leaves no effects.
+/// Under concurrency, across all instances, one active administrator remains, and no limit is
+/// exceeded. A change without a difference writes no effects.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RoleStore: Send + Sync {
-    /// Returns the account with this address, in any case, active or not.
+    /// Returns the account with this address, case-insensitively, active or not.
     async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable>;
 
-    /// The administrators, those whose accounts are deactivated included.
+    /// Returns the administrators, deactivated ones included.
     async fn admins(&self) -> Result<Vec<Member>, Unavailable>;
 
-    /// Gives somebody a role instead of the one they have. Of active
-    /// administrators there are `max_admins` at most.
+    /// Replaces the role of an account. At most `max_admins` administrators are active.
     async fn set_role(
         &self,
         user: UserId,
@@ -106,8 +104,7 @@ pub trait RoleStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<RoleChange, Unavailable>;
 
-    /// Deactivates an account. All that was begun with it ends: its sessions,
-    /// sign-ins that wait for something, and links that were mailed.
+    /// Deactivates an account. Its sessions, pending sign-ins and emailed links end.
     async fn deactivate(
         &self,
         user: UserId,
@@ -115,7 +112,7 @@ pub trait RoleStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<Deactivation, Unavailable>;
 
-    /// Makes an account active again, if there is a seat for it.
+    /// Reactivates an account, if a seat is available.
     async fn reactivate(
         &self,
         user: UserId,

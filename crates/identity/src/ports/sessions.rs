@@ -12,29 +12,29 @@ use crate::people::account::CredentialsEpoch;
 use crate::sessions::access_tokens::SessionRef;
 use crate::sign_in::device::SignInDevice;
 
-/// Stored form of a refresh token: its SHA-256 under a key of the server's. The
-/// token itself is never stored.
+/// Stored form of a refresh token: its SHA-256, keyed with a server key. The token itself is never
+/// stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash(pub [u8; 32]);
 
-/// The first refresh token of a session, as sign-in stores it.
+/// A new session with its first refresh token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
-    /// The sign-in it begins.
+    /// Id of the session.
     pub session: SessionId,
     /// Owner of the session.
     pub user: UserId,
     /// Version of the credentials at the time of the check.
     pub epoch: CredentialsEpoch,
-    /// Hash of its first refresh token.
+    /// Hash of the first refresh token.
     pub hash: TokenHash,
-    /// Time at which it began.
+    /// Start time.
     pub at: Timestamp,
-    /// Time at which it ends unless it is continued before.
+    /// Expiry time unless it is refreshed before.
     pub expires_at: Timestamp,
-    /// Method that its user signed in with.
+    /// Method of the sign-in.
     pub method: SignInMethod,
-    /// The app password that it began with, and ends with.
+    /// App password that it was started with, and ends with.
     pub app_password: Option<AppPasswordId>,
     /// Device that it is used on.
     pub device: SignInDevice,
@@ -42,18 +42,18 @@ pub struct NewSession {
     pub console: bool,
 }
 
-/// A live session as its user is notified of it.
+/// A live session in its user's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEntry {
-    /// The session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Time at which it began.
+    /// Start time.
     pub began_at: Timestamp,
-    /// Time at which it was continued last, or else began.
+    /// Time of the last refresh, or else the start time.
     pub used_at: Timestamp,
-    /// Method that its user signed in with: see [`SignInMethod::name`].
+    /// Method of the sign-in: see [`SignInMethod::name`].
     pub method: String,
-    /// From where they did.
+    /// Address that its user signed in from.
     pub signed_in_from: Option<String>,
     /// Device that it is used on, and the address it was last refreshed from.
     pub device: SignInDevice,
@@ -66,7 +66,7 @@ pub struct SessionEntry {
 pub enum Revoked {
     /// This one.
     One(SessionId),
-    /// All but the one that says so.
+    /// All but the session that makes the request.
     Others,
 }
 
@@ -75,25 +75,24 @@ pub enum Revoked {
 pub struct PresentedToken {
     /// Hash of the token.
     pub hash: TokenHash,
-    /// The one token that can follow it.
+    /// Hash of the only token that can succeed it.
     pub successor: TokenHash,
-    /// Time at which it was presented.
+    /// Time of the request.
     pub at: Timestamp,
-    /// Duration for which a lost answer may be requested again.
+    /// Duration for which a lost response may be requested again.
     pub grace: Duration,
-    /// Duration for which the session lives from now on unless it is continued
-    /// again.
+    /// Lifetime of the session from now on, unless it is refreshed again.
     pub lifetime: Duration,
-    /// Device that presents it; what it leaves out stays unchanged.
+    /// Device that presents it; absent fields stay unchanged.
     pub device: SignInDevice,
 }
 
 /// Outcome of presenting a refresh token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotation {
-    /// Successor is stored, now or within the grace period before.
+    /// Successor is stored, now or earlier within the grace period.
     Rotated {
-        /// Owner of the session that continues.
+        /// Owner of the session.
         user: UserId,
         /// Id of the session.
         session: SessionId,
@@ -104,13 +103,13 @@ pub enum Rotation {
     Refused,
 }
 
-/// Outcome of beginning a session, or a way to one.
+/// Outcome of storing a session or a step towards one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionStarted {
     /// Session was stored.
     Done,
-    /// The account is no more or deactivated, its credentials were changed, or
-    /// the app password is no more.
+    /// Account is gone or deactivated, its credentials were changed, or the app password was
+    /// removed.
     Stale,
 }
 
@@ -120,10 +119,9 @@ pub type EndEffects = fn(UserId, Timestamp) -> SideEffects;
 /// Side effects of the start of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionStartEffects {
-    /// With the end of each session that makes room.
+    /// Side effects of the end of each session that makes room.
     pub if_ended: EndEffects,
-    /// Side effects where the account was signed in to before, but never on
-    /// this device.
+    /// Side effects if the account was signed in to before, but never on this device.
     pub if_new_device: EndEffects,
 }
 
@@ -131,14 +129,13 @@ pub struct SessionStartEffects {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Stores a new session, the sign-in it began with and its effects,
-    /// atomically; or none of it, where the account or the app password that
-    /// it begins with is there no more, or the account's credentials are not
-    /// those of the session's epoch.
+    /// Stores a new session, its sign-in and its effects, atomically. Stores nothing if the account
+    /// or the app password is gone, or the account's credentials are not those of the session's
+    /// epoch.
     ///
-    /// Of a user's live sessions of its kind, devices or consoles, at most
-    /// `max` stay, however many begin at once: those that began first end, each with what `others` says. That an
-    /// app password was used is remembered too.
+    /// Of a user's live sessions of one kind, devices or consoles, at most `max` remain, however
+    /// many start at once: the oldest end, each with the effects of `others`. The use of an app
+    /// password is recorded too.
     async fn begin(
         &self,
         session: NewSession,
@@ -147,8 +144,8 @@ pub trait SessionStore: Send + Sync {
         others: SessionStartEffects,
     ) -> Result<SessionStarted, Unavailable>;
 
-    /// Sets when a console session was last used and when it ends, unless it
-    /// has ended or was used within the last minute.
+    /// Sets the time of last use and the expiry of a console session, unless it has ended or was
+    /// used within the last minute.
     async fn extend_console(
         &self,
         session: SessionRef,
@@ -156,23 +153,21 @@ pub trait SessionStore: Send + Sync {
         expires_at: Timestamp,
     ) -> Result<(), Unavailable>;
 
-    /// Spends a token and stores its successor, atomically.
+    /// Consumes a token and stores its successor, atomically.
     ///
-    /// However many present a token at once, one successor is stored. Within
-    /// the grace, and while that successor is unused, a spent token is
-    /// answered as it was at first; any other spent token ends its session,
-    /// and what `if_reused` says of the owner is written with that end.
+    /// However often a token is presented at once, one successor is stored. Within the grace
+    /// period, and while that successor is unused, a consumed token gets the same outcome as at
+    /// first; any other consumed token ends its session with the effects of `if_reused`.
     async fn rotate(
         &self,
         token: PresentedToken,
         if_reused: EndEffects,
     ) -> Result<Rotation, Unavailable>;
 
-    /// The session that a refresh token belongs to, spent or not.
+    /// Returns the session of a refresh token, consumed or not.
     async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable>;
 
-    /// Ends the session of a refresh token, with its effects. Answers which
-    /// one that was.
+    /// Ends the session of a refresh token, with its effects. Returns that session.
     async fn end(
         &self,
         token: TokenHash,
@@ -180,7 +175,7 @@ pub trait SessionStore: Send + Sync {
         effects: EndEffects,
     ) -> Result<Option<(UserId, SessionId)>, Unavailable>;
 
-    /// A part of a user's live sessions, those that began last first.
+    /// Returns a page of a user's live sessions, the newest first.
     async fn page(
         &self,
         user: UserId,
@@ -188,12 +183,11 @@ pub trait SessionStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Vec<SessionEntry>, Unavailable>;
 
-    /// Ends live sessions of a user, each with its effects, if the session
-    /// that says so is live itself. Answers how many ended; nothing if it is
-    /// not.
+    /// Ends live sessions of a user, each with its effects, if the session that makes the request
+    /// is live itself. Returns the number ended; `None` if it is not.
     ///
-    /// However many do so at once, none is ended by a session that is over,
-    /// and no session outlives it that began before.
+    /// Under concurrency, no session is ended by one that is over, and no session that started
+    /// before the call outlives it.
     async fn revoke(
         &self,
         by: SessionRef,
@@ -202,6 +196,6 @@ pub trait SessionStore: Send + Sync {
         effects: EndEffects,
     ) -> Result<Option<u64>, Unavailable>;
 
-    /// Forgets sessions that expired before `now`. Answers how many they were.
+    /// Deletes sessions that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

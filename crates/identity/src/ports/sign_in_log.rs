@@ -9,20 +9,20 @@ use crate::sign_in::device::SignInDevice;
 /// Method of signing in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInMethod {
-    /// With an address and a password.
+    /// Email address and password.
     Password,
-    /// With these and a second factor.
+    /// Email address, password and second factor.
     PasswordWithFactor,
-    /// With an address and an app password.
+    /// Email address and app password.
     AppPassword,
-    /// With a passkey, whose authenticator has made sure who uses it.
+    /// Passkey, whose authenticator has verified the user.
     Passkey,
     /// Sign-in with an identity provider.
     IdentityProvider,
 }
 
 impl SignInMethod {
-    /// Name in the database and on the wire.
+    /// Returns the name in the database and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Password => "password",
@@ -37,18 +37,18 @@ impl SignInMethod {
 /// Outcome of a sign-in attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInOutcome {
-    /// A session began.
+    /// Session was started.
     SignedIn,
-    /// The password was wrong, or the account has none.
+    /// Password was wrong, or the account has none.
     WrongPassword,
-    /// The password was right, and the second factor wrong.
+    /// Password was right, and the second factor wrong.
     WrongFactor,
-    /// A passkey's answer was not good for it.
+    /// Passkey's response failed verification.
     WrongPasskey,
 }
 
 impl SignInOutcome {
-    /// Name in the database and on the wire.
+    /// Returns the name in the database and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::SignedIn => "signed_in",
@@ -59,10 +59,10 @@ impl SignInOutcome {
     }
 }
 
-/// An attempt that began no session.
+/// An attempt that started no session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedSignIn {
-    /// Account that was meant; nothing if there is none.
+    /// Account of the attempt; `None` if there is none.
     pub user: Option<UserId>,
     /// Time of the attempt.
     pub at: Timestamp,
@@ -74,13 +74,12 @@ pub struct FailedSignIn {
     pub device: SignInDevice,
 }
 
-/// An attempt as its account is notified of it.
+/// An attempt in the account's list.
 ///
-/// Method and outcome are texts here: what a newer version wrote is reported by
-/// an older one too.
+/// Method and outcome are strings, so that an older version can return those of a newer one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInEntry {
-    /// The attempt.
+    /// Id of the attempt.
     pub id: SignInId,
     /// Time of the attempt.
     pub at: Timestamp,
@@ -90,25 +89,24 @@ pub struct SignInEntry {
     pub method: String,
     /// Device of the attempt.
     pub device: SignInDevice,
-    /// The session that began with it, which may be over.
+    /// Session that it started, which may be over.
     pub session: Option<SessionId>,
 }
 
-/// Log of attempts to sign in. Those that start a session are written with it,
-/// by [`SessionStore::begin`](crate::SessionStore::begin).
+/// Log of attempts to sign in. Those that start a session are written with it, by
+/// [`SessionStore::begin`](crate::SessionStore::begin).
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInLog: Send + Sync {
-    /// Remembers an attempt that failed, with its effects, atomically.
+    /// Records a failed attempt with its effects, atomically.
     ///
-    /// Where there is no account the effects alone stay behind, on an id that
-    /// is nobody's, but the same work is done, down to the disk: how long it
-    /// takes must not tell which addresses have accounts.
+    /// Without an account only the effects are written, under a random id, but the same work is
+    /// done, down to the disk: the duration must not reveal which addresses have accounts.
     async fn failed(&self, attempt: FailedSignIn, effects: EndEffects) -> Result<(), Unavailable>;
 
-    /// A part of a user's attempts, newest first.
+    /// Returns a page of a user's attempts, the newest first.
     async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable>;
 
-    /// Forgets attempts made before `time`. Answers how many they were.
+    /// Deletes attempts made before `time`. Returns their number.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 }

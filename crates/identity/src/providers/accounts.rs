@@ -1,4 +1,4 @@
-//! The accounts of those who sign in at identity providers.
+//! Accounts of identity providers' users.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::ports::{
 use crate::providers::provider::Provider;
 use crate::providers::sign_in::ProviderSignInError;
 
-/// Longer names are cut: nobody can mend what their provider says.
+/// Maximum length of a display name; longer ones are truncated, as the user cannot change the
+/// provider's.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Finds the accounts of those who sign in at identity providers, and makes
-/// them when they come first.
+/// Finds the accounts of identity providers' users, and creates them at the first sign-in.
 ///
 /// Whoever a provider knows is known by that alone ever after: an address that
 /// changes there changes nothing here, and an address that has an account
@@ -36,8 +36,8 @@ pub(crate) struct ProviderAccountFinder {
 }
 
 impl ProviderAccountFinder {
-    /// The account of whom the provider says somebody is.
-    pub(crate) async fn welcome(
+    /// Returns the account of these claims, or creates it.
+    pub(crate) async fn find_or_register(
         &self,
         provider: Provider,
         claims: ProviderClaims,
@@ -91,7 +91,7 @@ impl ProviderAccountFinder {
     ) -> Result<Account, ProviderSignInError> {
         let now = self.clock.now();
         let account = Account {
-            display_name: claims.name.as_deref().and_then(displayed_name),
+            display_name: claims.name.as_deref().and_then(display_name),
             provider: provider.name().to_owned(),
             email_verified_at: Some(now),
             ..Account::local(UserId::generate(), email, now)
@@ -116,7 +116,8 @@ impl ProviderAccountFinder {
         }
     }
 
-    /// Account of a user whose address was taken meanwhile, possibly by themselves in another tab.
+    /// Returns the account of a user whose address was taken meanwhile, possibly by themselves in
+    /// another tab.
     async fn find_again(
         &self,
         provider: Provider,
@@ -126,8 +127,7 @@ impl ProviderAccountFinder {
     }
 }
 
-/// The address, if the provider saw that it is theirs. What it says outright
-/// not to have seen is not taken from anybody.
+/// Returns the address, if the provider verified it. One reported as unverified is always refused.
 fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
     let email = claims.email.as_deref().and_then(|it| people::email::parse(it).ok());
     let email = email.ok_or(ProviderSignInError::EmailMissing)?;
@@ -138,9 +138,9 @@ fn address(claims: &ProviderClaims) -> Result<String, ProviderSignInError> {
     }
 }
 
-fn displayed_name(name: &str) -> Option<String> {
-    let presented: String = name.chars().filter(|it| !it.is_control()).collect();
-    let short = truncate(presented.trim(), MAX_NAME_CHARS).trim_end();
+fn display_name(name: &str) -> Option<String> {
+    let printable: String = name.chars().filter(|it| !it.is_control()).collect();
+    let short = truncate(printable.trim(), MAX_NAME_CHARS).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 

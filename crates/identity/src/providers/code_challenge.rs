@@ -1,4 +1,4 @@
-//! Challenge that only the program that started a sign-in can answer.
+//! PKCE challenge of the program that started a sign-in.
 
 use std::fmt;
 
@@ -8,23 +8,21 @@ use pia_kernel::Secret;
 use ring::digest;
 use serde::{Deserialize, Serialize};
 
-/// Maximum length of a verifier (RFC 7636, 4.1). Shorter ones could be guessed.
+/// Permitted lengths of a verifier (RFC 7636, 4.1). Shorter ones could be guessed.
 const VERIFIER_CHARS: std::ops::RangeInclusive<usize> = 43..=128;
 
-/// The SHA-256 of a verifier, which its owner shows when they redeem a code
-/// (RFC 7636).
+/// SHA-256 of a verifier, which is presented to redeem a code (RFC 7636).
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeChallenge(pub [u8; 32]);
 
 impl CodeChallenge {
-    /// The challenge in this parameter; there is one way to spell it.
+    /// Parses the canonical encoding of a challenge.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let bytes: [u8; 32] = URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;
         (URL_SAFE_NO_PAD.encode(bytes) == text).then_some(Self(bytes))
     }
 
-    /// The challenge that this verifier answers; nothing for what cannot be
-    /// one.
+    /// Returns the challenge of a verifier; `None` if it is malformed.
     pub(crate) fn from_verifier(verifier: &Secret<String>) -> Option<Self> {
         let text = verifier.expose().as_bytes();
         let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-._~".contains(it);
@@ -34,7 +32,7 @@ impl CodeChallenge {
         Some(Self::of_ours(verifier))
     }
 
-    /// The challenge that a verifier answers which we made.
+    /// Returns the challenge of a verifier that this server generated.
     pub(crate) fn of_ours(verifier: &Secret<String>) -> Self {
         let mut hash = [0; 32];
         let digest = digest::digest(&digest::SHA256, verifier.expose().as_bytes());
@@ -58,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_rfc_fits() {
+    fn the_example_of_the_rfc_matches() {
         let challenge = CodeChallenge::parse("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
 
         assert!(challenge.is_some());
@@ -66,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_thirty_two_bytes_spelled_in_the_one_way() {
+    fn a_challenge_is_32_bytes_in_canonical_encoding() {
         let good = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
         for bad in [
@@ -84,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_verifier_answers_nothing() {
+    fn malformed_verifiers_have_no_challenge() {
         let (shortest, longest) = ("a".repeat(43), "a".repeat(128));
 
         assert!(challenge_of(&shortest).is_some() && challenge_of(&longest).is_some());

@@ -1,4 +1,4 @@
-//! A sign-in that is at a provider.
+//! Sign-ins in progress at a provider.
 
 use pia_kernel::Secret;
 use serde::{Deserialize, Serialize, Serializer};
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::providers::provider::Provider;
 use crate::providers::redirect_target::RedirectTarget;
 
-/// State with which a sign-in continues when the browser returns from the
-/// provider. Serialised to be sealed.
+/// State with which a sign-in resumes when the browser returns from the provider. It is serialised
+/// to be sealed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProviderFlow {
     /// Provider of the sign-in.

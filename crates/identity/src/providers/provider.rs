@@ -1,26 +1,26 @@
-//! The identity providers there may be.
+//! Supported identity providers.
 
 use serde::{Deserialize, Serialize};
 
-/// An identity provider, as operators set it up and clients ask for it.
+/// An identity provider, as named in settings and requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
-    /// Google's accounts.
+    /// Google accounts.
     Google,
-    /// Microsoft's, of companies and of private people.
+    /// Microsoft accounts, of companies and private users.
     Microsoft,
-    /// Company's tenant at Microsoft.
+    /// A company's tenant at Microsoft.
     EntraId,
     /// Any other provider with OpenID Connect discovery.
     Oidc,
 }
 
 impl Provider {
-    /// All there are.
+    /// All providers.
     pub const ALL: [Self; 4] = [Self::Google, Self::Microsoft, Self::EntraId, Self::Oidc];
 
-    /// Name in the settings, on the wire and in the database.
+    /// Returns the name in the settings, on the wire and in the database.
     pub fn name(self) -> &'static str {
         match self {
             Self::Google => "google",
@@ -30,7 +30,7 @@ impl Provider {
         }
     }
 
-    /// The provider with this name, in any case.
+    /// Returns the provider with this name, case-insensitively.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
     }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_provider_is_known_by_its_name_alone() {
+    fn providers_are_parsed_by_their_exact_names() {
         for provider in Provider::ALL {
             assert_eq!(Provider::of_name(provider.name()), Some(provider));
             assert_eq!(Provider::of_name(&provider.name().to_uppercase()), Some(provider));

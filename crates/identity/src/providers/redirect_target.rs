@@ -6,54 +6,54 @@ use serde::{Deserialize, Serialize};
 
 use crate::providers::code_challenge::CodeChallenge;
 
-/// Longer ones are no targets that anyone means.
+/// Maximum length of a target, in bytes.
 const MAX_URL_BYTES: usize = 2048;
-/// The hosts of programs on the browser's own machine, as they are spelled.
+/// Accepted spellings of the browser's own host.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
-/// The pages of this server that a sign-in may lead to.
+/// Pages of this server that a sign-in may lead to.
 const PAGES: [&str; 2] = ["/admin", "/account"];
-/// The one way to make challenges that is known.
+/// Supported challenge method.
 const METHOD: &str = "S256";
 
 /// Final redirect target of a sign-in at a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RedirectTarget {
-    /// A program on the browser's machine, which listens there.
+    /// Program that listens on the browser's host.
     Program {
-        /// URL as it was spelled in the request.
+        /// URL as spelled in the request.
         url: String,
         /// Challenge that only that program can answer.
         challenge: CodeChallenge,
     },
-    /// A page of this server.
+    /// Page of this server.
     Page {
-        /// Path, behind that of the server.
+        /// Path, relative to the server's public URL.
         path: String,
     },
-    /// Nowhere: the browser itself gets the tokens.
+    /// No redirect: the browser itself receives the tokens.
     Browser,
 }
 
-/// Reasons why a sign-in may not lead there.
+/// Errors of the redirect target and its challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DestinationError {
     /// Target is neither a loopback address nor a page of this server.
     #[error("the target is neither a loopback address nor a page of this server")]
     Target,
-    /// A program must challenge whoever redeems its code.
+    /// Challenge of a program is missing.
     #[error("a loopback target needs a challenge")]
     ChallengeRequired,
-    /// The challenge is in no form that is known.
+    /// Challenge is malformed or of an unknown method.
     #[error("the challenge is malformed")]
     ChallengeInvalid,
-    /// Challenge was sent by a browser, which uses none.
+    /// Challenge was sent without a loopback target.
     #[error("only a loopback target has a challenge")]
     ChallengeUnexpected,
 }
 
 impl RedirectTarget {
-    /// Parses these parameters: first whether a program may challenge there at
-    /// all, then whether anybody may be redirected there.
+    /// Parses these parameters: checks first whether a challenge is permitted for the target, then
+    /// the target itself.
     pub(crate) fn parse(
         target: Option<&str>,
         challenge: Option<&str>,
@@ -75,8 +75,8 @@ impl RedirectTarget {
     }
 }
 
-/// `http://localhost:1234/path`. Written out rather than parsed: browsers and
-/// parsers read odd addresses differently, and an odd one is refused.
+/// Returns whether a target is of the form `http://localhost:1234/path`. Checked strictly without a
+/// URL parser, since browsers and parsers differ on odd URLs.
 fn is_loopback(target: &str) -> bool {
     let Some(rest) = target.strip_prefix("http://").filter(|_| target.len() <= MAX_URL_BYTES)
     else {
@@ -107,7 +107,7 @@ fn is_page(target: &str) -> bool {
         && target.strip_prefix('/').is_some_and(|it| it.split('/').all(segment))
 }
 
-/// The way back to whoever began a sign-in.
+/// Target and state with which a sign-in returns to its program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturnState {
     target: String,
@@ -120,13 +120,12 @@ impl ReturnState {
         Self { target, state }
     }
 
-    /// Returns the URL for the browser with this outcome, and the state as it
-    /// was given.
-    pub fn with(&self, reported: &[(&str, &str)]) -> String {
+    /// Returns the URL for the browser with these parameters and the unchanged state.
+    pub fn with(&self, params: &[(&str, &str)]) -> String {
         let state = self.state.as_deref().map(|it| ("state", it));
         let mut url = self.target.clone();
-        for (nth, (name, value)) in reported.iter().copied().chain(state).enumerate() {
-            url.push(if nth == 0 { '?' } else { '&' });
+        for (index, (name, value)) in params.iter().copied().chain(state).enumerate() {
+            url.push(if index == 0 { '?' } else { '&' });
             url.push_str(name);
             url.push('=');
             encode(value, &mut url);
@@ -140,7 +139,7 @@ fn encode(value: &str, url: &mut String) {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             url.push(byte.into());
         } else {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _written = write!(url, "%{byte:02X}");
         }
     }
@@ -152,7 +151,7 @@ mod tests {
 
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-    /// Paths that are never targets, whatever they look like.
+    /// Texts that are not valid targets.
     const NOT_TARGETS: &[&str] = &[
         "",
         " ",
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_listen_on_their_own_machine_at_any_port_and_path() {
+    fn loopback_targets_may_have_any_port_and_path() {
         for url in [
             "http://localhost:49152/",
             "http://localhost",
@@ -232,16 +231,16 @@ mod tests {
         ] {
             let destination = RedirectTarget::parse(Some(url), Some(CHALLENGE), Some("S256"));
 
-            let Ok(RedirectTarget::Program { url: stored, .. }) = destination else {
+            let Ok(RedirectTarget::Program { url: parsed_url, .. }) = destination else {
                 panic!("{url}: {destination:?}")
             };
-            assert_eq!(stored, url);
+            assert_eq!(parsed_url, url);
             assert_eq!(target(url), Err(DestinationError::ChallengeRequired), "{url}");
         }
     }
 
     #[test]
-    fn pages_of_this_server_are_named_by_their_path() {
+    fn pages_of_this_server_are_targets_by_path() {
         for path in ["/admin", "/account", "/admin/users", "/account/a-b_c.d~e/f"] {
             assert_eq!(target(path), Ok(RedirectTarget::Page { path: path.to_owned() }));
             let challenged = RedirectTarget::parse(Some(path), Some(CHALLENGE), None);
@@ -250,12 +249,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_a_target() {
+    fn other_targets_are_refused() {
         let long = "a".repeat(MAX_URL_BYTES);
         let too_long = [format!("http://localhost:1/{long}"), format!("/admin/{long}")];
         for bad in NOT_TARGETS.iter().copied().chain(too_long.iter().map(String::as_str)) {
             assert_eq!(target(bad), Err(DestinationError::Target), "{bad:.80}");
-            // A challenge makes no target good, whatever it looks like.
+            // A challenge does not make a target valid.
             for challenge in [CHALLENGE, "short", ""] {
                 let challenged = RedirectTarget::parse(Some(bad), Some(challenge), None);
                 let unexpected = Err(DestinationError::ChallengeUnexpected);
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_challenges_in_the_one_known_way() {
+    fn only_one_challenge_method_is_supported() {
         let of = |challenge: &str, method| {
             RedirectTarget::parse(Some("http://localhost:1/"), Some(challenge), method)
         };
@@ -284,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_target_the_browser_is_answered_and_challenges_nobody() {
+    fn without_a_target_the_browser_is_the_target_and_has_no_challenge() {
         assert_eq!(RedirectTarget::parse(None, None, None), Ok(RedirectTarget::Browser));
         let challenged = RedirectTarget::parse(None, Some(CHALLENGE), None);
         assert_eq!(challenged, Err(DestinationError::ChallengeUnexpected));
     }
 
     #[test]
-    fn the_state_comes_back_as_it_was_granted_whatever_it_holds() {
+    fn the_state_is_returned_unchanged_and_encoded() {
         let odd = "a&b=c?d#e+f%20g\r\nh ü\u{0}/\"<>";
         let back = ReturnState::new("http://localhost:1/".to_owned(), Some(odd.to_owned()));
 
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_state_none_is_reported() {
+    fn without_a_state_none_is_returned() {
         let back = ReturnState::new("https://pia.example/admin".to_owned(), None);
 
         assert_eq!(back.with(&[("error", "x y")]), "https://pia.example/admin?error=x%20y");

@@ -1,4 +1,4 @@
-//! Signing in at an identity provider.
+//! Sign-in with an identity provider.
 
 mod errors;
 mod journey;
@@ -32,19 +32,19 @@ pub use journey::{CallbackOutcome, ProviderCallback, ProviderRedirect, ProviderS
 const LIFETIME: Duration = Duration::from_mins(10);
 /// Maximum length of a client's state.
 const MAX_STATE_CHARS: usize = 1024;
-/// Longer texts are no codes of a provider.
+/// Maximum length of a provider's code, in bytes.
 const MAX_CODE_BYTES: usize = 4096;
 
-/// Ports of sign-in at providers.
+/// Ports of sign-in with providers.
 #[derive(Clone)]
 pub struct ProviderPorts {
     /// Client of the providers.
     pub providers: Arc<dyn IdentityProviders>,
-    /// Store of sign-ins that are at a provider.
+    /// Store of sign-ins in progress.
     pub flows: Arc<dyn ProviderFlows>,
     /// Store of one-time codes.
     pub codes: Arc<dyn SignInCodes>,
-    /// Store of which external identity belongs to which account.
+    /// Store of external identities and their accounts.
     pub known: Arc<dyn ProviderAccounts>,
     /// Store of accounts.
     pub accounts: Arc<dyn AccountStore>,
@@ -58,12 +58,12 @@ pub struct ProviderPorts {
     pub clock: Arc<dyn Clock>,
 }
 
-/// Signs people in who prove elsewhere who they are.
+/// Sign-in with identity providers.
 #[derive(Clone)]
 pub struct ProviderSignIn {
     providers: Arc<dyn IdentityProviders>,
     flows: Arc<dyn ProviderFlows>,
-    people: ProviderAccountFinder,
+    accounts: ProviderAccountFinder,
     codes: OneTimeCodes,
     sessions: Sessions,
     public_url: String,
@@ -71,8 +71,7 @@ pub struct ProviderSignIn {
 }
 
 impl ProviderSignIn {
-    /// Sign-in that begins its sessions with `sessions` and makes accounts by
-    /// `rules`.
+    /// Creates a sign-in that starts sessions in `sessions` and creates accounts under `rules`.
     pub fn new(
         ports: ProviderPorts,
         sessions: Sessions,
@@ -80,7 +79,7 @@ impl ProviderSignIn {
         rules: LiveSetting<RegistrationRules>,
     ) -> Self {
         let clock = ports.clock;
-        let people = ProviderAccountFinder {
+        let accounts = ProviderAccountFinder {
             known: ports.known,
             accounts: Arc::clone(&ports.accounts),
             seats: ports.seats,
@@ -96,20 +95,20 @@ impl ProviderSignIn {
             clock: Arc::clone(&clock),
         };
         let (providers, flows) = (ports.providers, ports.flows);
-        Self { providers, flows, people, codes, sessions, public_url: ports.public_url, clock }
+        Self { providers, flows, accounts, codes, sessions, public_url: ports.public_url, clock }
     }
 
-    /// Sends a browser to a provider.
+    /// Redirects a browser to a provider.
     ///
-    /// Where it is to lead is judged before anything else, so that nothing
-    /// ever goes to a target that was not. A browser that comes with a cookie
-    /// keeps it: it may have more than one sign-in under way.
+    /// The target is validated first, so that nothing is ever sent to an unvalidated one. A browser
+    /// that presents a cookie keeps it, since it may have several sign-ins in progress.
     pub async fn begin(
         &self,
-        wish: ProviderSignInRequest,
+        request: ProviderSignInRequest,
         browser: Option<Secret<String>>,
     ) -> Result<ProviderRedirect, StartSessionError> {
-        let ProviderSignInRequest { provider, target, challenge, challenge_method, state } = wish;
+        let ProviderSignInRequest { provider, target, challenge, challenge_method, state } =
+            request;
         let destination = RedirectTarget::parse(
             target.as_deref(),
             challenge.as_deref(),
@@ -118,16 +117,16 @@ impl ProviderSignIn {
         if state.as_ref().is_some_and(|it| utf16_len(it) > MAX_STATE_CHARS) {
             return Err(StartSessionError::StateTooLong { limit: MAX_STATE_CHARS });
         }
-        let back = self.way_back(&destination, state.clone());
+        let back = self.return_state(&destination, state.clone());
         let provider = provider.as_deref().and_then(Provider::of_name);
-        let left = match provider {
-            Some(provider) => self.leave(provider, destination, state, browser).await,
+        let outcome = match provider {
+            Some(provider) => self.start_flow(provider, destination, state, browser).await,
             None => Err(ProviderSignInError::UnknownProvider),
         };
-        left.map_err(|why| CallbackError { back, why }.into())
+        outcome.map_err(|why| CallbackError { back, why }.into())
     }
 
-    async fn leave(
+    async fn start_flow(
         &self,
         provider: Provider,
         destination: RedirectTarget,
@@ -155,27 +154,27 @@ impl ProviderSignIn {
         Ok(ProviderRedirect { url, browser })
     }
 
-    /// Takes a browser back that comes from its provider.
+    /// Handles the callback of a provider.
     pub async fn finish(
         &self,
-        answer: ProviderCallback,
+        callback: ProviderCallback,
         browser: Option<Secret<String>>,
         device: SignInDevice,
     ) -> Result<CallbackOutcome, CallbackError> {
-        // Of a browser that began no such sign-in nobody waits to hear.
-        let flow = self.flow(&answer, browser).await;
+        // Without such a flow of this browser, no program waits for the outcome.
+        let flow = self.take_flow(&callback, browser).await;
         let flow = flow.map_err(|why| CallbackError { back: None, why })?;
-        let back = self.way_back(&flow.destination, flow.state.clone());
-        let arrived = self.arrive(flow, answer, device).await;
-        arrived.map_err(|why| CallbackError { back, why })
+        let back = self.return_state(&flow.destination, flow.state.clone());
+        let outcome = self.complete(flow, callback, device).await;
+        outcome.map_err(|why| CallbackError { back, why })
     }
 
-    async fn flow(
+    async fn take_flow(
         &self,
-        answer: &ProviderCallback,
+        callback: &ProviderCallback,
         browser: Option<Secret<String>>,
     ) -> Result<ProviderFlow, ProviderSignInError> {
-        let hash = answer.state.as_ref().and_then(sessions::token_hash::of_presented);
+        let hash = callback.state.as_ref().and_then(sessions::token_hash::of_presented);
         let browser = browser.as_ref().and_then(sessions::token_hash::of_presented);
         let (Some(hash), Some(browser)) = (hash, browser) else {
             return Err(ProviderSignInError::InvalidState);
@@ -184,16 +183,16 @@ impl ProviderSignIn {
         flow.ok_or(ProviderSignInError::InvalidState)
     }
 
-    async fn arrive(
+    async fn complete(
         &self,
         flow: ProviderFlow,
-        answer: ProviderCallback,
+        callback: ProviderCallback,
         device: SignInDevice,
     ) -> Result<CallbackOutcome, ProviderSignInError> {
-        let back = self.way_back(&flow.destination, flow.state.clone());
+        let back = self.return_state(&flow.destination, flow.state.clone());
         let (provider, destination) = (flow.provider, flow.destination.clone());
-        let claims = self.claims(flow, answer).await?;
-        let account = self.people.welcome(provider, claims).await?;
+        let claims = self.claims(flow, callback).await?;
+        let account = self.accounts.find_or_register(provider, claims).await?;
         let Some(back) = back else {
             let method = SignInMethod::IdentityProvider;
             let grant = self.sessions.start(&account, method, device).await?;
@@ -213,9 +212,9 @@ impl ProviderSignIn {
     async fn claims(
         &self,
         flow: ProviderFlow,
-        answer: ProviderCallback,
+        callback: ProviderCallback,
     ) -> Result<ProviderClaims, ProviderSignInError> {
-        if let Some(error) = answer.error {
+        if let Some(error) = callback.error {
             tracing::info!(
                 provider = flow.provider.name(),
                 provider.error = %error.escape_debug().take(100).collect::<String>(),
@@ -226,17 +225,17 @@ impl ProviderSignIn {
                 _ => ProviderSignInError::ProviderFailed,
             });
         }
-        let code = answer.code.filter(|it| (1..=MAX_CODE_BYTES).contains(&it.expose().len()));
+        let code = callback.code.filter(|it| (1..=MAX_CODE_BYTES).contains(&it.expose().len()));
         let code = ProviderCode {
             code: code.ok_or(ProviderSignInError::ProviderFailed)?,
-            issuer: answer.issuer,
+            issuer: callback.issuer,
             nonce: flow.nonce,
             verifier: flow.verifier,
         };
         Ok(self.providers.exchange(flow.provider, code).await?)
     }
 
-    /// Begins the session of whoever shows a one-time code and its verifier.
+    /// Starts a session with a one-time code and its verifier.
     pub async fn redeem(
         &self,
         code: &Secret<String>,
@@ -246,12 +245,16 @@ impl ProviderSignIn {
         self.codes.redeem(code, verifier, device).await
     }
 
-    /// Forgets sign-ins and codes that have ended. Answers how many they were.
+    /// Deletes flows and codes that have expired. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         Ok(self.flows.sweep(self.clock.now()).await? + self.codes.sweep().await?)
     }
 
-    fn way_back(&self, destination: &RedirectTarget, state: Option<String>) -> Option<ReturnState> {
+    fn return_state(
+        &self,
+        destination: &RedirectTarget,
+        state: Option<String>,
+    ) -> Option<ReturnState> {
         let target = match destination {
             RedirectTarget::Program { url, .. } => url.clone(),
             RedirectTarget::Page { path } => format!("{}{path}", self.public_url),

@@ -1,4 +1,4 @@
-//! Access tokens: signed, short-lived, and proof of nothing but who it is.
+//! Access tokens: signed and short-lived; they prove the caller's identity only.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::sessions::SessionSettings;
 use crate::sessions::signing_keys::SigningKeys;
 
-/// Longer texts are no tokens of ours, and are not worth a look.
+/// Maximum length of a presented token, in bytes.
 const MAX_TOKEN_BYTES: usize = 4096;
 
 /// Tolerated clock difference between two instances, in seconds.
@@ -22,9 +22,9 @@ const CLOCK_SKEW: i64 = 60;
 /// Issuer and audience of access tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenNames {
-    /// `pia-server` unless the operator says otherwise.
+    /// Issuer; `pia-server` by default.
     pub issuer: String,
-    /// `pia-client` unless the operator says otherwise.
+    /// Audience; `pia-client` by default.
     pub audience: String,
 }
 
@@ -33,16 +33,16 @@ pub struct TokenNames {
 pub struct SessionRef {
     /// Account id.
     pub user: UserId,
-    /// The sign-in it continues.
+    /// Id of the session.
     pub session: SessionId,
 }
 
-/// A token that was just signed.
+/// A newly signed token.
 #[derive(Debug, Clone)]
 pub struct IssuedTokens {
-    /// Refresh token that the device presents next.
+    /// Signed token.
     pub token: Secret<String>,
-    /// Lifetime of the access token.
+    /// Lifetime of the token.
     pub expires_in: Duration,
 }
 
@@ -62,7 +62,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
 }
 
-/// A key that tokens are checked with, and the name they call it by.
+/// Verification key and its id.
 struct Check {
     kid: String,
     key: DecodingKey,
@@ -78,9 +78,9 @@ struct Claims<'a> {
     exp: i64,
 }
 
-/// Decoded token. A list of issuers or audiences does not fit in.
+/// Decoded token, strict: `iss` and `aud` cannot be lists.
 #[derive(Deserialize)]
-struct Read {
+struct DecodedClaims {
     sub: UserId,
     sid: SessionId,
     #[serde(rename = "iss")]
@@ -92,7 +92,7 @@ struct Read {
 }
 
 impl AccessTokens {
-    /// Tokens signed with the current key, and taken if signed with either.
+    /// Creates tokens that are signed with the current key, and accepted under either.
     pub fn new(
         keys: &SigningKeys,
         names: TokenNames,
@@ -111,18 +111,18 @@ impl AccessTokens {
         rules.set_issuer(&[&names.issuer]);
         rules.set_audience(&[&names.audience]);
         rules.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
-        // The library would ask the machine for the time; the clock decides below.
+        // The library would use the system time; the clock decides below.
         rules.validate_exp = false;
         let inner = Inner { header, sign, checks, names, rules, settings, clock };
         Self { inner: Arc::new(inner) }
     }
 
-    /// A token for a user and the session it belongs to.
+    /// Issues a token for a session of a user.
     pub fn issue(&self, user: UserId, session: SessionId) -> Result<IssuedTokens, Unavailable> {
         self.issue_for(SessionRef { user, session }, self.inner.settings.get().access_lifetime)
     }
 
-    /// Returns a token of a session that is valid for this long.
+    /// Issues a token for a session that is valid for this long.
     pub(crate) fn issue_for(
         &self,
         SessionRef { user, session }: SessionRef,
@@ -139,10 +139,10 @@ impl AccessTokens {
         Ok(IssuedTokens { token: Secret::new(token), expires_in: Duration::from_secs(lifetime) })
     }
 
-    /// Returns the session that this token belongs to, if it is valid now.
+    /// Returns the session of this token, if it is valid now.
     ///
-    /// A token from the future is refused too: its lifetime was counted on a
-    /// clock that has been set back since, so nobody knows when it ends.
+    /// A token from the future is rejected too: it was issued on a clock that has been set back
+    /// since, so its end is unknown.
     pub fn verify(&self, token: &str) -> Option<SessionRef> {
         if token.len() > MAX_TOKEN_BYTES {
             return None;
@@ -150,14 +150,14 @@ impl AccessTokens {
         let Inner { checks, rules, clock, .. } = &*self.inner;
         let kid = jsonwebtoken::decode_header(token).ok()?.kid?;
         let check = checks.iter().find(|it| it.kid == kid)?;
-        let read = jsonwebtoken::decode::<Read>(token, &check.key, rules).ok()?.claims;
+        let claims = jsonwebtoken::decode::<DecodedClaims>(token, &check.key, rules).ok()?.claims;
         let now = seconds(clock.now());
-        let good = read.iat <= now.saturating_add(CLOCK_SKEW) && now < read.exp;
-        good.then_some(SessionRef { user: read.sub, session: read.sid })
+        let good = claims.iat <= now.saturating_add(CLOCK_SKEW) && now < claims.exp;
+        good.then_some(SessionRef { user: claims.sub, session: claims.sid })
     }
 }
 
-/// The name of a key: the same wherever the key is, and of no help in finding it.
+/// Returns the id of a key: stable, and not revealing the key.
 fn kid(key: &Secret<String>) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose().as_bytes());
     let tag = hmac::sign(&key, b"access-token-key-id");
@@ -209,7 +209,7 @@ mod tests {
         (SessionRef { user, session }, tokens_at(start()).issue(user, session).unwrap().token)
     }
 
-    /// A token with a good signature that says whatever it likes.
+    /// Returns a token with arbitrary claims and a valid signature.
     fn signed(header: &Header, claims: &impl Serialize) -> String {
         jsonwebtoken::encode(header, claims, &EncodingKey::from_secret(FIRST.as_bytes())).unwrap()
     }
@@ -233,14 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_states_who_calls_and_with_which_session() {
+    fn a_token_identifies_the_caller_and_the_session() {
         let (session_ref, token) = issued();
 
         assert_eq!(tokens_at(start()).verify(token.expose()), Some(session_ref));
     }
 
     #[test]
-    fn a_token_is_good_until_its_lifetime_has_passed() {
+    fn a_token_is_valid_until_its_lifetime_has_passed() {
         let (session_ref, token) = issued();
 
         let after =
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lifetime_is_reported_and_may_change_while_the_server_runs() {
+    fn the_lifetime_is_returned_and_may_change_at_run_time() {
         let settings = LiveSetting::new(SessionSettings::default());
         let clock = Arc::new(FixedClock(start()));
         let names = names("pia-server", "pia-client");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_from_the_future_is_refused_beyond_what_clocks_may_differ() {
+    fn a_token_from_the_future_is_refused_beyond_the_clock_skew() {
         let (session_ref, token) = issued();
 
         let before =
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_the_previous_key_is_taken_only_while_that_key_is_named() {
+    fn a_token_of_the_previous_key_is_accepted_only_while_that_key_is_configured() {
         let (session_ref, token) = issued();
         let read = |keys: SigningKeys| {
             tokens(&keys, names("pia-server", "pia-client"), start()).verify(token.expose())
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_does_not_name_its_key_is_refused() {
+    fn a_token_without_a_known_key_id_is_refused() {
         let (session_ref, _) = issued();
         let claims = Claims {
             sub: session_ref.user,
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_must_say_all_it_has_to_and_once() {
+    fn a_token_must_have_every_claim_exactly_once() {
         let (session_ref, _) = issued();
         let now = seconds(start());
         let (sub, sid) = (session_ref.user, session_ref.session);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn malformed_tokens_are_refused() {
         let (_, token) = issued();
         let mut changed = token.expose().clone();
         changed.pop();
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_key_is_short_and_its_own() {
+    fn the_id_of_a_key_is_short_and_unique() {
         let name = |key: &str| kid(&Secret::new(key.to_owned()));
 
         assert_eq!(name(FIRST).len(), 11);

@@ -1,4 +1,4 @@
-//! Cache of callers' states, for a few seconds.
+//! Short-lived cache of callers' states.
 
 use std::sync::Arc;
 
@@ -12,11 +12,10 @@ use crate::sessions::credential::Credential;
 /// Maximum number of cached callers.
 const MAX_CACHED_CALLERS: usize = 100_000;
 
-/// Cache of accounts and sessions as the gates see them, for five seconds.
+/// Cache of the accounts and sessions that the gates check, for five seconds.
 ///
-/// A cached state may only let pass: before a gate refuses, it reads anew. A
-/// use case that changes an account or ends a session invalidates its entries
-/// in this process.
+/// A cached state may only admit a caller: before a gate refuses, it reads the store. A use case
+/// that changes an account or ends a session invalidates its entries in this process.
 #[derive(Clone)]
 pub struct CallerCache {
     inner: Arc<Inner>,
@@ -35,15 +34,13 @@ impl CallerCache {
         Self { inner: Arc::new(Inner { store, clock, states }) }
     }
 
-    /// Returns the cached state of a caller, if it is recent enough to let them
-    /// pass.
+    /// Returns the cached state of a caller, if it is recent enough to admit them.
     pub fn cached(&self, credential: impl Into<Credential>) -> Option<CallerState> {
         let credential = credential.into();
         self.inner.states.get(credential.user(), &credential)
     }
 
-    /// Loads the current state of a caller; nothing if their account is gone, or
-    /// the session or the key.
+    /// Loads the current state of a caller; `None` if the account, the session or the key is gone.
     pub async fn fresh(
         &self,
         credential: impl Into<Credential>,
@@ -67,7 +64,7 @@ impl CallerCache {
         session_ref: SessionRef,
     ) -> Result<Option<CallerState>, Unavailable> {
         match self.cached(session_ref) {
-            Some(standing) => Ok(Some(standing)),
+            Some(state) => Ok(Some(state)),
             None => self.fresh(session_ref).await,
         }
     }
@@ -82,14 +79,12 @@ impl CallerCache {
         self.inner.states.invalidate(session_ref.user, |it| *it == Credential::from(session_ref));
     }
 
-    /// Invalidates the entries of a user whose account has changed, or of whom
-    /// sessions have ended.
+    /// Invalidates the entries of a user whose account has changed or whose sessions have ended.
     pub fn forget_user(&self, user: UserId) {
         self.inner.states.invalidate(user, |it| it.user() == user);
     }
 
-    /// Invalidates every entry: something has changed, and whom it concerns is
-    /// not known.
+    /// Invalidates every entry, after a change whose user is unknown.
     pub fn forget_everyone(&self) {
         self.inner.states.invalidate_all();
     }
@@ -105,7 +100,7 @@ mod tests {
     use super::*;
     use crate::ports::MockAccountStore;
 
-    /// Clock that tests set.
+    /// Clock set by tests.
     #[derive(Default)]
     struct SecondsClock(AtomicI64);
 
@@ -136,34 +131,35 @@ mod tests {
     }
 
     fn caller_cache(store: MockAccountStore) -> (CallerCache, Arc<SecondsClock>) {
-        let hands = Arc::new(SecondsClock::default());
-        let clock: Arc<dyn Clock> = Arc::<SecondsClock>::clone(&hands);
-        (CallerCache::new(Arc::new(store), clock), hands)
+        let seconds_clock = Arc::new(SecondsClock::default());
+        let clock: Arc<dyn Clock> = Arc::<SecondsClock>::clone(&seconds_clock);
+        (CallerCache::new(Arc::new(store), clock), seconds_clock)
     }
 
     #[tokio::test]
-    async fn a_caller_is_looked_at_once_in_five_seconds() {
+    async fn a_caller_is_loaded_once_in_five_seconds() {
         let mut store = MockAccountStore::new();
         store
             .expect_standing()
             .times(2)
             .returning(|user, session, _| Ok(Some(good(user, session))));
-        let ((caller_cache, hands), session_ref) = (caller_cache(store), session_ref());
+        let ((caller_cache, seconds_clock), session_ref) = (caller_cache(store), session_ref());
 
         for second in [0, 1, 5, 6] {
-            hands.set(second);
+            seconds_clock.set(second);
             assert!(caller_cache.standing(session_ref).await.unwrap().is_some());
         }
     }
 
     #[tokio::test]
-    async fn what_is_remembered_is_gone_after_five_seconds_and_under_a_clock_set_back() {
-        let ((caller_cache, hands), session_ref) = (caller_cache(all_good()), session_ref());
-        hands.set(100);
+    async fn an_entry_expires_after_five_seconds_and_if_the_clock_is_set_back() {
+        let ((caller_cache, seconds_clock), session_ref) =
+            (caller_cache(all_good()), session_ref());
+        seconds_clock.set(100);
         caller_cache.fresh(session_ref).await.unwrap();
 
         let cached_at = |second| {
-            hands.set(second);
+            seconds_clock.set(second);
             caller_cache.cached(session_ref).is_some()
         };
 
@@ -171,11 +167,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refusal_is_not_remembered_and_ends_what_was() {
+    async fn a_refusal_is_not_cached_and_removes_the_entry() {
         let mut store = MockAccountStore::new();
-        let requested = AtomicUsize::new(0);
+        let calls = AtomicUsize::new(0);
         store.expect_standing().returning(move |user, session, _| {
-            let first = requested.fetch_add(1, Ordering::SeqCst) == 0;
+            let first = calls.fetch_add(1, Ordering::SeqCst) == 0;
             Ok(first.then(|| good(user, session)))
         });
         let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_ended_session_is_forgotten_and_no_other() {
+    async fn only_the_ended_session_is_invalidated() {
         let (caller_cache, _) = caller_cache(all_good());
         let (ended, other) = (session_ref(), session_ref());
         for session_ref in [ended, other] {
@@ -201,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_changed_account_is_forgotten_with_all_its_sessions() {
+    async fn all_sessions_of_a_changed_account_are_invalidated() {
         let (caller_cache, _) = caller_cache(all_good());
         let (first, other) = (session_ref(), session_ref());
         let second = SessionRef { session: SessionId::generate(), ..first };
@@ -215,13 +211,13 @@ mod tests {
         assert!(caller_cache.cached(other).is_some());
     }
 
-    /// A store in whose reading something is forgotten.
-    async fn cached_after(forget_meanwhile: fn(&CallerCache, SessionRef)) -> Option<CallerState> {
+    /// Returns the cached state after an invalidation during the read.
+    async fn cached_after(invalidate: fn(&CallerCache, SessionRef)) -> Option<CallerState> {
         let gates: Arc<OnceLock<CallerCache>> = Arc::default();
         let mut store = MockAccountStore::new();
-        let seen = Arc::clone(&gates);
+        let cache_in_store = Arc::clone(&gates);
         store.expect_standing().returning(move |user, session, _| {
-            forget_meanwhile(seen.get().unwrap(), SessionRef { user, session });
+            invalidate(cache_in_store.get().unwrap(), SessionRef { user, session });
             Ok(Some(good(user, session)))
         });
         let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
@@ -232,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_look_that_began_before_a_change_is_not_remembered_after_it() {
+    async fn a_read_that_began_before_a_change_is_not_cached() {
         assert!(cached_after(|_, _| {}).await.is_some());
         assert!(cached_after(CallerCache::forget).await.is_none());
         assert!(
@@ -244,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_outage_is_reported_and_nothing_is_remembered_of_it() {
+    async fn an_outage_is_an_error_and_is_not_cached() {
         let mut store = MockAccountStore::new();
         store.expect_standing().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());

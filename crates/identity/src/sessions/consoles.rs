@@ -1,4 +1,4 @@
-//! Sessions of administrators' browsers, known by a cookie.
+//! Sessions of administrators' browsers, identified by a cookie.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::sign_in::device::SignInDevice;
 pub struct ConsoleSettings {
     /// Time without use after which a session ends.
     pub idle: Duration,
-    /// Time after which a session ends however it is used.
+    /// Time after which a session ends, regardless of use.
     pub lifetime: Duration,
     /// True if only accounts with a second factor may sign in.
     pub require_second_factor: bool,
@@ -34,22 +34,22 @@ impl Default for ConsoleSettings {
     }
 }
 
-/// Session of a browser in the console that has just begun.
+/// New session of a browser in the console.
 #[derive(Debug, Clone)]
 pub struct ConsoleSession {
     /// Value of the browser's cookie.
     pub cookie: Secret<String>,
     /// Token that the browser sends with every write.
     pub csrf_token: String,
-    /// Time until the session ends however it is used.
+    /// Time until the session ends, regardless of use.
     pub lifetime: Duration,
 }
 
 /// Sessions of browsers in the console.
 ///
-/// A session is a row like any other, ended by whatever ends the account's
-/// sessions. The cookie is a signed token with an audience of its own, so that
-/// it opens nothing as a bearer, and no bearer opens the console.
+/// A session is stored like any other and ends with the account's others. The cookie is a signed
+/// token with a separate audience: it is not accepted as a bearer token, nor is a bearer token as a
+/// cookie.
 #[derive(Clone)]
 pub struct ConsoleSessions {
     sessions: Sessions,
@@ -58,7 +58,7 @@ pub struct ConsoleSessions {
 }
 
 impl ConsoleSessions {
-    /// Creates sessions whose cookies are `tokens`.
+    /// Creates sessions whose cookies are issued by `tokens`.
     pub fn new(
         sessions: Sessions,
         tokens: AccessTokens,
@@ -72,7 +72,7 @@ impl ConsoleSessions {
         *self.settings.get()
     }
 
-    /// Begins a session of an account whose owner has proved who they are.
+    /// Starts a session of an authenticated account.
     pub(crate) async fn start(
         &self,
         account: &Account,
@@ -86,14 +86,12 @@ impl ConsoleSessions {
         Ok(ConsoleSession { cookie, csrf_token, lifetime })
     }
 
-    /// Returns the session of a cookie, if the cookie is valid now; whether the
-    /// session still exists is not checked.
+    /// Returns the session of a valid cookie, without checking that the session still exists.
     pub fn verify(&self, cookie: &str) -> Option<SessionRef> {
         self.tokens.verify(cookie)
     }
 
-    /// Loads the caller of a session, and extends the session; nothing if it
-    /// has ended.
+    /// Loads the caller of a session and extends the session; `None` if it has ended.
     pub async fn caller(&self, session: SessionRef) -> Result<Option<CallerState>, Unavailable> {
         self.sessions.console_caller(session, self.settings().idle).await
     }
@@ -103,8 +101,8 @@ impl ConsoleSessions {
         self.sessions.end_console(session).await
     }
 
-    /// Returns the token that a browser with this cookie sends with every
-    /// write: pages of other sites cannot read it, and cannot derive it.
+    /// Returns the token that a browser with this cookie sends with every write. Pages of other
+    /// sites can neither read nor derive it.
     pub fn csrf_token(cookie: &str) -> String {
         let text = format!("pia console csrf token\0{cookie}");
         URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, text.as_bytes()))

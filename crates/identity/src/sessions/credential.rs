@@ -1,16 +1,16 @@
-//! Credential that a request carries.
+//! Credentials of requests.
 
 use pia_kernel::UserId;
 
 use crate::people::account::ApiKeyRef;
 use crate::sessions::access_tokens::SessionRef;
 
-/// Credential that a request carries, once it is found to be good.
+/// Verified credential of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential {
     /// Access token of a session.
     Session(SessionRef),
-    /// API key, with which a script calls.
+    /// API key of a script.
     ApiKey(ApiKeyRef),
 }
 
@@ -23,7 +23,7 @@ impl Credential {
         }
     }
 
-    /// Returns the session; nothing for what is none.
+    /// Returns the session; `None` for an API key.
     pub fn session(self) -> Option<SessionRef> {
         match self {
             Self::Session(session) => Some(session),

@@ -1,4 +1,4 @@
-//! Refresh tokens: opaque to devices, and each the only child of the one before.
+//! Refresh tokens: opaque to devices, each derived from its predecessor.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,13 +8,13 @@ use ring::hmac;
 use crate::ports::TokenHash;
 use crate::sessions::signing_keys::SigningKeys;
 
-/// Longer texts are no tokens of ours; those have 43 letters.
+/// Maximum length of a presented token, in bytes; ours have 43.
 const MAX_BYTES: usize = 128;
 
-/// The keys that successors are derived with and hashes are stored under.
+/// Keys that derive successors and hash tokens.
 ///
-/// Since tokens are stored under the signing key, a changed one ends them as it
-/// ends access tokens, unless the one before is still named.
+/// They derive from the signing keys: a changed signing key invalidates refresh tokens like access
+/// tokens, unless it is configured as the previous one.
 #[derive(Clone)]
 pub struct RefreshKeys {
     current: RefreshKey,
@@ -27,21 +27,21 @@ struct RefreshKey {
     hashes: hmac::Key,
 }
 
-/// A token that was shown, as one of the keys sees it.
+/// A presented token under one of the keys.
 pub(crate) struct PresentedRefreshToken {
-    /// Hash of the token if it was issued under that key.
+    /// Hash of the token, if it was issued under this key.
     pub(crate) hash: TokenHash,
-    /// The one token that can follow it.
+    /// The only token that can succeed it.
     pub(crate) successor: Secret<String>,
-    /// Hash of its successor if it is issued now.
+    /// Hash of the successor under the current key.
     pub(crate) successor_hash: TokenHash,
-    /// Hash of its successor if it is issued under the previous key, as an
-    /// instance does where the keys have not changed yet.
+    /// Hash of the successor under the previous key, as stored by an instance whose keys have not
+    /// changed yet.
     pub(crate) successor_hash_before: Option<TokenHash>,
 }
 
 impl RefreshKeys {
-    /// Keys derived from those of the server, of no use for anything else.
+    /// Derives the keys from the server's signing keys.
     pub fn derive(keys: &SigningKeys) -> Self {
         let current = RefreshKey::derive(&keys.current);
         Self { current, previous: keys.previous.as_ref().map(RefreshKey::derive) }
@@ -52,8 +52,7 @@ impl RefreshKeys {
         self.current.hash(token)
     }
 
-    /// Returns the possible hashes of a presented token: under the current key
-    /// or the previous one.
+    /// Returns the possible hashes of a presented token: under the current and the previous key.
     pub(crate) fn hashes_of(
         &self,
         token: &Secret<String>,
@@ -85,8 +84,8 @@ impl RefreshKey {
         }
     }
 
-    /// The token that follows `token`: always the same one, so that a device
-    /// which lost the answer can be reported again though only hashes are stored.
+    /// Returns the successor of `token`: always the same, so that a lost response can be repeated
+    /// although only hashes are stored.
     fn successor(&self, token: &Secret<String>) -> Secret<String> {
         let tag = hmac::sign(&self.successors, token.expose().as_bytes());
         Secret::new(URL_SAFE_NO_PAD.encode(tag.as_ref()))
@@ -99,7 +98,7 @@ impl RefreshKey {
     }
 }
 
-/// A token that follows no other.
+/// Generates a token without a predecessor.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     Ok(Secret::new(URL_SAFE_NO_PAD.encode(random_bytes::<32>()?)))
 }
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn fresh_tokens_are_forty_three_letters_and_never_the_same() {
+    fn fresh_tokens_are_distinct_and_have_forty_three_characters() {
         let (first, second) = (fresh().unwrap(), fresh().unwrap());
 
         assert_eq!((first.expose().len(), second.expose().len()), (43, 43));
@@ -137,20 +136,20 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_the_previous_key_is_known_and_its_successor_stored_under_the_current() {
+    fn a_token_of_the_previous_key_has_its_successor_hashed_under_the_current() {
         let token = secret("a token");
         let old = keys("old", None).hash(&token);
         let changed = keys("new", Some("old"));
 
-        let seen: Vec<PresentedRefreshToken> = changed.hashes_of(&token).collect();
+        let candidates: Vec<PresentedRefreshToken> = changed.hashes_of(&token).collect();
 
-        assert_eq!(seen.len(), 2);
-        assert_eq!(seen[1].hash, old);
-        assert_eq!(seen[1].successor_hash, keys("new", None).hash(&seen[1].successor));
+        assert_eq!(candidates.len(), 2);
+        assert_eq!(candidates[1].hash, old);
+        assert_eq!(candidates[1].successor_hash, keys("new", None).hash(&candidates[1].successor));
     }
 
     #[test]
-    fn a_changed_key_knows_no_token_of_the_one_before() {
+    fn tokens_of_a_removed_key_are_unknown() {
         let token = secret("a token");
         let old = keys("old", None).hash(&token);
 
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_token_is_not_looked_for() {
+    fn malformed_tokens_have_no_hashes() {
         for text in ["", &"x".repeat(129)] {
             assert_eq!(keys("key", Some("other")).hashes_of(&secret(text)).count(), 0);
         }

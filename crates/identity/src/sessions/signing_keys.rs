@@ -1,20 +1,20 @@
-//! The server's signing key, and the one before it while it is being changed.
+//! The server's signing key, and the previous one during a change.
 
 use pia_kernel::Secret;
 
 /// Keys that sign access tokens, and under which refresh tokens are hashed.
 ///
-/// What was issued under a key that is neither of the two is good no more.
+/// Tokens of any other key are invalid.
 #[derive(Debug, Clone)]
 pub struct SigningKeys {
-    /// Key of everything that is issued now.
+    /// Key of all new tokens.
     pub current: Secret<String>,
-    /// Previous key; what was issued under it is still accepted.
+    /// Previous key; tokens issued under it are still accepted.
     pub previous: Option<Secret<String>>,
 }
 
 impl SigningKeys {
-    /// The current key first, since most of what is shown is of that one.
+    /// Returns the keys, the current one first, since most tokens are issued under it.
     pub(crate) fn each(&self) -> impl Iterator<Item = &Secret<String>> {
         std::iter::once(&self.current).chain(&self.previous)
     }

@@ -1,4 +1,4 @@
-//! Sessions and their tokens, over a store that is informed what to answer.
+//! Tests of sessions and their tokens, over a mocked store.
 
 use pia_testkit::FixedClock;
 
@@ -16,7 +16,7 @@ struct Fixture {
 
 const PASSWORD: SignInMethod = SignInMethod::Password;
 
-/// A device that says more than can be stored.
+/// A device with a version that needs tidying.
 fn device() -> SignInDevice {
     SignInDevice { app_version: Some("1.4\0".to_owned()), ..SignInDevice::default() }
 }
@@ -34,7 +34,7 @@ fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
 }
 
-/// Sessions of a server where everyone is in good standing.
+/// Returns sessions over this store; every caller is valid.
 fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let keys = SigningKeys {
@@ -67,10 +67,10 @@ fn rotated() -> Rotation {
 }
 
 #[tokio::test]
-async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
+async fn a_session_starts_with_its_limits_and_its_audit_entry() {
     let mut store = MockSessionStore::new();
     let user = UserId::generate();
-    let reported = QueuedEmail::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
+    let email = QueuedEmail::new("new-device").to_user(Timestamp::UNIX_EPOCH, user);
     store
         .expect_begin()
         .withf(move |new, max, effects, others| {
@@ -81,7 +81,7 @@ async fn a_session_begins_with_what_it_is_allowed_and_its_audit_entry() {
                 && (new.method, &new.device) == (PASSWORD, &tidied())
                 && *effects == SideEffects::audit(at, user, "session.started")
                 && (others.if_ended)(user, at) == SideEffects::about(at, user, "session.evicted")
-                && (others.if_new_device)(user, at).mail == [reported.clone()]
+                && (others.if_new_device)(user, at).mail == [email.clone()]
         })
         .once()
         .returning(|_, _, _, _| Ok(SessionStarted::Done));
@@ -107,7 +107,7 @@ async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
 }
 
 #[tokio::test]
-async fn what_is_good_no_more_begins_nothing() {
+async fn stale_credentials_start_no_session() {
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Stale));
     let sessions = fixture(store, None).sessions;
@@ -127,7 +127,7 @@ async fn a_token_presented_again_has_the_very_same_successor() {
 }
 
 #[tokio::test]
-async fn what_is_presented_carries_the_grace_and_the_new_lifetime() {
+async fn a_presented_token_has_the_grace_period_and_the_new_lifetime() {
     let mut store = MockSessionStore::new();
     store
         .expect_rotate()
@@ -163,7 +163,7 @@ async fn an_outage_is_not_mistaken_for_a_bad_token() {
 }
 
 #[tokio::test]
-async fn a_text_that_cannot_be_a_token_never_reaches_the_store() {
+async fn a_malformed_token_never_reaches_the_store() {
     let sessions = fixture(MockSessionStore::new(), Some("the key before")).sessions;
 
     let refreshed = sessions.refresh(&secret(&"x".repeat(10_000)), device()).await;
@@ -175,13 +175,13 @@ async fn a_text_that_cannot_be_a_token_never_reaches_the_store() {
 }
 
 #[tokio::test]
-async fn a_token_of_the_previous_key_is_looked_for_too() {
+async fn a_token_of_the_previous_key_is_tried_too() {
     let mut store = MockSessionStore::new();
     store.expect_session_of().returning(|_| Ok(None));
-    let mut requested = 0;
+    let mut calls = 0;
     store.expect_rotate().times(2).returning(move |_, _| {
-        requested += 1;
-        Ok(if requested == 1 { Rotation::Refused } else { rotated() })
+        calls += 1;
+        Ok(if calls == 1 { Rotation::Refused } else { rotated() })
     });
 
     let outcome =
@@ -191,13 +191,13 @@ async fn a_token_of_the_previous_key_is_looked_for_too() {
 }
 
 #[tokio::test]
-async fn an_answer_lost_while_the_keys_were_changed_is_reported_again() {
+async fn a_response_lost_during_a_key_change_can_be_repeated() {
     let keys = |current: &str| {
         RefreshKeys::derive(&SigningKeys { current: secret(current), previous: None })
     };
     let (token, old) = (secret("a token"), keys("the key before"));
-    let hashes = old.hashes_of(&token).next().unwrap();
-    let (hash, stored) = (hashes.hash, hashes.successor_hash);
+    let first = old.hashes_of(&token).next().unwrap();
+    let (hash, stored) = (first.hash, first.successor_hash);
     let mut store = MockSessionStore::new();
     store
         .expect_session_of()
@@ -209,11 +209,11 @@ async fn an_answer_lost_while_the_keys_were_changed_is_reported_again() {
 
     let outcome = fixture(store, Some("the key before")).sessions.refresh(&token, device()).await;
 
-    assert_eq!(outcome.unwrap().refresh.expose(), hashes.successor.expose());
+    assert_eq!(outcome.unwrap().refresh.expose(), first.successor.expose());
 }
 
 #[tokio::test]
-async fn signing_out_ends_the_session_for_the_gates_at_once() {
+async fn signing_out_removes_the_session_from_the_cache() {
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store
@@ -233,7 +233,7 @@ async fn signing_out_ends_the_session_for_the_gates_at_once() {
 }
 
 #[tokio::test]
-async fn a_reused_token_has_everyone_looked_at_anew() {
+async fn a_reused_token_clears_the_cache() {
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store.expect_rotate().returning(|_, _| Ok(Rotation::Reused));
@@ -246,7 +246,7 @@ async fn a_reused_token_has_everyone_looked_at_anew() {
 }
 
 #[tokio::test]
-async fn a_new_session_has_the_users_others_looked_at_anew() {
+async fn a_new_session_removes_the_users_others_from_the_cache() {
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Done));
@@ -258,8 +258,7 @@ async fn a_new_session_has_the_users_others_looked_at_anew() {
     assert_eq!(fixture.caller_cache.cached(session_ref), None);
 }
 
-/// Returns the outcome of ending all other sessions, and whether the gates
-/// still cache the caller and another session of theirs.
+/// Returns the outcome of ending all other sessions, and the cached state of one of them.
 async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Option<CallerState>) {
     let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let other = SessionRef { session: SessionId::generate(), ..caller };
@@ -280,11 +279,11 @@ async fn revoke_others_when(ended: Option<u64>) -> (Result<u64, RevokeError>, Op
 }
 
 #[tokio::test]
-async fn ending_the_others_ends_them_for_the_gates_at_once() {
-    let (outcome, remembered) = revoke_others_when(Some(3)).await;
+async fn ending_the_others_removes_them_from_the_cache() {
+    let (outcome, cached) = revoke_others_when(Some(3)).await;
 
     assert!(matches!(outcome, Ok(3)));
-    assert_eq!(remembered, None);
+    assert_eq!(cached, None);
 }
 
 #[tokio::test]
@@ -295,7 +294,7 @@ async fn a_session_that_is_over_ends_no_others() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_is_reported_from_one_that_ended() {
+async fn an_unknown_session_is_distinguished_from_the_callers_ended_one() {
     let revoke = async |ended| {
         let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
         let mut store = MockSessionStore::new();
@@ -309,7 +308,7 @@ async fn a_session_that_is_not_there_is_reported_from_one_that_ended() {
 }
 
 #[tokio::test]
-async fn sessions_are_reported_in_parts() {
+async fn sessions_are_listed_in_pages() {
     let entry = |micros| SessionEntry {
         session: SessionId::generate(),
         began_at: Timestamp::from_micros(micros),
@@ -327,8 +326,8 @@ async fn sessions_are_reported_in_parts() {
         .returning(move |_, _, _| Ok(stored.clone()));
 
     let page = PageRequest { after: None, limit: 1 };
-    let part = fixture(store, None).sessions.page(UserId::generate(), page).await.unwrap();
+    let listed = fixture(store, None).sessions.page(UserId::generate(), page).await.unwrap();
 
-    assert_eq!(part.next, Some(Cursor { at: first.began_at, id: first.session.0 }));
-    assert_eq!(part.items, [first]);
+    assert_eq!(listed.next, Some(Cursor { at: first.began_at, id: first.session.0 }));
+    assert_eq!(listed.items, [first]);
 }

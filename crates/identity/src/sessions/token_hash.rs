@@ -1,4 +1,4 @@
-//! Hashes of random tokens that nobody could guess.
+//! Hashes of unguessable random tokens.
 
 use pia_kernel::Secret;
 use ring::digest;
@@ -8,16 +8,15 @@ use crate::ports::TokenHash;
 /// Length of our random tokens, in characters.
 const CHARS: usize = 43;
 
-/// The plain SHA-256 of a token that we made: it needs no key, as there is
-/// nothing to guess.
+/// Returns the plain SHA-256 of a token that this server generated; being unguessable, it needs no
+/// key.
 pub(crate) fn of_ours(token: &Secret<String>) -> TokenHash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest::digest(&digest::SHA256, token.expose().as_bytes()).as_ref());
     TokenHash(hash)
 }
 
-/// Returns the hash of a presented token; nothing for a text that cannot be
-/// one.
+/// Returns the hash of a presented token; `None` if it is malformed.
 pub(crate) fn of_presented(token: &Secret<String>) -> Option<TokenHash> {
     let text = token.expose().as_bytes();
     let plain = |it: &u8| it.is_ascii_alphanumeric() || b"-_".contains(it);
@@ -30,7 +29,7 @@ mod tests {
     use crate::sessions;
 
     #[test]
-    fn only_what_may_be_a_token_of_ours_has_a_hash() {
+    fn only_well_formed_tokens_have_a_hash() {
         let token = sessions::refresh_tokens::fresh().unwrap();
         let text = |it: &str| of_presented(&Secret::new(it.to_owned()));
 

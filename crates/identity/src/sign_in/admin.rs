@@ -20,13 +20,13 @@ pub enum AdminSignInError {
     /// The second factor was not accepted.
     #[error(transparent)]
     Factor(#[from] FactorSignInError),
-    /// The account has no role that the console is open to.
+    /// Account has no role with access to the console.
     #[error("the account has no administrative role")]
     NoRole,
-    /// The account has no second factor, and the settings require one.
+    /// Account has no second factor, and the settings require one.
     #[error("the account has no second factor")]
     FactorRequired,
-    /// The store did not answer.
+    /// The store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
@@ -39,7 +39,7 @@ pub struct AdminSignIn {
 }
 
 impl AdminSignIn {
-    /// Creates the use case; its sessions begin in `consoles`.
+    /// Creates the use case; sessions start in `consoles`.
     pub fn new(sign_in: SignIn, consoles: ConsoleSessions) -> Self {
         Self { sign_in, consoles }
     }

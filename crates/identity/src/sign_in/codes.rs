@@ -1,5 +1,4 @@
-//! One-time codes, by which a program gets the tokens of a sign-in that
-//! happened in a browser.
+//! One-time codes, which a program exchanges for the tokens of a sign-in in a browser.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,23 +20,21 @@ use crate::sign_in::device::SignInDevice;
 /// Lifetime of a code.
 const LIFETIME: Duration = Duration::from_mins(2);
 
-/// Errors that prevent a code from starting a session. They do not reveal which
-/// half was wrong.
+/// Errors of redeeming a code. They do not reveal which half was wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum RedeemError {
-    /// The code or its verifier is not good, or no longer.
+    /// Code or verifier is invalid or expired.
     #[error("the code is not good")]
     InvalidGrant,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// One-time codes: each good for two minutes and one try.
+/// One-time codes, each valid for two minutes and one attempt.
 ///
-/// A code that is presented twice may have been stolen, so the second try ends
-/// what the first one gave (RFC 6749, 4.1.2), also where both come at once:
-/// then nobody is signed in.
+/// A code that is presented twice may have been stolen, so the second attempt ends the session of
+/// the first (RFC 6749, 4.1.2). If both come at once, neither signs in.
 #[derive(Clone)]
 pub(crate) struct OneTimeCodes {
     pub(crate) store: Arc<dyn SignInCodes>,
@@ -48,7 +45,7 @@ pub(crate) struct OneTimeCodes {
 }
 
 impl OneTimeCodes {
-    /// A code for whoever can answer the challenge.
+    /// Issues a code that is redeemed with the verifier of this challenge.
     pub(crate) async fn issue(
         &self,
         user: UserId,
@@ -63,7 +60,7 @@ impl OneTimeCodes {
         }
     }
 
-    /// Begins the session of whoever shows the code and its verifier.
+    /// Starts the session, if the code and its verifier match.
     pub(crate) async fn redeem(
         &self,
         code: &Secret<String>,
@@ -85,8 +82,8 @@ impl OneTimeCodes {
         self.begin(hash, account, device).await
     }
 
-    /// The session is there before the code says so, and its tokens are given
-    /// out after: whoever presents the code meanwhile finds one or the other.
+    /// Starts the session and records it at the code before its tokens are returned: a concurrent
+    /// replay finds one or the other.
     async fn begin(
         &self,
         hash: TokenHash,

@@ -1,30 +1,30 @@
-//! Facts about a device that signs in.
+//! Facts about a device.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 use pia_kernel::truncate;
 
-/// Longer texts are cut: they are there to be recognised by people.
+/// Maximum length of a stored text; longer ones are truncated.
 const MAX_NAME_CHARS: usize = 128;
 /// Maximum length of a stored user agent; browsers send longer ones.
 const MAX_USER_AGENT_CHARS: usize = 256;
 
 /// Self-description of a device, and the address it calls from.
 ///
-/// All of it but the address is a claim, stored so that people recognise their
-/// devices. Nothing is decided by it but whether they are notified of a new one.
+/// Everything but the address is unverified, and stored so that users recognise their devices. It
+/// only decides whether they are notified of a new device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignInDevice {
-    /// The id that the app gave itself.
+    /// Id chosen by the app.
     pub device_id: Option<String>,
-    /// The version of the app.
+    /// Version of the app.
     pub app_version: Option<String>,
-    /// The operating system and its version.
+    /// Operating system and its version.
     pub os_version: Option<String>,
-    /// The program that calls, as programs name themselves.
+    /// User agent header of the program.
     pub user_agent: Option<String>,
-    /// From where it calls.
+    /// Address that it calls from.
     pub address: Option<IpAddr>,
 }
 
@@ -41,19 +41,18 @@ impl SignInDevice {
         }
     }
 
-    /// From which network it calls.
+    /// Returns the network that it calls from.
     pub fn network(&self) -> Option<Network> {
         self.address.map(Network::from_address)
     }
 }
 
-/// Network of an address: itself, or of IPv6 the /64 that one household is
-/// assigned as a whole.
+/// Network of an address: the address itself, or for IPv6 the /64 that one household is assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Network(IpAddr);
 
 impl Network {
-    /// The network of an address.
+    /// Returns the network of an address.
     pub fn from_address(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V6(address) => {
@@ -75,8 +74,8 @@ impl fmt::Display for Network {
 }
 
 fn tidy(text: Option<String>, max: usize) -> Option<String> {
-    let presented: String = text?.chars().filter(|it| !it.is_control()).collect();
-    let short = truncate(presented.trim(), max).trim_end();
+    let printable: String = text?.chars().filter(|it| !it.is_control()).collect();
+    let short = truncate(printable.trim(), max).trim_end();
     (!short.is_empty()).then(|| short.to_owned())
 }
 
@@ -91,21 +90,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stated_is_stored_without_what_cannot_be_displayed() {
+    fn control_characters_are_removed() {
         assert_eq!(tidied(" 1.4.278.0\t").as_deref(), Some("1.4.278.0"));
         assert_eq!(tidied("Win\0dows\u{1b}[31m").as_deref(), Some("Windows[31m"));
         assert_eq!(tidied("größer ✓").as_deref(), Some("größer ✓"));
     }
 
     #[test]
-    fn what_states_nothing_is_absent() {
+    fn blank_texts_become_none() {
         for text in ["", "   ", "\u{7f}\u{85}\0"] {
             assert_eq!(tidied(text), None, "{text:?}");
         }
     }
 
     #[test]
-    fn long_texts_are_cut_by_characters() {
+    fn long_texts_are_truncated_by_characters() {
         assert_eq!(tidied(&"ü".repeat(10_000)), Some("ü".repeat(128)));
         let agent =
             SignInDevice { user_agent: Some("x".repeat(10_000)), ..SignInDevice::default() }.tidy();
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_one_form() {
+    fn an_address_is_stored_in_its_canonical_form() {
         let address = Some("::ffff:192.0.2.1".parse().unwrap());
 
         let device = SignInDevice { address, ..SignInDevice::default() }.tidy();
@@ -121,7 +120,7 @@ mod tests {
         assert_eq!(device.address.map(|it| it.to_string()).as_deref(), Some("192.0.2.1"));
     }
     #[test]
-    fn neighbours_in_one_ipv6_network_are_one() {
+    fn ipv6_addresses_are_grouped_by_network() {
         let network = |text: &str| Network::from_address(text.parse().unwrap()).to_string();
 
         assert_eq!(network("2001:db8:1:2:ffff::9"), "2001:db8:1:2::/64");

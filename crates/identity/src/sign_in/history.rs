@@ -1,4 +1,4 @@
-//! Sign-in history shown to an account.
+//! Sign-in history of an account.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use pia_kernel::{Clock, Cursor, Page, PageRequest, Unavailable, UserId};
 use crate::ports::{SignInEntry, SignInLog};
 
 /// Retention period of an attempt.
-pub(crate) const STORED: Duration = Duration::from_hours(365 * 24);
+pub(crate) const RETENTION: Duration = Duration::from_hours(365 * 24);
 
-/// The attempts to sign in to an account, for a year.
+/// Attempts to sign in to an account within a year.
 #[derive(Clone)]
 pub struct SignInHistory {
     log: Arc<dyn SignInLog>,
@@ -18,12 +18,12 @@ pub struct SignInHistory {
 }
 
 impl SignInHistory {
-    /// Creates a log with these attempts.
+    /// Creates a history over this log.
     pub fn new(log: Arc<dyn SignInLog>, clock: Arc<dyn Clock>) -> Self {
         Self { log, clock }
     }
 
-    /// A part of a user's attempts, newest first.
+    /// Returns a page of a user's attempts, the newest first.
     pub async fn page(
         &self,
         user: UserId,
@@ -33,9 +33,9 @@ impl SignInHistory {
         Ok(page.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 }))
     }
 
-    /// Forgets attempts that are a year old. Answers how many they were.
+    /// Deletes attempts older than a year. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
-        self.log.sweep(self.clock.now() - STORED).await
+        self.log.sweep(self.clock.now() - RETENTION).await
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_entry_more_is_called_for_and_not_reported() {
+    async fn a_page_reads_one_more_entry_to_find_the_next() {
         let entries = [entry(3), entry(2), entry(1)];
         let mut log = MockSignInLog::new();
         let stored = entries.to_vec();
@@ -77,15 +77,15 @@ mod tests {
             .returning(move |_, _| Ok(stored.clone()));
 
         let page = PageRequest { after: None, limit: 2 };
-        let part = history(log).page(UserId::generate(), page).await.unwrap();
+        let listed = history(log).page(UserId::generate(), page).await.unwrap();
 
         let [first, second, _] = entries;
-        assert_eq!(part.next, Some(Cursor { at: second.at, id: second.id.0 }));
-        assert_eq!(part.items, [first, second]);
+        assert_eq!(listed.next, Some(Cursor { at: second.at, id: second.id.0 }));
+        assert_eq!(listed.items, [first, second]);
     }
 
     #[tokio::test]
-    async fn what_is_a_year_old_is_forgotten() {
+    async fn attempts_older_than_a_year_are_deleted() {
         let mut log = MockSignInLog::new();
         let year = Duration::from_hours(365 * 24);
         log.expect_sweep()

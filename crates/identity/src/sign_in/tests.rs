@@ -1,4 +1,4 @@
-//! Signing in: the steps that are taken, and the answers.
+//! Tests of sign-in: the steps and the responses.
 
 use std::sync::Mutex;
 
@@ -30,10 +30,10 @@ const LOOK: &str = "look for Ada@example.org from 192.0.2.1";
 /// Recorded calls to the ports, in order.
 type Steps = Arc<Mutex<Vec<String>>>;
 
-/// Whom a store knows by the address.
+/// Account that the store has for the address.
 #[derive(Debug, Clone, Copy)]
 enum Found {
-    Nobody,
+    NoAccount,
     WithoutPassword,
     With(&'static str),
 }
@@ -43,21 +43,21 @@ struct World {
     found: Found,
     verdict: fn() -> Result<Verdict, Unavailable>,
     attempt: RateLimitOutcome,
-    /// True if the account was signed in to from here before.
+    /// True if the account was signed in to from the same network before.
     known: bool,
-    /// App password that the typed text is, if any.
+    /// App password that matches the typed text, if any.
     app_password: Option<AppPasswordId>,
     program: Program,
     rehash: fn() -> Result<(), Unavailable>,
     note: fn() -> Result<(), Unavailable>,
     factor_on: bool,
-    owes_verification: bool,
+    requires_verification: bool,
     /// Outcome of starting a session.
-    begun: SessionStarted,
+    started: SessionStarted,
 }
 
 impl World {
-    /// Someone or nobody with that address, and a verdict on what is typed.
+    /// Creates a world with this account and a verdict on the typed password.
     fn with(found: Found, verdict: fn() -> Result<Verdict, Unavailable>) -> Self {
         Self {
             found,
@@ -69,8 +69,8 @@ impl World {
             rehash: || Ok(()),
             note: || Ok(()),
             factor_on: false,
-            owes_verification: false,
-            begun: SessionStarted::Done,
+            requires_verification: false,
+            started: SessionStarted::Done,
         }
     }
 
@@ -111,12 +111,12 @@ impl World {
         let log = step.clone();
         let known = self.known;
         accounts.expect_candidate().returning(move |email, from, since| {
-            assert_eq!(since, Timestamp::UNIX_EPOCH - STORED);
+            assert_eq!(since, Timestamp::UNIX_EPOCH - RETENTION);
             log(&format!("look for {email} from {}", from.unwrap()));
             let credentials = match found {
-                Found::Nobody => return Ok(None),
+                Found::NoAccount => return Ok(None),
                 Found::WithoutPassword => credentials(None),
-                Found::With(stored) => credentials(Some(stored)),
+                Found::With(hash) => credentials(Some(hash)),
             };
             let candidate =
                 Candidate { credentials, was_there_before: known, has_factor: factor_on };
@@ -143,14 +143,14 @@ impl World {
             throttle: ledger(self.attempt, steps),
             hasher: Arc::new(hasher),
             log: Arc::new(failures),
-            verification: fakes::verification(self.owes_verification),
+            verification: fakes::verification(self.requires_verification),
         };
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
         let factors = if factor_on { Factors::on() } else { Arc::default() };
         let code = factors::recovery_codes::hash(ADA, &Secret::new(RECOVERY.to_owned()));
         factors.state.lock().unwrap().codes.extend(code);
         let challenges = factors.challenges(Arc::clone(&clock));
-        SignIn::new(ports, sessions(self.begun, &clock), challenges, clock)
+        SignIn::new(ports, sessions(self.started, &clock), challenges, clock)
     }
 }
 
@@ -196,14 +196,14 @@ fn device() -> SignInDevice {
     SignInDevice { app_version: Some("1.4".to_owned()), address, ..SignInDevice::default() }
 }
 
-fn credentials(stored: Option<&str>) -> Credentials {
+fn credentials(hash: Option<&str>) -> Credentials {
     let account = Account::local(ADA, ADDRESS.to_owned(), Timestamp::UNIX_EPOCH);
-    Credentials { account, password_hash: stored.map(|it| Secret::new(it.to_owned())) }
+    Credentials { account, password_hash: hash.map(|it| Secret::new(it.to_owned())) }
 }
 
-fn sessions(begun: SessionStarted, clock: &Arc<dyn Clock>) -> Sessions {
+fn sessions(started: SessionStarted, clock: &Arc<dyn Clock>) -> Sessions {
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(move |_, _, _, _| Ok(begun));
+    store.expect_begin().returning(move |_, _, _, _| Ok(started));
     store.expect_end().returning(|_, _, _| Ok(None));
     let current = Secret::new("an example of thirty-two letters".to_owned());
     let keys = SigningKeys { current, previous: None };
@@ -216,7 +216,7 @@ fn sessions(begun: SessionStarted, clock: &Arc<dyn Clock>) -> Sessions {
 }
 
 #[tokio::test]
-async fn the_right_password_begins_a_session_and_counts_as_no_attempt() {
+async fn the_right_password_starts_a_session_and_counts_as_no_attempt() {
     let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
 
     let (outcome, steps) = world.sign_in(ADDRESS).await;
@@ -228,7 +228,7 @@ async fn the_right_password_begins_a_session_and_counts_as_no_attempt() {
 }
 
 #[tokio::test]
-async fn who_comes_from_where_they_came_before_is_counted_apart_from_strangers() {
+async fn a_known_network_is_counted_separately() {
     let world = World { known: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
 
     let (_, steps) = world.sign_in(ADDRESS).await;
@@ -237,7 +237,7 @@ async fn who_comes_from_where_they_came_before_is_counted_apart_from_strangers()
 }
 
 #[tokio::test]
-async fn who_has_a_second_factor_is_called_for_it_and_the_right_password_is_no_attempt() {
+async fn a_second_factor_is_required_and_the_right_password_is_no_attempt() {
     let world =
         World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
 
@@ -248,9 +248,11 @@ async fn who_has_a_second_factor_is_called_for_it_and_the_right_password_is_no_a
 }
 
 #[tokio::test]
-async fn whoever_owes_their_verification_is_reported_by_the_right_password_alone() {
-    let newcomer =
-        |verdict| World { owes_verification: true, ..World::with(Found::With("kept"), verdict) };
+async fn a_missing_verification_is_reported_after_the_right_password_only() {
+    let newcomer = |verdict| World {
+        requires_verification: true,
+        ..World::with(Found::With("kept"), verdict)
+    };
 
     let (right, steps) = newcomer(|| Ok(Verdict::Right)).sign_in(ADDRESS).await;
     let (wrong, _) = newcomer(|| Ok(Verdict::Wrong)).sign_in(ADDRESS).await;
@@ -261,7 +263,7 @@ async fn whoever_owes_their_verification_is_reported_by_the_right_password_alone
 }
 
 #[tokio::test]
-async fn whoever_has_a_second_factor_and_a_wrong_password_is_not_requested_it() {
+async fn no_second_factor_is_requested_after_a_wrong_password() {
     let world =
         World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Wrong)) };
 
@@ -271,12 +273,12 @@ async fn whoever_has_a_second_factor_and_a_wrong_password_is_not_requested_it() 
 }
 
 #[tokio::test]
-async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
-    // A store finds nobody for a deactivated account too.
+async fn every_refused_sign_in_takes_the_same_steps_to_the_same_response() {
+    // The store finds no account if it is deactivated, too.
     for (found, note) in [
         (Found::With("kept"), "note somebody's wrong_password"),
         (Found::WithoutPassword, "note somebody's wrong_password"),
-        (Found::Nobody, "note nobody's wrong_password"),
+        (Found::NoAccount, "note nobody's wrong_password"),
     ] {
         let world = World::with(found, || Ok(Verdict::Wrong));
 
@@ -288,11 +290,11 @@ async fn whoever_does_not_come_in_takes_the_same_steps_to_the_same_answer() {
 }
 
 #[tokio::test]
-async fn what_goes_or_is_changed_meanwhile_is_answered_as_a_wrong_password() {
+async fn a_change_meanwhile_is_reported_as_a_wrong_password() {
     for app_password in [None, Some(AppPasswordId::generate())] {
         let world = World {
             app_password,
-            begun: SessionStarted::Stale,
+            started: SessionStarted::Stale,
             ..World::with(Found::With("kept"), || Ok(Verdict::Right))
         };
 
@@ -303,7 +305,7 @@ async fn what_goes_or_is_changed_meanwhile_is_answered_as_a_wrong_password() {
 }
 
 #[tokio::test]
-async fn a_failure_that_cannot_be_remembered_is_the_same_failure() {
+async fn a_failure_that_cannot_be_recorded_is_reported_the_same() {
     let world = World {
         note: || Err(Unavailable::new("storage", "down")),
         ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
@@ -315,8 +317,8 @@ async fn a_failure_that_cannot_be_remembered_is_the_same_failure() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_without_a_password_that_was_stored() {
-    for found in [Found::WithoutPassword, Found::Nobody] {
+async fn an_account_without_a_password_hash_cannot_sign_in() {
+    for found in [Found::WithoutPassword, Found::NoAccount] {
         let world = World::with(found, || Ok(Verdict::Right));
 
         let (outcome, _) = world.sign_in(ADDRESS).await;
@@ -326,9 +328,9 @@ async fn nobody_comes_in_without_a_password_that_was_stored() {
 }
 
 #[tokio::test]
-async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
+async fn after_too_many_wrong_passwords_none_is_verified_for_any_address() {
     let wait = Duration::from_mins(3);
-    for found in [Found::With("kept"), Found::WithoutPassword, Found::Nobody] {
+    for found in [Found::With("kept"), Found::WithoutPassword, Found::NoAccount] {
         for password in ["a perfectly fine passphrase", APP_PASSWORD] {
             let world = World {
                 attempt: RateLimitOutcome::Wait(wait),
@@ -338,7 +340,7 @@ async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
             let (outcome, steps) = world.sign_in_with(ADDRESS, password).await;
 
             assert!(
-                matches!(outcome, Err(SignInError::TooMany { wait: reported }) if reported == wait)
+                matches!(outcome, Err(SignInError::TooMany { wait: actual }) if actual == wait)
             );
             assert_eq!(steps, [LOOK, "count"], "{found:?}");
         }
@@ -346,10 +348,10 @@ async fn after_too_many_wrong_passwords_none_is_looked_at_whoever_is_meant() {
 }
 
 #[tokio::test]
-async fn no_wait_is_informed_that_is_longer_than_the_longest() {
+async fn the_reported_wait_is_at_most_the_maximum() {
     let world = World {
         attempt: RateLimitOutcome::Wait(Duration::from_hours(100)),
-        ..World::with(Found::Nobody, || Ok(Verdict::Wrong))
+        ..World::with(Found::NoAccount, || Ok(Verdict::Wrong))
     };
 
     let (outcome, _) = world.sign_in(ADDRESS).await;
@@ -377,7 +379,7 @@ async fn a_wrong_app_password_takes_the_steps_of_any_wrong_one() {
     for (found, note) in [
         (Found::With("kept"), "note somebody's wrong_password"),
         (Found::WithoutPassword, "note somebody's wrong_password"),
-        (Found::Nobody, "note nobody's wrong_password"),
+        (Found::NoAccount, "note nobody's wrong_password"),
     ] {
         let world = World::with(found, || Ok(Verdict::Wrong));
 
@@ -390,28 +392,28 @@ async fn a_wrong_app_password_takes_the_steps_of_any_wrong_one() {
 }
 
 #[tokio::test]
-async fn nobody_comes_in_by_an_app_password_without_an_account_or_in_a_browser() {
+async fn an_app_password_requires_an_account_and_no_browser() {
     let browser = World {
         app_password: Some(AppPasswordId::generate()),
         program: Program::Browser,
         ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
     };
-    let nobody = World {
+    let without_account = World {
         app_password: Some(AppPasswordId::generate()),
-        ..World::with(Found::Nobody, || Ok(Verdict::Wrong))
+        ..World::with(Found::NoAccount, || Ok(Verdict::Wrong))
     };
 
     let (in_browser, steps) = browser.sign_in_with(ADDRESS, APP_PASSWORD).await;
-    let (as_nobody, _) = nobody.sign_in_with(ADDRESS, APP_PASSWORD).await;
+    let (no_account, _) = without_account.sign_in_with(ADDRESS, APP_PASSWORD).await;
 
     assert!(matches!(in_browser, Err(SignInError::WrongCredentials)));
     let note = "note somebody's wrong_password";
     assert_eq!(steps, [LOOK, "count", "verify", note]);
-    assert!(matches!(as_nobody, Err(SignInError::WrongCredentials)));
+    assert!(matches!(no_account, Err(SignInError::WrongCredentials)));
 }
 
 #[tokio::test]
-async fn a_password_that_looks_like_an_app_password_is_still_ones_password() {
+async fn a_password_in_the_form_of_an_app_password_is_accepted() {
     let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
 
     let (outcome, _) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
@@ -420,13 +422,15 @@ async fn a_password_that_looks_like_an_app_password_is_still_ones_password() {
 }
 
 #[tokio::test]
-async fn a_wrong_second_factor_is_remembered_for_its_account() {
+async fn a_wrong_second_factor_is_recorded_for_its_account() {
     let steps = Steps::default();
     let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
     let sign_in = World { factor_on: true, ..world }.build(&steps);
     let password = Secret::new("a perfectly fine passphrase".to_owned());
-    let requested = sign_in.local(ADDRESS, password, Program::App, device()).await;
-    let Err(SignInError::FactorNeeded { challenge }) = requested else { panic!("no challenge") };
+    let password_outcome = sign_in.local(ADDRESS, password, Program::App, device()).await;
+    let Err(SignInError::FactorNeeded { challenge }) = password_outcome else {
+        panic!("no challenge")
+    };
     let answer = FactorAnswer::Code(Secret::new("nonsense".to_owned()));
 
     let refused = sign_in.with_factor(&challenge, &answer, device()).await;
@@ -437,26 +441,26 @@ async fn a_wrong_second_factor_is_remembered_for_its_account() {
 }
 
 #[tokio::test]
-async fn a_second_factor_opens_nothing_once_the_password_before_it_is_changed() {
-    for (begun, comes_in) in [(SessionStarted::Done, true), (SessionStarted::Stale, false)] {
+async fn a_second_factor_is_refused_after_the_password_was_changed() {
+    for (started, accepted) in [(SessionStarted::Done, true), (SessionStarted::Stale, false)] {
         let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
-        let sign_in = World { factor_on: true, begun, ..world }.build(&Steps::default());
+        let sign_in = World { factor_on: true, started, ..world }.build(&Steps::default());
         let password = Secret::new("a perfectly fine passphrase".to_owned());
-        let requested = sign_in.local(ADDRESS, password, Program::App, device()).await;
-        let Err(SignInError::FactorNeeded { challenge }) = requested else {
+        let password_outcome = sign_in.local(ADDRESS, password, Program::App, device()).await;
+        let Err(SignInError::FactorNeeded { challenge }) = password_outcome else {
             panic!("no challenge")
         };
         let answer = FactorAnswer::RecoveryCode(Secret::new(RECOVERY.to_owned()));
 
         let outcome = sign_in.with_factor(&challenge, &answer, device()).await;
 
-        assert_eq!(outcome.is_ok(), comes_in, "{outcome:?}");
-        assert_eq!(matches!(outcome, Err(FactorSignInError::Over)), !comes_in);
+        assert_eq!(outcome.is_ok(), accepted, "{outcome:?}");
+        assert_eq!(matches!(outcome, Err(FactorSignInError::Over)), !accepted);
     }
 }
 
 #[tokio::test]
-async fn an_attempt_that_was_not_judged_is_put_back() {
+async fn an_unverified_attempt_is_not_counted() {
     let world = World::with(Found::With("kept"), || {
         Err(Unavailable::new("password hashing", "too many passwords are waiting"))
     });
@@ -468,7 +472,7 @@ async fn an_attempt_that_was_not_judged_is_put_back() {
 }
 
 #[tokio::test]
-async fn a_hash_of_another_cost_is_made_anew() {
+async fn a_hash_of_another_cost_is_replaced() {
     let world = World::with(Found::With("old"), || Ok(Verdict::RightButOutdated));
 
     let (outcome, steps) = world.sign_in(ADDRESS).await;
@@ -478,7 +482,7 @@ async fn a_hash_of_another_cost_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_sign_in_does_not_fail_because_its_hash_cannot_be_made_anew() {
+async fn a_sign_in_succeeds_if_its_hash_cannot_be_replaced() {
     let world = World {
         rehash: || Err(Unavailable::new("storage", "down")),
         ..World::with(Found::With("old"), || Ok(Verdict::RightButOutdated))
@@ -490,7 +494,7 @@ async fn a_sign_in_does_not_fail_because_its_hash_cannot_be_made_anew() {
 }
 
 #[tokio::test]
-async fn what_no_account_can_have_is_wrong_without_a_hash() {
+async fn impossible_credentials_are_refused_without_hashing() {
     let long = "x".repeat(2_000);
     for (email, password) in [
         ("", "a perfectly fine passphrase"),

@@ -16,18 +16,18 @@ use tokio::sync::Mutex;
 use super::outcome::{Failure, Step};
 use crate::settings::{MailSettings, Security};
 
-/// The most that saying farewell may take.
+/// Time limit for closing a connection.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Connections to one relay, by one set of settings.
+/// Connections to one relay, with one set of settings.
 pub(super) struct Connections {
     settings: MailSettings,
     tls: Option<TlsParameters>,
-    me: ClientId,
+    own_name: ClientId,
     idle: Mutex<Vec<Connection>>,
 }
 
-/// A connection over which mails may be handed over.
+/// Connection that is ready for the next email.
 pub(super) struct Connection(AsyncSmtpConnection);
 
 impl std::fmt::Debug for Connections {
@@ -37,19 +37,19 @@ impl std::fmt::Debug for Connections {
 }
 
 impl Connections {
-    pub(super) async fn new(settings: MailSettings, me: ClientId) -> Result<Self, Failure> {
+    pub(super) async fn new(settings: MailSettings, own_name: ClientId) -> Result<Self, Failure> {
         let tls = match settings.security {
             Security::None => None,
             Security::StartTls | Security::Tls => Some(tls(&settings).await?),
         };
-        Ok(Self { settings, tls, me, idle: Mutex::default() })
+        Ok(Self { settings, tls, own_name, idle: Mutex::default() })
     }
 
     pub(super) fn settings(&self) -> &MailSettings {
         &self.settings
     }
 
-    /// One that idles and is still good, or else a new one.
+    /// Returns an idle connection that still works, or a new one.
     pub(super) async fn take(&self) -> Result<Connection, Failure> {
         let limit = self.settings.timeout;
         match tokio::time::timeout(limit, self.open_or_idle()).await {
@@ -58,12 +58,12 @@ impl Connections {
         }
     }
 
-    /// Lets one idle over which a mail was just handed over.
+    /// Returns a connection to the pool after a complete delivery.
     pub(super) async fn put_back(&self, connection: Connection) {
         self.idle.lock().await.push(connection);
     }
 
-    /// Closes those that idle.
+    /// Closes the idle connections.
     pub(super) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle.lock().await);
         for connection in idle {
@@ -84,27 +84,33 @@ impl Connections {
 
     async fn open(&self) -> Result<Connection, Failure> {
         let MailSettings { host, port, security, credentials, timeout, .. } = &self.settings;
-        let place = (host.as_str(), *port);
+        let address = (host.as_str(), *port);
         let wrapped = self.tls.clone().filter(|_| *security == Security::Tls);
-        let opening =
-            AsyncSmtpConnection::connect_tokio1(place, Some(*timeout), &self.me, wrapped, None);
-        let entered = |err| Failure::of_step(Step::Entry, &err);
-        let mut connection = opening.await.map_err(entered)?;
+        let opening = AsyncSmtpConnection::connect_tokio1(
+            address,
+            Some(*timeout),
+            &self.own_name,
+            wrapped,
+            None,
+        );
+        let entry_error = |err| Failure::of_step(Step::Entry, &err);
+        let mut connection = opening.await.map_err(entry_error)?;
         if let (Security::StartTls, Some(tls)) = (security, &self.tls) {
-            connection.starttls(tls.clone(), &self.me).await.map_err(entered)?;
+            connection.starttls(tls.clone(), &self.own_name).await.map_err(entry_error)?;
         }
         if let Some((name, password)) = credentials {
-            let known = Credentials::new(name.clone(), password.expose().clone());
-            let ways = [Mechanism::Plain, Mechanism::Login];
-            connection.auth(&ways, &known).await.map_err(entered)?;
+            let credentials = Credentials::new(name.clone(), password.expose().clone());
+            let mechanisms = [Mechanism::Plain, Mechanism::Login];
+            connection.auth(&mechanisms, &credentials).await.map_err(entry_error)?;
         }
         Ok(Connection(connection))
     }
 }
 
 impl Connection {
-    /// Says from whom a mail is. A relay that does not take it would not take
-    /// any other either; one that cannot take the mail's address is distinguished.
+    /// Sends the sender's address. A relay that rejects it would reject that of
+    /// any other email; one that does not support the recipient's address is
+    /// reported separately.
     pub(super) async fn mail_from(&mut self, envelope: &Envelope) -> Result<(), Failure> {
         let mut parameters = Vec::new();
         let mut addresses = envelope.to().iter().chain(envelope.from());
@@ -115,36 +121,37 @@ impl Connection {
             parameters.push(MailParameter::SmtpUtfEight);
         }
         let from = Mail::new(envelope.from().cloned(), parameters);
-        let message = self.0.command(from).await;
-        message.map(drop).map_err(|err| Failure::of_step(Step::Sender, &err))
+        let reply = self.0.command(from).await;
+        reply.map(drop).map_err(|err| Failure::of_step(Step::Sender, &err))
     }
 
-    /// Says to whom it goes.
+    /// Sends the recipient's address.
     pub(super) async fn rcpt_to(&mut self, to: &Address) -> Result<(), Error> {
         self.0.command(Rcpt::new(to.clone(), Vec::new())).await.map(drop)
     }
 
-    /// Hands it over.
+    /// Sends the content.
     pub(super) async fn content(&mut self, message: &[u8]) -> Result<(), Error> {
         self.0.command(Data).await?;
         self.0.message(message).await.map(drop)
     }
 
-    /// Ends the connection as one should, if the other side does so too.
+    /// Closes the connection with QUIT, within a time limit.
     pub(super) async fn quit(mut self) {
         drop(tokio::time::timeout(QUIT_TIMEOUT, self.0.abort()).await);
     }
 }
 
-/// Trusts what the machine trusts, and the certificates in the file.
+/// Builds TLS parameters that trust the system's certificates and those of the
+/// file.
 async fn tls(settings: &MailSettings) -> Result<TlsParameters, Failure> {
     let mut builder = TlsParametersBuilder::new(settings.host.as_str().to_owned());
     if let Some(path) = &settings.ca {
         let pem = tokio::fs::read(path).await.map_err(|err| Failure::certificates(&err))?;
-        let named = Certificate::from_pem(&pem).map_err(|err| Failure::certificates(&err))?;
-        builder = builder.add_root_certificate(named);
+        let certificate = Certificate::from_pem(&pem).map_err(|err| Failure::certificates(&err))?;
+        builder = builder.add_root_certificate(certificate);
     }
-    // Reads all the machine's certificates.
+    // Loads all certificates of the system.
     let built = tokio::task::spawn_blocking(move || builder.build()).await;
     match built {
         Ok(built) => built.map_err(|err| Failure::certificates(&err)),

@@ -6,17 +6,17 @@ use std::time::Duration;
 use lettre::transport::smtp::Error;
 use pia_outbox::RelayOutcome;
 
-/// The most that is stored of what a relay said.
+/// Maximum length of a relay's reply that is recorded.
 const MAX_REPLY_CHARS: usize = 200;
 
 /// Step of the delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Connecting, TLS, and who we are.
+    /// Connection, TLS, greeting and authentication.
     Entry,
-    /// From whom the mail is.
+    /// Sender's address.
     Sender,
-    /// Recipient was rejected.
+    /// Recipient's address.
     Recipient,
     /// Content of the email.
     Content,
@@ -34,18 +34,18 @@ impl Failure {
 
     /// Returns the outcome of a step: the relay's reply, or the lack of one.
     pub(super) fn of_step(step: Step, err: &Error) -> Self {
-        let why = format!("{}: {}", step.name(), redacted_reply(err));
+        let reason = format!("{}: {}", step.name(), redacted_reply(err));
         Self(match step {
-            Step::Entry | Step::Sender => RelayOutcome::Away(why),
+            Step::Entry | Step::Sender => RelayOutcome::Away(reason),
             Step::Recipient | Step::Content if requires_authentication(err) => {
-                RelayOutcome::Away(why)
+                RelayOutcome::Away(reason)
             }
-            Step::Recipient | Step::Content if err.is_permanent() => RelayOutcome::Refused(why),
-            Step::Recipient | Step::Content => RelayOutcome::TryLater(why),
+            Step::Recipient | Step::Content if err.is_permanent() => RelayOutcome::Refused(reason),
+            Step::Recipient | Step::Content => RelayOutcome::TryLater(reason),
         })
     }
 
-    /// Outcome of a relay that did not answer in time.
+    /// Returns the outcome if the relay did not reply in time.
     pub(super) fn timeout(limit: Duration) -> Self {
         Self(RelayOutcome::Away(format!(
             "the relay did not answer within {} ms",
@@ -53,22 +53,23 @@ impl Failure {
         )))
     }
 
-    /// Outcome without mail settings.
+    /// Returns the outcome if no relay is configured.
     pub(super) fn not_configured() -> Self {
         Self(RelayOutcome::Away("no relay is set".to_owned()))
     }
 
-    /// The mail cannot go to any relay.
+    /// Returns the outcome of an email that no relay can deliver.
     pub(super) fn of_mail(err: &dyn StdError) -> Self {
         Self(RelayOutcome::Refused(err.to_string()))
     }
 
-    /// The mail's address has letters that the relay does not know.
+    /// Returns the outcome of an address whose characters the relay does not
+    /// support.
     pub(super) fn unsupported_address() -> Self {
         Self(RelayOutcome::Refused("the relay takes only addresses of plain letters".to_owned()))
     }
 
-    /// Outcome without root certificates.
+    /// Returns the outcome if certificates cannot be loaded.
     pub(super) fn certificates(err: &dyn StdError) -> Self {
         Self(RelayOutcome::Away(format!("certificates cannot be read: {err}")))
     }
@@ -95,9 +96,9 @@ fn requires_authentication(err: &Error) -> bool {
 /// Returns a relay's reply without possible addresses and links.
 fn redacted_reply(err: &Error) -> String {
     let text = err.to_string();
-    let names = |word: &str| word.contains(['@', '/', '=', '%', '<', '>']);
+    let is_redacted = |word: &str| word.contains(['@', '/', '=', '%', '<', '>']);
     let words = text.split(|it: char| it.is_whitespace() || it.is_control());
     let words = words.filter(|it| !it.is_empty());
-    let words: Vec<_> = words.map(|it| if names(it) { "…" } else { it }).collect();
+    let words: Vec<_> = words.map(|it| if is_redacted(it) { "…" } else { it }).collect();
     words.join(" ").chars().take(MAX_REPLY_CHARS).collect()
 }

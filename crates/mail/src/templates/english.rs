@@ -1,4 +1,4 @@
-//! Letters in English.
+//! Emails in English.
 
 use super::facts::Facts;
 use super::kind::{AppAccess, Email, Link, ReportedAnswer};
@@ -7,7 +7,7 @@ use super::wording::{Action, Wording};
 const PASSWORD_CHANGED: &str =
     "The password of your account was changed. All other devices were signed out.";
 
-/// The letter, its facts and its last line.
+/// Returns the wording, the facts and the footer of an email.
 pub(super) fn write(
     kind: &Email,
     facts: Option<&Facts>,
@@ -117,8 +117,7 @@ fn opening(kind: &Email) -> String {
     text.to_owned()
 }
 
-/// Returns the text of an event about something with a name, or of which some
-/// are left.
+/// Returns the text of an event that has a name or a count.
 fn parameterised_opening(kind: &Email) -> Option<String> {
     Some(match kind {
         Email::PasswordChanged(Some(left)) => {
@@ -178,8 +177,8 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
     })
 }
 
-/// Returns a further sentence on what still opens the account, if there is
-/// anything.
+/// Returns a sentence on the app passwords and API keys that remain valid;
+/// empty if there are none.
 fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
     let counted = |number, one: &str, many: &str| match number {
         0 => None,

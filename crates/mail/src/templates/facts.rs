@@ -1,4 +1,4 @@
-//! Time, place and device of an event.
+//! Time, address and program of an event.
 
 use std::net::IpAddr;
 
@@ -17,20 +17,20 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn from_email(letter: &OutgoingEmail, kind: &Email) -> Option<Self> {
-        let at = letter.at.to_string();
+    pub(super) fn from_email(email: &OutgoingEmail, kind: &Email) -> Option<Self> {
+        let at = email.at.to_string();
         let minute = at.get(..16).unwrap_or(&at).replace('T', " ");
-        let program = letter.agent.as_deref().and_then(program);
+        let program = email.agent.as_deref().and_then(program);
         let at = format!("{minute} UTC");
         match kind {
             // The recipient need not know where the sender is.
             Email::Invitation(_) | Email::AnswerReported(_) => None,
             Email::AccountDeactivated => Some(Self { at, address: None, program: None }),
-            _ => Some(Self { at, address: letter.address, program }),
+            _ => Some(Self { at, address: email.address, program }),
         }
     }
 
-    /// Each with its name, as far as it is known.
+    /// Returns the facts that are known, each with its label.
     pub(super) fn named(
         &self,
         [when, address, with]: [&'static str; 3],

@@ -1,4 +1,4 @@
-//! Letters in German.
+//! Emails in German.
 
 use super::facts::Facts;
 use super::kind::{AppAccess, Email, Link, ReportedAnswer};
@@ -7,7 +7,7 @@ use super::wording::{Action, Wording};
 const PASSWORD_CHANGED: &str =
     "das Passwort Ihres Kontos wurde geändert. Alle anderen Geräte wurden abgemeldet.";
 
-/// The letter, its facts and its last line.
+/// Returns the wording, the facts and the footer of an email.
 pub(super) fn write(
     kind: &Email,
     facts: Option<&Facts>,
@@ -118,8 +118,7 @@ fn opening(kind: &Email) -> String {
     text.to_owned()
 }
 
-/// Returns the text of an event about something with a name, or of which some
-/// are left.
+/// Returns the text of an event that has a name or a count.
 fn parameterised_opening(kind: &Email) -> Option<String> {
     Some(match kind {
         Email::PasswordChanged(Some(left)) => {
@@ -183,8 +182,8 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
     })
 }
 
-/// Returns a further sentence on what still opens the account, if there is
-/// anything.
+/// Returns a sentence on the app passwords and API keys that remain valid;
+/// empty if there are none.
 fn remaining_access(AppAccess { app_passwords, api_keys }: AppAccess) -> String {
     let counted = |number, one: &str, many: &str| match number {
         0 => None,
@@ -292,15 +291,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_states_how_long_it_works() {
-        for (hours, reported) in [(1, "eine Stunde"), (24, "24 Stunden"), (168, "7 Tage")] {
-            assert_eq!(span(hours), reported);
+    fn the_lifetime_of_a_link_is_displayed() {
+        for (hours, expected) in [(1, "eine Stunde"), (24, "24 Stunden"), (168, "7 Tage")] {
+            assert_eq!(span(hours), expected);
         }
     }
 
     #[test]
-    fn a_changed_password_reports_what_still_opens_the_account() {
-        for (app_passwords, api_keys, reported) in [
+    fn a_changed_password_lists_the_remaining_access() {
+        for (app_passwords, api_keys, expected) in [
             (0, 0, ""),
             (1, 0, " Weiterhin gültig: ein App-Passwort."),
             (0, 1, " Weiterhin gültig: ein API-Schlüssel."),
@@ -308,12 +307,12 @@ mod tests {
         ] {
             let left = AppAccess { app_passwords, api_keys };
             let text = opening(&Email::PasswordChanged(Some(left)));
-            assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{reported}")), "{text}");
+            assert!(text.starts_with(&format!("{PASSWORD_CHANGED}{expected}")), "{text}");
         }
     }
 
     #[test]
-    fn how_many_recovery_codes_are_left_is_reported_only_where_it_is_known() {
+    fn the_number_of_recovery_codes_is_displayed_if_known() {
         let used = "ein Wiederherstellungscode Ihres Kontos wurde benutzt.";
 
         assert_eq!(opening(&Email::RecoveryCodeUsed(None)), used);

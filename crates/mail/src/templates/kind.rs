@@ -1,13 +1,13 @@
-//! The letters there are, and what is filled in.
+//! Kinds of emails and their fields.
 
 use pia_outbox::{OutgoingEmail, RenderError};
 
-/// The most that a letter shows of a name.
+/// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 100;
 /// Maximum length of a quoted comment.
 const MAX_COMMENT_CHARS: usize = 4000;
 
-/// A letter with all that it needs.
+/// Email with all values that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Email {
     VerifyAddress(Link),
@@ -22,7 +22,7 @@ pub(super) enum Email {
     FactorDisabled,
     SecondFactorFailed,
     RecoveryCodesRegenerated,
-    /// Recovery code was used, with the number left where it is known.
+    /// A recovery code was used; with the number left, where that is known.
     RecoveryCodeUsed(Option<u32>),
     PasskeyAdded(String),
     PasskeyRemoved(String),
@@ -41,11 +41,11 @@ pub(super) enum Email {
     AnswerReported(ReportedAnswer),
 }
 
-/// Link that the reader is asked to follow.
+/// Link that the recipient is asked to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) url: String,
-    /// For how many hours it leads somewhere.
+    /// Number of hours for which the link is valid.
     pub(super) hours: Option<u32>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct ReportedAnswer {
     pub(super) comment: String,
 }
 
-/// App passwords and API keys that still open an account.
+/// App passwords and API keys that remain valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AppAccess {
     pub(super) app_passwords: u32,
@@ -65,76 +65,76 @@ pub(super) struct AppAccess {
 }
 
 impl Email {
-    pub(super) fn parse(letter: &OutgoingEmail) -> Result<Self, RenderError> {
-        Ok(match &*letter.name {
-            "verify-address" => Self::VerifyAddress(link(letter)?),
-            "password-reset" => Self::PasswordReset(link(letter)?),
-            "invitation" => Self::Invitation(link(letter)?),
+    pub(super) fn parse(email: &OutgoingEmail) -> Result<Self, RenderError> {
+        Ok(match &*email.name {
+            "verify-address" => Self::VerifyAddress(link(email)?),
+            "password-reset" => Self::PasswordReset(link(email)?),
+            "invitation" => Self::Invitation(link(email)?),
             "address-taken" => Self::AddressTaken,
-            "password-changed" => Self::PasswordChanged(app_access(letter)?),
+            "password-changed" => Self::PasswordChanged(app_access(email)?),
             "new-device" => Self::NewDevice,
             "factor-enabled" => Self::FactorEnabled,
             "factor-disabled" => Self::FactorDisabled,
             "second-factor-failed" => Self::SecondFactorFailed,
             "recovery-codes-regenerated" => Self::RecoveryCodesRegenerated,
-            "recovery-code-used" => Self::RecoveryCodeUsed(left(letter)?),
-            "passkey-added" => Self::PasskeyAdded(name(letter)?),
-            "passkey-removed" => Self::PasskeyRemoved(name(letter)?),
-            "passkey-cloned" => Self::PasskeyCloned(name(letter)?),
-            "app-password-added" => Self::AppPasswordAdded(name(letter)?),
-            "app-password-removed" => Self::AppPasswordRemoved(name(letter)?),
-            "api-key-added" => Self::ApiKeyAdded(name(letter)?),
-            "api-key-removed" => Self::ApiKeyRemoved(name(letter)?),
-            "device-registered" => Self::DeviceRegistered(name(letter)?),
-            "device-approved" => Self::DeviceApproved(name(letter)?),
-            "device-revoked" => Self::DeviceRevoked(name(letter)?),
+            "recovery-code-used" => Self::RecoveryCodeUsed(left(email)?),
+            "passkey-added" => Self::PasskeyAdded(name(email)?),
+            "passkey-removed" => Self::PasskeyRemoved(name(email)?),
+            "passkey-cloned" => Self::PasskeyCloned(name(email)?),
+            "app-password-added" => Self::AppPasswordAdded(name(email)?),
+            "app-password-removed" => Self::AppPasswordRemoved(name(email)?),
+            "api-key-added" => Self::ApiKeyAdded(name(email)?),
+            "api-key-removed" => Self::ApiKeyRemoved(name(email)?),
+            "device-registered" => Self::DeviceRegistered(name(email)?),
+            "device-approved" => Self::DeviceApproved(name(email)?),
+            "device-revoked" => Self::DeviceRevoked(name(email)?),
             "recovery-key-changed" => Self::RecoveryKeyChanged,
             "sync-reset" => Self::SyncReset,
             "account-deactivated" => Self::AccountDeactivated,
             "account-deleted" => Self::AccountDeleted,
-            "answer-reported" => Self::AnswerReported(reported_answer(letter)?),
+            "answer-reported" => Self::AnswerReported(reported_answer(email)?),
             _ => return Err(RenderError::Unknown),
         })
     }
 }
 
-fn field<'a>(letter: &'a OutgoingEmail, name: &'static str) -> Result<&'a str, RenderError> {
-    letter.fields.get(name).map(String::as_str).ok_or(RenderError::Field(name))
+fn field<'a>(email: &'a OutgoingEmail, name: &'static str) -> Result<&'a str, RenderError> {
+    email.fields.get(name).map(String::as_str).ok_or(RenderError::Field(name))
 }
 
-/// A link that leads to a page and not into the letter: one line of what a URL
-/// may be made of.
-fn link(letter: &OutgoingEmail) -> Result<Link, RenderError> {
-    let url = field(letter, "link")?;
+/// Returns a link: an HTTP URL without characters that could end it in the
+/// email.
+fn link(email: &OutgoingEmail) -> Result<Link, RenderError> {
+    let url = field(email, "link")?;
     let http = url.starts_with("https://") || url.starts_with("http://");
     if !http || !url.bytes().all(|it| it.is_ascii_graphic() && !b"<>\"".contains(&it)) {
         return Err(RenderError::Field("link"));
     }
-    Ok(Link { url: url.to_owned(), hours: letter.hours().filter(|it| *it > 0) })
+    Ok(Link { url: url.to_owned(), hours: email.hours().filter(|it| *it > 0) })
 }
 
-fn left(letter: &OutgoingEmail) -> Result<Option<u32>, RenderError> {
-    number(letter, "left")
+fn left(email: &OutgoingEmail) -> Result<Option<u32>, RenderError> {
+    number(email, "left")
 }
 
-fn app_access(letter: &OutgoingEmail) -> Result<Option<AppAccess>, RenderError> {
-    let (app_passwords, api_keys) = (number(letter, "appPasswords")?, number(letter, "apiKeys")?);
+fn app_access(email: &OutgoingEmail) -> Result<Option<AppAccess>, RenderError> {
+    let (app_passwords, api_keys) = (number(email, "appPasswords")?, number(email, "apiKeys")?);
     let both = app_passwords.zip(api_keys);
     Ok(both.map(|(app_passwords, api_keys)| AppAccess { app_passwords, api_keys }))
 }
 
-fn number(letter: &OutgoingEmail, field: &'static str) -> Result<Option<u32>, RenderError> {
+fn number(email: &OutgoingEmail, field: &'static str) -> Result<Option<u32>, RenderError> {
     let number = |it: &String| it.parse::<u32>().map_err(|_no_number| RenderError::Field(field));
-    letter.fields.get(field).map(number).transpose()
+    email.fields.get(field).map(number).transpose()
 }
 
-/// Returns the name that somebody gave something, on one line.
-fn name(letter: &OutgoingEmail) -> Result<String, RenderError> {
-    Ok(plain(field(letter, "name")?, MAX_NAME_CHARS))
+/// Returns the name that a user chose, on one line.
+fn name(email: &OutgoingEmail) -> Result<String, RenderError> {
+    Ok(plain(field(email, "name")?, MAX_NAME_CHARS))
 }
 
-fn reported_answer(letter: &OutgoingEmail) -> Result<ReportedAnswer, RenderError> {
-    let (id, comment) = (field(letter, "id")?, field(letter, "comment")?);
+fn reported_answer(email: &OutgoingEmail) -> Result<ReportedAnswer, RenderError> {
+    let (id, comment) = (field(email, "id")?, field(email, "comment")?);
     Ok(ReportedAnswer { id: plain(id, MAX_NAME_CHARS), comment: plain(comment, MAX_COMMENT_CHARS) })
 }
 
@@ -145,7 +145,8 @@ fn plain(text: &str, max_chars: usize) -> String {
     plain.trim().to_owned()
 }
 
-/// Returns whether a character turns the direction of a line, or hides in it.
+/// Returns whether a character changes the direction of a line, or is
+/// invisible.
 fn is_invisible(char: char) -> bool {
     matches!(char, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }

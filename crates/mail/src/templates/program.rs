@@ -1,7 +1,7 @@
-//! Names of programs that describe themselves at length.
+//! Names of programs, from their user agents.
 
-/// Browsers by a part of their user agent. The first that fits counts: most of
-/// them claim to be others as well.
+/// Browsers by a part of their user agent. The first match counts, since most
+/// of them claim to be others as well.
 const BROWSERS: [(&str, &str); 6] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -19,14 +19,13 @@ const SYSTEMS: [(&str, &str); 6] = [
     ("Linux", "Linux"),
 ];
 
-/// The most letters of a program that is not known.
+/// Maximum length of the name of an unknown program.
 const MAX_PRODUCT_CHARS: usize = 24;
 
-/// A program's name as a letter shows it: `Firefox, Windows`.
+/// Returns a program's display name: `Firefox, Windows`.
 ///
-/// Strangers cause letters too, and choose by what their program is called. So
-/// not their words are shown but which of ours they mean, or else no more than
-/// one word, which can be no address of a page.
+/// Anybody can cause an email and choose a user agent. So only known names are
+/// displayed, or else a single word, which cannot be the address of a website.
 pub(super) fn program(agent: &str) -> Option<String> {
     let named = |all: &[(&str, &'static str)]| {
         all.iter().find(|(part, _)| agent.contains(part)).map(|(_, name)| *name)
@@ -42,7 +41,7 @@ pub(super) fn program(agent: &str) -> Option<String> {
     })
 }
 
-/// Returns the word before the version of a program that is no browser.
+/// Returns the product name of a program that is not a browser.
 fn word(agent: &str) -> Option<String> {
     let word = agent.split(['/', ' ', '(']).next().unwrap_or_default();
     let plain = |it: char| it.is_ascii_alphanumeric() || it == '-';
@@ -55,12 +54,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_reported_by_its_usual_name() {
+    fn a_program_has_its_usual_name() {
         let windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like \
                        Gecko) Chrome/141.0.0.0 Safari/537.36";
         let mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5) AppleWebKit/605.1.15 (KHTML, like \
                    Gecko) Version/17.5 Safari/605.1.15";
-        for (agent, reported) in [
+        for (agent, expected) in [
             (windows, "Chrome, Windows"),
             (&*format!("{windows} Edg/141.0.0.0"), "Edge, Windows"),
             (mac, "Safari, macOS"),
@@ -71,12 +70,12 @@ mod tests {
             ("PiaDesktop/1.4.2 (Windows NT 10.0)", "PiaDesktop, Windows"),
             ("curl/8.1", "curl"),
         ] {
-            assert_eq!(program(agent).as_deref(), Some(reported), "{agent}");
+            assert_eq!(program(agent).as_deref(), Some(expected), "{agent}");
         }
     }
 
     #[test]
-    fn what_a_stranger_makes_up_is_not_passed_on() {
+    fn invented_user_agents_are_not_displayed() {
         for agent in [
             "",
             "Your account is blocked: call 555 1234",
@@ -87,9 +86,9 @@ mod tests {
             "Mozilla/5.0 visit evil.example",
             "abcdefghijklmnopqrstuvwxyz",
         ] {
-            let reported = program(agent).unwrap_or_default();
-            assert!(!reported.contains(['.', ':', '<', '\n', '@']), "{reported}");
-            assert!(reported.is_empty() || reported == "Your", "{reported}");
+            let name = program(agent).unwrap_or_default();
+            assert!(!name.contains(['.', ':', '<', '\n', '@']), "{name}");
+            assert!(name.is_empty() || name == "Your", "{name}");
         }
     }
 }

@@ -34,7 +34,7 @@ const NAMES: [&str; 26] = [
 ];
 const LINK: &str = "https://pia.example/auth/verify-email?userId=1&token=abc";
 
-fn letter(name: &str, language: Language) -> OutgoingEmail {
+fn email(name: &str, language: Language) -> OutgoingEmail {
     let fields = [
         ("link", LINK),
         ("hours", "24"),
@@ -55,27 +55,27 @@ fn letter(name: &str, language: Language) -> OutgoingEmail {
 }
 
 fn with(name: &str, field: &str, value: &str) -> OutgoingEmail {
-    let mut letter = letter(name, Language::En);
-    letter.fields.insert(field.to_owned(), value.to_owned());
-    letter
+    let mut email = email(name, Language::En);
+    email.fields.insert(field.to_owned(), value.to_owned());
+    email
 }
 
-fn render(letter: &OutgoingEmail) -> Result<EmailContent, RenderError> {
-    EmailTemplates::new("https://pia.example", LiveSetting::new(Language::De)).render(letter)
+fn render(email: &OutgoingEmail) -> Result<EmailContent, RenderError> {
+    EmailTemplates::new("https://pia.example", LiveSetting::new(Language::De)).render(email)
 }
 
-fn rendered(letter: &OutgoingEmail) -> EmailContent {
-    render(letter).unwrap_or_else(|err| panic!("{}: {err}", letter.name))
+fn rendered(email: &OutgoingEmail) -> EmailContent {
+    render(email).unwrap_or_else(|err| panic!("{}: {err}", email.name))
 }
 
-fn failure(letter: &OutgoingEmail) -> Option<RenderError> {
-    render(letter).err()
+fn failure(email: &OutgoingEmail) -> Option<RenderError> {
+    render(email).err()
 }
 
 #[test]
-fn every_letter_is_there_in_both_languages_as_text_and_page() {
+fn every_email_exists_in_both_languages_as_text_and_html() {
     for name in NAMES {
-        let [english, german] = [Language::En, Language::De].map(|it| rendered(&letter(name, it)));
+        let [english, german] = [Language::En, Language::De].map(|it| rendered(&email(name, it)));
 
         assert!(english.subject != german.subject, "{name}");
         assert!(english.text.starts_with("Hello,\n\n"), "{name}: {}", english.text);
@@ -86,13 +86,13 @@ fn every_letter_is_there_in_both_languages_as_text_and_page() {
 }
 
 #[test]
-fn a_letter_is_laid_out_in_paragraphs() {
-    let requests = rendered(&letter("verify-address", Language::En)).text;
-    let reports = rendered(&letter("passkey-added", Language::En)).text;
-    let invites = rendered(&with("invitation", "hours", "")).text;
+fn an_email_is_laid_out_in_paragraphs() {
+    let verification = rendered(&email("verify-address", Language::En)).text;
+    let notice = rendered(&email("passkey-added", Language::En)).text;
+    let invitation = rendered(&with("invitation", "hours", "")).text;
 
     assert_eq!(
-        requests,
+        verification,
         "Hello,\n\nSomeone, most likely you, created an account with this address. Confirm that it \
          is yours.\n\nConfirm e-mail address:\n\
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
@@ -103,7 +103,7 @@ fn a_letter_is_laid_out_in_paragraphs() {
          -- \nThis e-mail was sent by the Pia server https://pia.example"
     );
     assert_eq!(
-        reports,
+        notice,
         "Hello,\n\nThe passkey “My key” was added to your account. It can sign in.\n\n\
          When: 2026-11-21 15:04 UTC\nIP address: 192.0.2.7\n\
          App: PiaDesktop, Windows\n\nIf this was you, there is nothing to do.\n\n\
@@ -113,7 +113,7 @@ fn a_letter_is_laid_out_in_paragraphs() {
          -- \nThis e-mail was sent by the Pia server https://pia.example"
     );
     assert_eq!(
-        invites,
+        invitation,
         "Hello,\n\nYou are invited to create an account on this server.\n\nCreate account:\n\
          https://pia.example/auth/verify-email?userId=1&token=abc\n\n\
          If you do not know what this is about, ignore this e-mail.\n\n\
@@ -122,8 +122,8 @@ fn a_letter_is_laid_out_in_paragraphs() {
 }
 
 #[test]
-fn a_reported_answer_is_displayed_with_its_comment_alone() {
-    let reported = rendered(&letter("answer-reported", Language::En)).text;
+fn a_reported_answer_is_listed_with_its_comment_only() {
+    let reported = rendered(&email("answer-reported", Language::En)).text;
     let silent = rendered(&with("answer-reported", "comment", "")).text;
 
     assert_eq!(
@@ -136,36 +136,36 @@ fn a_reported_answer_is_displayed_with_its_comment_alone() {
 }
 
 #[test]
-fn a_changed_password_reports_what_still_opens_the_account() {
-    for (app_passwords, api_keys, reported) in [
+fn a_changed_password_lists_the_remaining_access() {
+    for (app_passwords, api_keys, expected) in [
         ("0", "0", "All other devices were signed out.\n\n"),
         ("1", "0", "signed out. Still valid: one app password. Revoke"),
         ("0", "1", "signed out. Still valid: one API key. Revoke"),
         ("2", "3", "signed out. Still valid: 2 app passwords and 3 API keys. Revoke"),
     ] {
-        let mut letter = with("password-changed", "appPasswords", app_passwords);
-        letter.fields.insert("apiKeys".to_owned(), api_keys.to_owned());
+        let mut email = with("password-changed", "appPasswords", app_passwords);
+        email.fields.insert("apiKeys".to_owned(), api_keys.to_owned());
 
-        let text = rendered(&letter).text;
-        assert!(text.contains(reported), "{text}");
+        let text = rendered(&email).text;
+        assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
-fn a_letter_is_in_the_operators_language_where_the_readers_is_not_known() {
-    let unknown = OutgoingEmail { language: None, ..letter("new-device", Language::En) };
+fn the_operators_language_is_the_default() {
+    let unknown = OutgoingEmail { language: None, ..email("new-device", Language::En) };
 
     assert!(rendered(&unknown).html.contains(r#"<html lang="de">"#));
 }
 
 #[test]
-fn a_letter_states_how_long_its_link_works() {
-    for (hours, reported) in
+fn the_lifetime_of_a_link_is_displayed() {
+    for (hours, expected) in
         [("1", "for one hour."), ("24", "for 24 hours."), ("168", "for 7 days.")]
     {
         let text = rendered(&with("password-reset", "hours", hours)).text;
 
-        assert!(text.contains(reported), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
     for other in ["", "0", "-1", "soon"] {
         assert!(!rendered(&with("password-reset", "hours", other)).text.contains("works once"));
@@ -173,7 +173,7 @@ fn a_letter_states_how_long_its_link_works() {
 }
 
 #[test]
-fn a_device_that_requests_is_not_simply_to_be_allowed() {
+fn a_device_registration_advises_to_compare_fingerprints() {
     let text = rendered(&with("device-registered", "name", "DESKTOP-7")).text;
 
     assert!(text.contains("The device “DESKTOP-7” requests access"), "{text}");
@@ -182,18 +182,18 @@ fn a_device_that_requests_is_not_simply_to_be_allowed() {
 }
 
 #[test]
-fn who_invites_or_manages_others_is_not_reported_them() {
+fn senders_of_invitations_and_administrators_are_not_located() {
     for name in ["invitation", "account-deactivated"] {
-        let rendition = rendered(&letter(name, Language::En));
+        let rendition = rendered(&email(name, Language::En));
 
         assert!(!rendition.text.contains("192.0.2.7") && !rendition.html.contains("PiaDesktop"));
     }
 }
 
 #[test]
-fn nothing_is_fetched_when_a_letter_is_read() {
+fn an_email_loads_nothing() {
     for name in NAMES {
-        let html = rendered(&letter(name, Language::En)).html;
+        let html = rendered(&email(name, Language::En)).html;
 
         for part in ["src=", "url(", "<img", "<link", "<script", "<style", "@import", "<iframe"] {
             assert!(!html.contains(part), "{name}: {part}");
@@ -202,7 +202,7 @@ fn nothing_is_fetched_when_a_letter_is_read() {
 }
 
 #[test]
-fn what_others_chose_stands_in_a_letter_as_text() {
+fn values_are_escaped() {
     let rendition = rendered(&with("passkey-added", "name", "<a href='x'>\r\nBcc: a\u{202E}b</a>"));
 
     assert!(!rendition.html.contains("<a href='x'>"), "{}", rendition.html);
@@ -212,32 +212,32 @@ fn what_others_chose_stands_in_a_letter_as_text() {
 }
 
 #[test]
-fn a_link_leads_to_a_page() {
+fn only_http_links_are_accepted() {
     for link in ["", "javascript:alert(1)", "https://a\r\nb", "https://a b", "https://a\"b", "/x"] {
         let failed = failure(&with("password-reset", "link", link));
 
         assert_eq!(failed, Some(RenderError::Field("link")), "{link}");
     }
-    let html = rendered(&letter("verify-address", Language::En)).html;
+    let html = rendered(&email("verify-address", Language::En)).html;
     assert!(html.contains("userId=1&#38;token=abc"), "{html}");
 }
 
 #[test]
-fn a_letter_without_what_it_needs_is_refused() {
+fn an_email_without_its_fields_is_rejected() {
     for (name, field) in [("verify-address", "link"), ("passkey-removed", "name")] {
-        let mut letter = letter(name, Language::En);
-        letter.fields.clear();
+        let mut email = email(name, Language::En);
+        email.fields.clear();
 
-        assert_eq!(failure(&letter), Some(RenderError::Field(field)));
+        assert_eq!(failure(&email), Some(RenderError::Field(field)));
     }
-    assert_eq!(failure(&letter("unheard-of", Language::En)), Some(RenderError::Unknown));
+    assert_eq!(failure(&email("unheard-of", Language::En)), Some(RenderError::Unknown));
 }
 
 #[test]
-fn the_last_recovery_codes_are_reported() {
-    for (left, reported) in [("0", "None is left"), ("1", "One is left"), ("5", "5 are left.")] {
+fn the_number_of_recovery_codes_is_displayed() {
+    for (left, expected) in [("0", "None is left"), ("1", "One is left"), ("5", "5 are left.")] {
         assert!(
-            rendered(&with("recovery-code-used", "left", left)).text.contains(reported),
+            rendered(&with("recovery-code-used", "left", left)).text.contains(expected),
             "{left}"
         );
     }
@@ -246,11 +246,11 @@ fn the_last_recovery_codes_are_reported() {
 }
 
 #[test]
-fn how_many_recovery_codes_are_left_is_reported_only_where_it_is_known() {
-    let mut letter = letter("recovery-code-used", Language::En);
-    letter.fields.remove("left");
+fn an_unknown_number_of_recovery_codes_is_omitted() {
+    let mut email = email("recovery-code-used", Language::En);
+    email.fields.remove("left");
 
-    let EmailContent { text, html, .. } = rendered(&letter);
+    let EmailContent { text, html, .. } = rendered(&email);
 
     assert!(text.contains("\n\nA recovery code of your account was used.\n\n"), "{text}");
     assert!(html.contains("A recovery code of your account was used.<"), "{html}");

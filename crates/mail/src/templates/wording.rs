@@ -1,24 +1,24 @@
-//! A letter's words, before they are laid out.
+//! Texts of an email, before the layout.
 
-/// A letter's words in one language.
+/// Texts of an email in one language.
 #[derive(Debug)]
 pub(super) struct Wording {
-    /// Line, with nothing filled in: no header can be made by it.
+    /// Subject, a constant: no field value can inject a header.
     pub(super) subject: &'static str,
     pub(super) greeting: &'static str,
     /// First paragraph: the event, or the purpose of the email.
     pub(super) opening: String,
     /// Link to follow, and its label.
     pub(super) action: Option<Action>,
-    /// Consequences, and what to do if it was somebody else.
+    /// Consequences, and advice if it was someone else.
     pub(super) advice: Vec<String>,
 }
 
-/// A link with what it does.
+/// Link with its label.
 #[derive(Debug)]
 pub(super) struct Action {
     pub(super) label: &'static str,
     pub(super) url: String,
-    /// For how long.
+    /// Sentence on the validity of the link.
     pub(super) ends: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Handing mail to a real relay.
+//! Tests of the delivery to a real relay.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

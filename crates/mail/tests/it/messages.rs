@@ -1,4 +1,4 @@
-//! Tests of the emails that arrive.
+//! Tests of the delivered emails.
 
 use pia_mail::MailSettings;
 use pia_outbox::{Relay as _, RelayOutcome, RenderedMail};
@@ -7,29 +7,32 @@ use pia_testkit::relay::FakeRelay;
 use crate::scene::{mail, send, settings, smtp};
 
 #[tokio::test]
-async fn a_mail_arrives_as_it_was_written() {
+async fn an_email_arrives_as_written() {
     let relay = FakeRelay::start().await;
     let written = mail("ada@example.org");
 
     let sent = smtp(settings(&relay)).send(&written).await;
 
-    let got = relay.next_mail().await;
+    let received = relay.next_mail().await;
     assert_eq!(sent, RelayOutcome::Accepted);
-    assert_eq!((&*got.from, &*got.to), ("pia@pia.example", &["ada@example.org".to_owned()][..]));
-    assert_eq!(got.subject(), written.rendition.subject);
-    assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
-    assert_eq!(got.html.trim_end(), written.rendition.html);
-    assert_eq!(got.link(), "https://pia.example/x?a=1&b=2");
-    assert_eq!(got.header("from"), Some("Pia <pia@pia.example>"));
-    assert_eq!(got.header("to"), Some("ada@example.org"));
-    assert_eq!(got.header("auto-submitted"), Some("auto-generated"));
-    assert_eq!(got.header("message-id"), Some(&*format!("<{}@pia.example>", written.id)));
-    assert!(got.header("date").unwrap().starts_with("Sat, 21 Nov 2026 15:04:05"));
-    assert!(got.raw.is_ascii(), "any relay can pass it on");
+    assert_eq!(
+        (&*received.from, &*received.to),
+        ("pia@pia.example", &["ada@example.org".to_owned()][..])
+    );
+    assert_eq!(received.subject(), written.rendition.subject);
+    assert_eq!(received.text.replace("\r\n", "\n"), written.rendition.text);
+    assert_eq!(received.html.trim_end(), written.rendition.html);
+    assert_eq!(received.link(), "https://pia.example/x?a=1&b=2");
+    assert_eq!(received.header("from"), Some("Pia <pia@pia.example>"));
+    assert_eq!(received.header("to"), Some("ada@example.org"));
+    assert_eq!(received.header("auto-submitted"), Some("auto-generated"));
+    assert_eq!(received.header("message-id"), Some(&*format!("<{}@pia.example>", written.id)));
+    assert!(received.header("date").unwrap().starts_with("Sat, 21 Nov 2026 15:04:05"));
+    assert!(received.raw.is_ascii(), "any relay can pass it on");
 }
 
 #[tokio::test]
-async fn a_mail_that_is_sent_again_is_the_very_same() {
+async fn a_repeated_email_is_identical() {
     let relay = FakeRelay::start().await;
     let (smtp, written) = (smtp(settings(&relay)), mail("ada@example.org"));
 
@@ -43,7 +46,7 @@ async fn a_mail_that_is_sent_again_is_the_very_same() {
 }
 
 #[tokio::test]
-async fn no_header_can_be_made_by_what_a_mail_states() {
+async fn the_content_of_an_email_cannot_inject_headers() {
     let relay = FakeRelay::start().await;
     let mut written = mail("ada@example.org");
     written.rendition.subject = "Hello\r\nBcc: eve@example.org\r\n\r\nbody".to_owned();
@@ -52,40 +55,40 @@ async fn no_header_can_be_made_by_what_a_mail_states() {
 
     let sent = smtp(named).send(&written).await;
 
-    let got = relay.next_mail().await;
+    let received = relay.next_mail().await;
     assert_eq!(sent, RelayOutcome::Accepted);
-    assert_eq!(got.header("bcc"), None);
-    assert_eq!(got.to, ["ada@example.org"]);
-    assert_eq!(got.text.replace("\r\n", "\n"), written.rendition.text);
+    assert_eq!(received.header("bcc"), None);
+    assert_eq!(received.to, ["ada@example.org"]);
+    assert_eq!(received.text.replace("\r\n", "\n"), written.rendition.text);
 }
 
 #[tokio::test]
-async fn what_is_no_address_goes_nowhere() {
+async fn invalid_addresses_are_refused() {
     let relay = FakeRelay::start().await;
     let smtp = smtp(settings(&relay));
 
     for to in ["", "ada", "ada@example.org>\r\nRCPT TO:<eve@example.org", "a@b, c@d", "ada@"] {
         let mail = RenderedMail { to: to.to_owned(), ..mail("x") };
-        let why = "the address is no e-mail address".to_owned();
-        assert_eq!(smtp.send(&mail).await, RelayOutcome::Refused(why), "{to}");
+        let reason = "the address is no e-mail address".to_owned();
+        assert_eq!(smtp.send(&mail).await, RelayOutcome::Refused(reason), "{to}");
     }
     assert!(relay.stop().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_relay_of_plain_letters_gets_no_other_addresses() {
+async fn a_relay_without_smtputf8_gets_ascii_addresses_only() {
     let relay = FakeRelay::start().await;
 
     let sent = smtp(settings(&relay)).send(&mail("jürgen@example.org")).await;
 
-    let why = "the relay takes only addresses of plain letters".to_owned();
-    assert_eq!(sent, RelayOutcome::Refused(why));
+    let reason = "the relay takes only addresses of plain letters".to_owned();
+    assert_eq!(sent, RelayOutcome::Refused(reason));
     assert_eq!(send(settings(&relay)).await, RelayOutcome::Accepted);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
 #[tokio::test]
-async fn a_domain_in_another_script_is_one_that_any_relay_takes() {
+async fn a_domain_in_another_script_is_sent_in_ascii() {
     let relay = FakeRelay::start().await;
     let from = "pia@bücher.example".parse().unwrap();
 
@@ -93,11 +96,11 @@ async fn a_domain_in_another_script_is_one_that_any_relay_takes() {
     let sent = smtp.send(&mail("karl@müller.example")).await;
 
     assert_eq!(sent, RelayOutcome::Accepted);
-    let got = relay.next_mail().await;
+    let received = relay.next_mail().await;
     assert_eq!(
-        (&*got.from, &*got.to[0]),
+        (&*received.from, &*received.to[0]),
         ("pia@xn--bcher-kva.example", "karl@xn--mller-kva.example")
     );
-    assert_eq!(got.header("to"), Some("karl@xn--mller-kva.example"));
-    assert!(got.raw.is_ascii());
+    assert_eq!(received.header("to"), Some("karl@xn--mller-kva.example"));
+    assert!(received.raw.is_ascii());
 }

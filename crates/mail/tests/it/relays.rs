@@ -1,4 +1,4 @@
-//! Relays that do and do not do as they should.
+//! Tests of working and failing relays.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use pia_testkit::relay::{FakeRelay, RelayBehaviour};
 use crate::scene::{away, credentials, mail, send, settings, smtp};
 
 #[tokio::test]
-async fn mails_go_over_one_connection_until_there_are_no_more() {
+async fn emails_share_one_connection_until_the_queue_is_empty() {
     let relay = FakeRelay::start().await;
     let smtp = smtp(settings(&relay));
 
@@ -25,7 +25,7 @@ async fn mails_go_over_one_connection_until_there_are_no_more() {
 }
 
 #[tokio::test]
-async fn a_connection_that_ended_while_it_idled_is_replaced() {
+async fn a_connection_that_closed_while_idle_is_replaced() {
     let relay = FakeRelay::start().await;
     let (port, smtp) = (relay.port, smtp(settings(&relay)));
     smtp.send(&mail("ada@example.org")).await;
@@ -40,7 +40,7 @@ async fn a_connection_that_ended_while_it_idled_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_relay_that_puts_a_mail_off_takes_it_later() {
+async fn a_deferred_email_is_accepted_later() {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { defer: 2, ..RelayBehaviour::default() }).await;
     let smtp = smtp(settings(&relay));
@@ -50,44 +50,44 @@ async fn a_relay_that_puts_a_mail_off_takes_it_later() {
         all.push(smtp.send(&mail("ada@example.org")).await);
     }
 
-    let why = "the relay does not take mail to this address: transient error (451): 4.7.1 … try \
-               again later";
-    let later = RelayOutcome::TryLater(why.to_owned());
+    let reason = "the relay does not take mail to this address: transient error (451): 4.7.1 … \
+        try again later";
+    let later = RelayOutcome::TryLater(reason.to_owned());
     assert_eq!(all, [later.clone(), later, RelayOutcome::Accepted]);
     assert_eq!(relay.stop().await.len(), 1);
 }
 
 #[tokio::test]
-async fn what_a_relay_states_of_an_address_is_stored_without_it() {
+async fn a_reply_is_recorded_without_addresses() {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { refuse: true, ..RelayBehaviour::default() })
             .await;
 
     let sent = send(settings(&relay)).await;
 
-    let why = "the relay does not take mail to this address: permanent error (550): 5.1.1 … no \
-               such user, see …";
-    assert_eq!(sent, RelayOutcome::Refused(why.to_owned()));
+    let reason = "the relay does not take mail to this address: permanent error (550): 5.1.1 … \
+        no such user, see …";
+    assert_eq!(sent, RelayOutcome::Refused(reason.to_owned()));
 }
 
 #[tokio::test]
-async fn a_relay_that_takes_nothing_from_us_refuses_no_mail() {
+async fn a_rejected_sender_means_that_the_relay_is_away() {
     let relay = FakeRelay::with_behaviour(RelayBehaviour {
         refuse_sender: true,
         ..RelayBehaviour::default()
     })
     .await;
 
-    let why = away(send(settings(&relay)).await);
+    let reason = away(send(settings(&relay)).await);
 
     assert!(
-        why.starts_with("the relay does not take mail from us: permanent error (550)"),
-        "{why}"
+        reason.starts_with("the relay does not take mail from us: permanent error (550)"),
+        "{reason}"
     );
 }
 
 #[tokio::test]
-async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
+async fn a_dropped_connection_leads_to_a_retry() {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { drop: 1, ..RelayBehaviour::default() }).await;
     let smtp = smtp(settings(&relay));
@@ -101,39 +101,39 @@ async fn a_relay_that_hangs_up_half_way_gets_the_mail_again() {
 }
 
 #[tokio::test]
-async fn a_relay_that_never_answers_is_not_waited_for() {
+async fn a_silent_relay_times_out() {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
             .await;
     let hasty = MailSettings { timeout: Duration::from_millis(200), ..settings(&relay) };
 
-    let why = away(send(hasty).await);
+    let reason = away(send(hasty).await);
 
-    assert_eq!(why, "the relay did not answer within 200 ms");
+    assert_eq!(reason, "the relay did not answer within 200 ms");
 }
 
 #[tokio::test]
-async fn a_relay_that_is_not_there_is_away() {
+async fn an_unreachable_relay_is_away() {
     let relay = FakeRelay::start().await;
     let gone = settings(&relay);
     relay.stop().await;
 
-    let why = away(send(gone).await);
+    let reason = away(send(gone).await);
 
-    assert!(why.starts_with("the relay does not let us in: "), "{why}");
+    assert!(reason.starts_with("the relay does not let us in: "), "{reason}");
 }
 
 #[tokio::test]
 async fn without_a_relay_nothing_is_sent() {
     let smtp = SmtpRelay::new(LiveSetting::new(None), "pia.example");
 
-    let why = away(smtp.send(&mail("ada@example.org")).await);
+    let reason = away(smtp.send(&mail("ada@example.org")).await);
 
-    assert_eq!(why, "no relay is set");
+    assert_eq!(reason, "no relay is set");
 }
 
 #[tokio::test]
-async fn another_relay_serves_as_soon_as_it_is_set() {
+async fn a_changed_relay_is_used_at_once() {
     let [first, second] = [FakeRelay::start().await, FakeRelay::start().await];
     let live = LiveSetting::new(Some(settings(&first)));
     let smtp = SmtpRelay::new(live.clone(), "pia.example");
@@ -147,9 +147,10 @@ async fn another_relay_serves_as_soon_as_it_is_set() {
 }
 
 #[tokio::test]
-async fn a_relay_that_requests_it_is_reported_who_we_are() {
-    let asking = RelayBehaviour { user: Some(("pia", "right")), ..RelayBehaviour::default() };
-    let relay = FakeRelay::with_behaviour(asking).await;
+async fn credentials_are_sent_if_the_relay_requires_them() {
+    let requires_password =
+        RelayBehaviour { user: Some(("pia", "right")), ..RelayBehaviour::default() };
+    let relay = FakeRelay::with_behaviour(requires_password).await;
     let with =
         |password| MailSettings { credentials: Some(credentials(password)), ..settings(&relay) };
 
@@ -164,7 +165,7 @@ async fn a_relay_that_requests_it_is_reported_who_we_are() {
 }
 
 #[tokio::test]
-async fn a_relay_is_greeted_with_the_name_under_which_the_server_is_known() {
+async fn a_relay_is_greeted_with_the_public_host_name() {
     for (host, greeted) in [
         ("pia.example", "pia.example"),
         ("xn--bcher-kva.example", "xn--bcher-kva.example"),

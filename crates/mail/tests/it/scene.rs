@@ -1,4 +1,4 @@
-//! A mail, and somebody who hands it over.
+//! Fixtures: an email, and a relay to deliver it.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) fn mail(to: &str) -> RenderedMail {
     RenderedMail { id: MailId::generate(), to: to.to_owned(), at, rendition }
 }
 
-/// Hands one mail over.
+/// Sends one email.
 pub(crate) async fn send(settings: MailSettings) -> RelayOutcome {
     smtp(settings).send(&mail("ada@example.org")).await
 }
@@ -46,7 +46,7 @@ pub(crate) async fn send(settings: MailSettings) -> RelayOutcome {
 /// Returns the reason why the relay is unusable; panics on any other outcome.
 pub(crate) fn away(sent: RelayOutcome) -> String {
     match sent {
-        RelayOutcome::Away(why) => why,
+        RelayOutcome::Away(reason) => reason,
         other => panic!("{other:?}"),
     }
 }

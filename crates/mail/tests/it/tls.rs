@@ -1,4 +1,4 @@
-//! Relays that nobody should read along with.
+//! Tests of encrypted connections to relays.
 
 use pia_mail::{MailSettings, Security};
 use pia_outbox::RelayOutcome;
@@ -6,7 +6,7 @@ use pia_testkit::relay::{FakeRelay, RelayBehaviour, RelayTls};
 
 use crate::scene::{away, credentials, send, settings};
 
-async fn speaking(tls: RelayTls) -> FakeRelay {
+async fn relay_with(tls: RelayTls) -> FakeRelay {
     FakeRelay::with_behaviour(RelayBehaviour {
         tls,
         user: Some(("pia", "right")),
@@ -15,7 +15,7 @@ async fn speaking(tls: RelayTls) -> FakeRelay {
     .await
 }
 
-fn trusting(relay: &FakeRelay, security: Security) -> MailSettings {
+fn settings_trusting(relay: &FakeRelay, security: Security) -> MailSettings {
     MailSettings {
         security,
         credentials: Some(credentials("right")),
@@ -25,39 +25,41 @@ fn trusting(relay: &FakeRelay, security: Security) -> MailSettings {
 }
 
 #[tokio::test]
-async fn name_and_mail_are_sent_once_the_connection_is_encrypted() {
+async fn credentials_and_emails_are_sent_over_encrypted_connections() {
     for (tls, security) in
         [(RelayTls::StartTls, Security::StartTls), (RelayTls::Wrapped, Security::Tls)]
     {
-        let relay = speaking(tls).await;
+        let relay = relay_with(tls).await;
 
-        let sent = send(trusting(&relay, security)).await;
+        let sent = send(settings_trusting(&relay, security)).await;
 
         assert_eq!(sent, RelayOutcome::Accepted, "{tls:?}");
-        let got = relay.next_mail().await;
-        assert_eq!((got.encrypted, got.user.as_deref()), (true, Some("pia")), "{tls:?}");
+        let received = relay.next_mail().await;
+        assert_eq!((received.encrypted, received.user.as_deref()), (true, Some("pia")), "{tls:?}");
     }
 }
 
 #[tokio::test]
 async fn a_relay_that_cannot_encrypt_gets_nothing() {
-    let relay = speaking(RelayTls::Never).await;
+    let relay = relay_with(RelayTls::Never).await;
 
-    let why = away(send(trusting(&relay, Security::StartTls)).await);
+    let reason = away(send(settings_trusting(&relay, Security::StartTls)).await);
 
-    assert!(why.contains("STARTTLS is not supported"), "{why}");
+    assert!(reason.contains("STARTTLS is not supported"), "{reason}");
     assert!(relay.stop().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_relay_for_which_nobody_vouches_gets_nothing() {
+async fn a_relay_with_an_untrusted_certificate_gets_nothing() {
     for (tls, security) in
         [(RelayTls::StartTls, Security::StartTls), (RelayTls::Wrapped, Security::Tls)]
     {
-        let relay = speaking(tls).await;
-        let unknown = MailSettings { ca: None, ..trusting(&relay, security) };
-        let other_name =
-            MailSettings { host: "127.0.0.1".parse().unwrap(), ..trusting(&relay, security) };
+        let relay = relay_with(tls).await;
+        let unknown = MailSettings { ca: None, ..settings_trusting(&relay, security) };
+        let other_name = MailSettings {
+            host: "127.0.0.1".parse().unwrap(),
+            ..settings_trusting(&relay, security)
+        };
 
         let [unknown, other_name] = [send(unknown).await, send(other_name).await].map(away);
 
@@ -68,12 +70,12 @@ async fn a_relay_for_which_nobody_vouches_gets_nothing() {
 }
 
 #[tokio::test]
-async fn certificates_that_cannot_be_read_are_reported() {
-    let relay = speaking(RelayTls::StartTls).await;
+async fn unreadable_certificates_are_reported() {
+    let relay = relay_with(RelayTls::StartTls).await;
     let missing = MailSettings { ca: Some("/nowhere/ca.pem".into()), ..settings(&relay) };
     let missing = MailSettings { security: Security::StartTls, ..missing };
 
-    let why = away(send(missing).await);
+    let reason = away(send(missing).await);
 
-    assert!(why.starts_with("certificates cannot be read: "), "{why}");
+    assert!(reason.starts_with("certificates cannot be read: "), "{reason}");
 }

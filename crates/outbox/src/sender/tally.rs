@@ -2,34 +2,35 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what became of mails, for those who measure.
+/// Counters of delivery outcomes, for the metrics.
 #[derive(Debug, Default)]
 pub struct Tally {
     sent: AtomicU64,
     postponed: AtomicU64,
     abandoned: AtomicU64,
-    left: AtomicU64,
+    waiting: AtomicU64,
 }
 
 impl Tally {
-    /// Mails that the relay took.
+    /// Returns the number of emails that the relay accepted.
     pub fn all_sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Tries that came to nothing, and are made again.
+    /// Returns the number of failed attempts that are retried.
     pub fn all_postponed(&self) -> u64 {
         self.postponed.load(Ordering::Relaxed)
     }
 
-    /// Mails that will never be sent.
+    /// Returns the number of abandoned emails.
     pub fn all_abandoned(&self) -> u64 {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// Mails that waited when the postman last looked, whoever is to send them.
+    /// Returns the number of emails that waited at the last count, whichever
+    /// server is to send them.
     pub fn waiting(&self) -> u64 {
-        self.left.load(Ordering::Relaxed)
+        self.waiting.load(Ordering::Relaxed)
     }
 
     pub(super) fn sent(&self) {
@@ -44,7 +45,7 @@ impl Tally {
         self.abandoned.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn leave(&self, waiting: u64) {
-        self.left.store(waiting, Ordering::Relaxed);
+    pub(super) fn set_waiting(&self, waiting: u64) {
+        self.waiting.store(waiting, Ordering::Relaxed);
     }
 }

@@ -19,7 +19,7 @@ fn uuid() -> uuid::Uuid {
     uuid::Uuid::from_u128(1 << 80)
 }
 
-fn letter(hours: Option<&str>) -> OutgoingEmail {
+fn email(hours: Option<&str>) -> OutgoingEmail {
     let fields = hours.map(|it| ("hours".to_owned(), it.to_owned()));
     OutgoingEmail {
         to: "ada@example.org".to_owned(),
@@ -32,15 +32,15 @@ fn letter(hours: Option<&str>) -> OutgoingEmail {
     }
 }
 
-fn mail(letter: OutgoingEmail) -> ClaimResult {
-    ClaimResult::Mail(Box::new(ClaimedEmail { claim: claim(START), email: letter }))
+fn mail(email: OutgoingEmail) -> ClaimResult {
+    ClaimResult::Mail(Box::new(ClaimedEmail { claim: claim(START), email }))
 }
 
-/// A postman at this time who finds this in the outbox.
+/// Sender at a time, with the result of its next claim.
 struct Scene {
     now: Timestamp,
     outbox: MockOutbox,
-    letters: MockEmailRenderer,
+    renderer: MockEmailRenderer,
     relay: MockRelay,
 }
 
@@ -48,11 +48,11 @@ impl Scene {
     fn with(claimed: ClaimResult) -> Self {
         let mut outbox = MockOutbox::new();
         outbox.expect_claim().once().return_once(move |_, _| Ok(Some(claimed)));
-        let mut letters = MockEmailRenderer::new();
-        letters.expect_render().returning(|it| {
+        let mut renderer = MockEmailRenderer::new();
+        renderer.expect_render().returning(|it| {
             Ok(EmailContent { subject: it.name.clone(), text: "t".into(), html: "h".into() })
         });
-        Self { now: START, outbox, letters, relay: MockRelay::new() }
+        Self { now: START, outbox, renderer, relay: MockRelay::new() }
     }
 
     fn answering(mut self, sent: RelayOutcome) -> Self {
@@ -65,131 +65,132 @@ impl Scene {
     }
 
     fn unreadable(mut self, err: RenderError) -> Self {
-        self.letters = MockEmailRenderer::new();
-        self.letters.expect_render().once().return_once(move |_| Err(err));
+        self.renderer = MockEmailRenderer::new();
+        self.renderer.expect_render().once().return_once(move |_| Err(err));
         self
     }
 
-    fn abandoned_for(mut self, why: &'static str) -> Self {
+    fn abandoned_because(mut self, reason: &'static str) -> Self {
         let abandoned = self.outbox.expect_give_up().once();
-        abandoned.withf(move |_, _, it| it == why).returning(|_, _, _| Ok(()));
+        abandoned.withf(move |_, _, it| it == reason).returning(|_, _, _| Ok(()));
         self
     }
 
-    fn postponed_for(mut self, why: &'static str) -> Self {
+    fn postponed_because(mut self, reason: &'static str) -> Self {
         let retried = self.outbox.expect_retry().once();
-        retried.withf(move |_, due, it| *due > START && it == why).returning(|_, _, _| Ok(()));
+        retried.withf(move |_, due, it| *due > START && it == reason).returning(|_, _, _| Ok(()));
         self
     }
 
     async fn deliver(self) -> Delivery {
         let ports = OutboxSenderPorts {
             outbox: Arc::new(self.outbox),
-            letters: Arc::new(self.letters),
+            letters: Arc::new(self.renderer),
             relay: Arc::new(self.relay),
         };
         let clock = Arc::new(FixedClock(self.now));
-        let postman = OutboxSender::new(ports, OutboxSenderSettings::default(), clock);
-        postman.deliver_next().await.unwrap()
+        let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), clock);
+        sender.deliver_next().await.unwrap()
     }
 }
 
 #[tokio::test]
-async fn what_the_relay_took_is_forgotten() {
-    let mut scene = Scene::with(mail(letter(None))).answering(RelayOutcome::Accepted);
+async fn an_accepted_email_is_deleted() {
+    let mut scene = Scene::with(mail(email(None))).answering(RelayOutcome::Accepted);
     scene.outbox.expect_sent().withf(|it| *it == claim(START)).once().returning(|_| Ok(()));
 
     assert_eq!(scene.deliver().await, Delivery::Sent);
 }
 
 #[tokio::test]
-async fn a_mail_is_ours_for_longer_than_handing_it_over_takes() {
+async fn a_claim_lasts_longer_than_a_delivery() {
     let mut outbox = MockOutbox::new();
     let claimed = outbox.expect_claim().once();
     claimed.withf(|now, until| *until == *now + Duration::from_mins(5)).returning(|_, _| Ok(None));
 
-    let (letters, relay) = (MockEmailRenderer::new(), MockRelay::new());
-    let scene = Scene { now: START, outbox, letters, relay };
+    let (renderer, relay) = (MockEmailRenderer::new(), MockRelay::new());
+    let scene = Scene { now: START, outbox, renderer, relay };
 
     assert_eq!(scene.deliver().await, Delivery::Nothing);
 }
 
 #[tokio::test]
-async fn what_the_relay_refuses_is_abandoned() {
-    let scene = Scene::with(mail(letter(None))).answering(RelayOutcome::Refused("550".into()));
+async fn a_refused_email_is_abandoned() {
+    let scene = Scene::with(mail(email(None))).answering(RelayOutcome::Refused("550".into()));
 
-    assert_eq!(scene.abandoned_for("550").deliver().await, Delivery::Abandoned);
+    assert_eq!(scene.abandoned_because("550").deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
-async fn what_the_relay_may_want_later_waits() {
-    let scene = Scene::with(mail(letter(None))).answering(RelayOutcome::TryLater("451".into()));
+async fn a_temporarily_rejected_email_is_retried() {
+    let scene = Scene::with(mail(email(None))).answering(RelayOutcome::TryLater("451".into()));
 
-    assert_eq!(scene.postponed_for("451").deliver().await, Delivery::Postponed);
+    assert_eq!(scene.postponed_because("451").deliver().await, Delivery::Postponed);
 }
 
 #[tokio::test]
-async fn a_relay_that_is_away_need_not_be_tried_with_other_mails() {
-    let scene = Scene::with(mail(letter(None))).answering(RelayOutcome::Away("refused".into()));
+async fn an_unreachable_relay_is_reported_as_away() {
+    let scene = Scene::with(mail(email(None))).answering(RelayOutcome::Away("refused".into()));
 
-    assert_eq!(scene.postponed_for("refused").deliver().await, Delivery::RelayAway);
+    assert_eq!(scene.postponed_because("refused").deliver().await, Delivery::RelayAway);
 }
 
 #[tokio::test]
-async fn after_three_days_a_mail_is_abandoned() {
+async fn an_email_is_abandoned_after_three_days() {
     let late = START + Duration::from_hours(72);
-    let scene = Scene::with(mail(letter(None))).answering(RelayOutcome::TryLater("451".into()));
+    let scene = Scene::with(mail(email(None))).answering(RelayOutcome::TryLater("451".into()));
 
-    assert_eq!(scene.at(late).abandoned_for("451").deliver().await, Delivery::Abandoned);
+    assert_eq!(scene.at(late).abandoned_because("451").deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
-async fn a_link_is_not_sent_once_it_has_ended() {
+async fn an_expired_link_is_not_sent() {
     let late = START + Duration::from_hours(1);
-    let scene = Scene::with(mail(letter(Some("1")))).at(late);
+    let scene = Scene::with(mail(email(Some("1")))).at(late);
 
-    let delivery = scene.abandoned_for("the time for what it asks has passed").deliver().await;
+    let delivery = scene.abandoned_because("the time for what it asks has passed").deliver().await;
 
     assert_eq!(delivery, Delivery::Abandoned);
 }
 
 #[tokio::test]
-async fn a_letter_that_only_another_version_knows_waits_for_it() {
-    let scene = Scene::with(mail(letter(None))).unreadable(RenderError::Unknown);
+async fn an_email_of_an_unknown_template_waits_for_a_newer_version() {
+    let scene = Scene::with(mail(email(None))).unreadable(RenderError::Unknown);
 
-    let delivery = scene.postponed_for("no letter has this name").deliver().await;
+    let delivery = scene.postponed_because("no letter has this name").deliver().await;
 
     assert_eq!(delivery, Delivery::Postponed);
 }
 
 #[tokio::test]
-async fn a_letter_that_makes_no_sense_is_abandoned() {
-    let scene = Scene::with(mail(letter(None))).unreadable(RenderError::Field("link"));
-    let why = "the letter's field `link` is missing or has another form";
+async fn an_invalid_email_is_abandoned() {
+    let scene = Scene::with(mail(email(None))).unreadable(RenderError::Field("link"));
+    let reason = "the letter's field `link` is missing or has another form";
 
-    assert_eq!(scene.abandoned_for(why).deliver().await, Delivery::Abandoned);
+    assert_eq!(scene.abandoned_because(reason).deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
-async fn what_only_another_key_opens_waits_until_patience_ends() {
-    let why = "it is sealed under another key";
+async fn an_email_sealed_under_another_key_waits_for_three_days() {
+    let reason = "it is sealed under another key";
     let late = START + Duration::from_hours(72);
 
-    let first = Scene::with(ClaimResult::Locked(claim(START))).postponed_for(why).deliver().await;
-    let last = Scene::with(ClaimResult::Locked(claim(START))).at(late).abandoned_for(why);
+    let first =
+        Scene::with(ClaimResult::Locked(claim(START))).postponed_because(reason).deliver().await;
+    let last = Scene::with(ClaimResult::Locked(claim(START))).at(late).abandoned_because(reason);
 
     assert_eq!((first, last.deliver().await), (Delivery::Postponed, Delivery::Abandoned));
 }
 
 #[tokio::test]
-async fn what_nobody_can_open_is_abandoned() {
+async fn an_unreadable_email_is_abandoned() {
     let scene = Scene::with(ClaimResult::Ruined(claim(START)));
 
-    assert_eq!(scene.abandoned_for("it cannot be opened").deliver().await, Delivery::Abandoned);
+    assert_eq!(scene.abandoned_because("it cannot be opened").deliver().await, Delivery::Abandoned);
 }
 
 #[tokio::test]
-async fn what_was_done_is_counted() {
+async fn deliveries_are_counted() {
     let mut outbox = MockOutbox::new();
     let mut all =
         vec![Some(ClaimResult::Ruined(claim(START))), Some(ClaimResult::Locked(claim(START)))];
@@ -205,12 +206,12 @@ async fn what_was_done_is_counted() {
         relay: Arc::new(relay),
     };
     let clock = Arc::new(FixedClock(START));
-    let postman = OutboxSender::new(ports, OutboxSenderSettings::default(), clock);
+    let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), clock);
 
-    while postman.deliver_next().await.unwrap() != Delivery::Nothing {}
-    postman.rest().await.unwrap();
+    while sender.deliver_next().await.unwrap() != Delivery::Nothing {}
+    sender.rest().await.unwrap();
 
-    let tally = postman.tally();
+    let tally = sender.tally();
     assert_eq!((tally.all_sent(), tally.all_postponed(), tally.all_abandoned()), (0, 1, 1));
     assert_eq!(tally.waiting(), 1);
 }

@@ -1,4 +1,4 @@
-//! Document of a client policy: settings that clients take over.
+//! Document of a client policy: settings that clients apply.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use pia_json::Members;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-/// Maximum size of a document in UTF-8 bytes, blanks around it included.
+/// Maximum size of a document in UTF-8 bytes, including surrounding whitespace.
 const MAX_BYTES: usize = 64 * 1024;
 /// Maximum nesting of objects and arrays.
 const MAX_DEPTH: usize = 64;
@@ -15,7 +15,7 @@ const EMPTY: &str = "{}";
 /// Sections of a document.
 const SECTIONS: [&str; 2] = ["defaults", "enforce"];
 /// Settings that no policy may set, in lower case: addresses, credentials,
-/// cursors and other state of a client's own.
+/// cursors and other client-specific state.
 const DENIED: [&str; 31] = [
     "serverurl",
     "syncenabled",
@@ -70,24 +70,24 @@ pub enum PolicyDocumentError {
     /// Document has an unknown section.
     #[error("The document has an unknown section; the sections are `defaults` and `enforce`.")]
     UnknownSection,
-    /// A section is no object.
+    /// Section is not an object.
     #[error("The section `{0}` must be an object.")]
     SectionNotAnObject(&'static str),
-    /// A section sets what no policy may set.
+    /// Section contains a setting that no policy may set.
     #[error("The section `{section}` must not set `{setting}`.")]
     DeniedSetting {
-        /// The section.
+        /// Section.
         section: &'static str,
-        /// The setting, as it is spelled in the list of denied settings.
+        /// Setting, as it is spelled in the list of denied settings.
         setting: &'static str,
     },
-    /// A section, or a setting of a section, stands there twice.
+    /// Section, or a setting of a section, occurs twice.
     #[error("The document must not contain a section or setting twice.")]
     Duplicate,
 }
 
 impl PolicyDocument {
-    /// Parses a document. A blank one sets nothing.
+    /// Parses a document. A blank text sets nothing.
     pub fn parse(text: &str) -> Result<Self, PolicyDocumentError> {
         let trimmed = text.trim();
         if trimmed.is_empty() {
@@ -141,20 +141,20 @@ fn check_section(section: &'static str, value: &str) -> Result<(), PolicyDocumen
     if !value.starts_with('{') {
         return Err(PolicyDocumentError::SectionNotAnObject(section));
     }
-    let (members, mut seen) = (members(value)?, BTreeSet::new());
+    let (members, mut settings) = (members(value)?, BTreeSet::new());
     for (setting, _) in members.iter() {
         let folded = setting.to_ascii_lowercase();
         if let Some(setting) = DENIED.into_iter().find(|it| *it == folded) {
             return Err(PolicyDocumentError::DeniedSetting { section, setting });
         }
-        if !seen.insert(setting) {
+        if !settings.insert(setting) {
             return Err(PolicyDocumentError::Duplicate);
         }
     }
     Ok(())
 }
 
-/// Returns the nesting of objects and arrays, brackets in strings left out.
+/// Returns the nesting depth of objects and arrays, ignoring brackets in strings.
 fn depth(json: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_stored_trimmed_and_otherwise_as_it_was_sent() {
+    fn a_document_is_stored_trimmed_and_otherwise_unchanged() {
         for (sent, stored) in [
             ("", "{}"),
             (" \n\t", "{}"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_may_stand_there_twice() {
+    fn duplicate_sections_and_settings_are_refused() {
         for text in [r#"{"defaults":{},"defaults":{}}"#, r#"{"enforce":{"theme":1,"theme":2}}"#] {
             assert_eq!(error(text), PolicyDocumentError::Duplicate, "{text}");
         }

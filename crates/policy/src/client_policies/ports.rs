@@ -17,7 +17,7 @@ pub struct PolicyUpdate {
     pub by: UserId,
     /// Time of the change.
     pub at: Timestamp,
-    /// Time of the last change that the administrator saw; none accepts any.
+    /// Time of the last change that the administrator loaded; `None` accepts any.
     pub expected: Option<Timestamp>,
 }
 
@@ -30,7 +30,7 @@ pub enum PolicyStored {
     Unknown,
     /// Another policy has this name, in any case.
     NameTaken,
-    /// Policy was changed since the administrator saw it.
+    /// Policy was changed since the administrator loaded it.
     Stale,
 }
 
@@ -48,7 +48,7 @@ pub enum PolicyDeleted {
 /// Outcome of assigning a client policy to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyAssigned {
-    /// The group has it.
+    /// Group has the policy.
     Done,
     /// No such group.
     UnknownGroup,
@@ -59,10 +59,10 @@ pub enum PolicyAssigned {
 /// Store of client policies.
 ///
 /// Every accepted write gives the catalogue its next version, so that members
-/// get it with their next pull. However many write at once, no two policies
-/// have names that differ in case alone, no group has a deleted policy, and of
-/// two updates that expect the same version one is stored. Times of changes
-/// only grow, and each accepted write leaves a version with the next number.
+/// get it with their next pull. Under concurrent writes, names of policies stay
+/// unique without regard to case, no group has a deleted policy, and of two
+/// updates that expect the same version one is stored. Times of changes only
+/// grow, and each accepted write leaves a version with the next number.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ClientPolicyStore: Send + Sync {
@@ -72,7 +72,7 @@ pub trait ClientPolicyStore: Send + Sync {
     /// Loads a policy.
     async fn find(&self, policy: ClientPolicyId) -> Result<Option<ClientPolicy>, Unavailable>;
 
-    /// Loads the groups that have a policy, by name; nothing if there is no
+    /// Loads the groups that have a policy, by name; `None` if there is no
     /// such policy.
     async fn groups_of(
         &self,
@@ -103,7 +103,7 @@ pub trait ClientPolicyStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PolicyDeleted, Unavailable>;
 
-    /// Loads the versions of a policy, newest first; nothing if there is no
+    /// Loads the versions of a policy, newest first; `None` if there is no
     /// such policy.
     async fn versions(
         &self,
@@ -117,10 +117,10 @@ pub trait ClientPolicyStore: Send + Sync {
         number: i32,
     ) -> Result<Option<PolicyVersion>, Unavailable>;
 
-    /// Loads the policy of a group; nothing if there is no such group.
+    /// Loads the policy of a group; `None` if there is no such group.
     async fn of_group(&self, group: GroupId) -> Result<Option<AssignedPolicy>, Unavailable>;
 
-    /// Assigns a policy to a group, or takes the group's policy away.
+    /// Assigns a policy to a group, or removes the group's policy.
     async fn assign(
         &self,
         group: GroupId,

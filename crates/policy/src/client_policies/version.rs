@@ -14,7 +14,7 @@ pub struct PolicyVersion {
     pub draft: ClientPolicyDraft,
     /// Time of the write.
     pub written_at: Timestamp,
-    /// Administrator who wrote it; none if their account was deleted, or if
+    /// Administrator who wrote it; `None` if their account was deleted, or if
     /// it was written before versions were stored.
     pub written_by: Option<UserId>,
 }
@@ -41,9 +41,9 @@ pub struct SettingDifference {
     pub section: String,
     /// Name of the setting.
     pub setting: String,
-    /// Value in the earlier document; none if it does not set it.
+    /// Value in the earlier document; `None` if it does not set it.
     pub before: Option<Value>,
-    /// Value in the later document; none if it does not set it.
+    /// Value in the later document; `None` if it does not set it.
     pub after: Option<Value>,
 }
 
@@ -72,7 +72,8 @@ fn differences(before: &PolicyDocument, after: &PolicyDocument) -> Vec<SettingDi
     keys.sort();
     keys.dedup();
     let difference = |key: &(String, String)| {
-        let value = |of: &[Setting]| of.iter().find(|it| it.0 == *key).map(|it| it.1.clone());
+        let value =
+            |settings: &[Setting]| settings.iter().find(|it| it.0 == *key).map(|it| it.1.clone());
         let (before, after) = (value(&before), value(&after));
         let (section, setting) = key.clone();
         (before != after).then_some(SettingDifference { section, setting, before, after })

@@ -5,7 +5,7 @@ use pia_kernel::{FeedbackId, Page, PageRequest, SideEffects, Timestamp, Unavaila
 
 use super::report::{FeedbackEntry, FeedbackStatus, Rating};
 
-/// Selection of reports; what is omitted selects all.
+/// Selection of reports; an omitted criterion selects all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FeedbackFilter {
     /// Reports in this state.
@@ -17,20 +17,20 @@ pub struct FeedbackFilter {
 /// Change of a report by an administrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriageUpdate {
-    /// New state; none keeps the present one.
+    /// New state; `None` leaves it unchanged.
     pub status: Option<FeedbackStatus>,
-    /// New note; an empty one removes the present one, none keeps it.
+    /// New note; an empty one removes the note, `None` leaves it unchanged.
     pub note: Option<String>,
     /// Time of the change. The stored one is later than the last.
     pub at: Timestamp,
-    /// Time of the last change that the administrator knows; none accepts any.
+    /// Time of the last change that the administrator loaded; `None` accepts any.
     pub expected: Option<Timestamp>,
 }
 
 /// Outcome of changing a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FeedbackUpdated {
-    /// Report was changed, to this.
+    /// Report was changed; the new entry.
     Done(Box<FeedbackEntry>),
     /// No such report.
     Unknown,
@@ -56,7 +56,7 @@ pub trait FeedbackStore: Send + Sync {
     async fn find(&self, id: FeedbackId) -> Result<Option<FeedbackEntry>, Unavailable>;
 
     /// Changes state and note of a report. Of concurrent changes that expect
-    /// one version, one is done.
+    /// the same version, one succeeds.
     async fn triage(
         &self,
         id: FeedbackId,

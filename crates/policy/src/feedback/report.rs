@@ -16,11 +16,11 @@ pub enum Rating {
 /// State of a report's processing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedbackStatus {
-    /// No administrator has looked at it.
+    /// No administrator has read it.
     New,
-    /// An administrator looks into it.
+    /// Administrator is investigating it.
     Triaged,
-    /// The report is dealt with.
+    /// Report is resolved.
     Closed,
 }
 
@@ -62,7 +62,7 @@ pub struct FeedbackReport {
 pub struct FeedbackEntry {
     /// Id.
     pub id: FeedbackId,
-    /// User who reported.
+    /// User who sent the report.
     pub user: UserId,
     /// Their report.
     pub report: FeedbackReport,
@@ -77,7 +77,7 @@ pub struct FeedbackEntry {
 }
 
 impl FeedbackEntry {
-    /// Creates the entry of a report that arrives.
+    /// Creates the entry of a new report.
     pub fn new(id: FeedbackId, user: UserId, report: FeedbackReport, at: Timestamp) -> Self {
         let status = FeedbackStatus::New;
         Self { id, user, report, received_at: at, status, note: None, updated_at: at }

@@ -32,7 +32,7 @@ fn over(store: MockFeedbackStore, recipients: &[&str], sends_mail: bool) -> Feed
     Feedback::new(Arc::new(store), LiveSetting::new(settings), LiveSetting::new(sends_mail), clock)
 }
 
-/// A store that expects a report with this number of emails.
+/// Returns a store that expects a report with this number of emails.
 fn storing(emails: usize) -> MockFeedbackStore {
     let mut store = MockFeedbackStore::new();
     let check = move |entry: &FeedbackEntry, effects: &SideEffects| {

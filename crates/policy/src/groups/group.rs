@@ -1,11 +1,11 @@
-//! A group, and what it may be called.
+//! Groups and their names.
 
 use pia_kernel::{GroupId, Timestamp, utf16_len};
 
 /// Maximum length of a name in characters.
 const MAX_NAME_CHARS: usize = 100;
 
-/// People with something in common.
+/// Group of users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     /// Id of the group.
@@ -20,7 +20,7 @@ pub struct Group {
     pub created_at: Timestamp,
 }
 
-/// A group as who looks after it sees it.
+/// Group as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupEntry {
     /// The group.
@@ -48,7 +48,7 @@ pub enum NameError {
 }
 
 impl GroupName {
-    /// A name as somebody typed it.
+    /// Parses a name that an administrator entered.
     pub fn parse(name: &str) -> Result<Self, NameError> {
         let name = name.trim();
         if name.is_empty() {
@@ -63,17 +63,17 @@ impl GroupName {
         Ok(Self(name.to_owned()))
     }
 
-    /// A name that is stored already.
+    /// Wraps a name loaded from the database.
     pub fn stored(name: String) -> Self {
         Self(name)
     }
 
-    /// Name as it was spelled.
+    /// Returns the name as it was spelled.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The form in which names are compared.
+    /// Returns the form in which names are compared.
     pub fn folded(&self) -> String {
         self.0.to_lowercase()
     }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_one_to_a_hundred_characters_that_can_be_read() {
+    fn a_name_has_one_to_a_hundred_printable_characters() {
         let longest = "ü".repeat(100);
 
         assert_eq!(GroupName::parse(&longest).map(|it| it.as_str().to_owned()), Ok(longest));

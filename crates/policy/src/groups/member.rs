@@ -9,11 +9,11 @@ pub struct GroupMember {
     pub user: UserId,
     /// Email address.
     pub email: String,
-    /// Name that they chose.
+    /// Display name.
     pub display_name: Option<String>,
     /// Name of their role: `user`, `admin` …
     pub role: String,
-    /// Group that they are in.
+    /// Group of the account.
     pub group: GroupId,
     /// False if the account is deactivated.
     pub is_active: bool,
@@ -24,9 +24,9 @@ pub struct GroupMember {
 /// Selection of members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberFilter {
-    /// Group that they are in; none selects all.
+    /// Group; `None` selects all.
     pub group: Option<GroupId>,
-    /// Part of their email address or name, in any case; an empty one selects
+    /// Part of the email address or name, in any case; an empty text selects
     /// all.
     pub search: String,
 }

@@ -1,4 +1,4 @@
-//! Ports of administering groups.
+//! Ports of group administration.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
@@ -35,7 +35,7 @@ pub enum GroupRemoved {
     Done,
     /// No such group.
     Unknown,
-    /// New accounts are in it.
+    /// Group is the default group of new accounts.
     IsDefault,
     /// Group is in use.
     InUse(GroupUse),
@@ -101,14 +101,13 @@ pub enum MembersChanged {
 
 /// Store of groups.
 ///
-/// However many create, rename, fill and delete groups at once, on any number
-/// of instances, no two groups have names that differ in case alone, and no
-/// user is in a group that does not exist. A change of nothing leaves no
-/// effects.
+/// Under concurrent changes, on any number of instances, names of groups stay
+/// unique without regard to case, and no user is in a group that does not
+/// exist. A change of nothing leaves no effects.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait GroupStore: Send + Sync {
-    /// Loads all groups: the default one, then by name without regard to case.
+    /// Loads all groups: the default group first, then by name without regard to case.
     async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable>;
 
     /// Loads a group.
@@ -127,7 +126,7 @@ pub trait GroupStore: Send + Sync {
     /// Loads a user as a member of their group.
     async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable>;
 
-    /// Stores a group without settings of its own.
+    /// Stores a group with default settings.
     async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable>;
 
     /// Renames a group.
@@ -145,10 +144,10 @@ pub trait GroupStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<GroupRemoved, Unavailable>;
 
-    /// Returns the settings of a group; nothing if there is no such group.
+    /// Returns the settings of a group; `None` if there is no such group.
     async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable>;
 
-    /// Applies all of the changes to what the settings then are, or none.
+    /// Applies all of the changes to the current settings, or none.
     async fn change(
         &self,
         group: GroupId,
@@ -156,7 +155,7 @@ pub trait GroupStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<SettingsChanged, Unavailable>;
 
-    /// Moves a user into a group, out of the one that they were in.
+    /// Moves a user from their group into this one.
     async fn put(
         &self,
         user: UserId,
@@ -187,8 +186,8 @@ pub trait GroupStore: Send + Sync {
     ) -> Result<ExternalIdSet, Unavailable>;
 }
 
-/// Caches of groups and their members, from which this process must remove at once
-/// what it changed.
+/// Caches of groups and their members, from which this process must evict what
+/// it changed immediately.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait GroupWatch: Send + Sync {
     /// Notifies that a group was changed or deleted.

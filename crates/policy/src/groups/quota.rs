@@ -1,24 +1,24 @@
 //! Quotas of a group.
 
-/// Something of which a group may have only so much.
+/// Resource that a group may use up to a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub enum Quota {
     /// Knowledge bases.
     KnowledgeBases,
-    /// Documents in all of them together.
+    /// Documents in all knowledge bases together.
     KnowledgeDocuments,
     /// Bytes of these documents.
     KnowledgeStorageBytes,
     /// Tokens that are embedded within a calendar month.
     MonthlyEmbeddingTokens,
-    /// Managed personas that are given to it.
+    /// Managed personas that are assigned to the group.
     ManagedPersonas,
-    /// Bytes that each of its members stores.
+    /// Bytes that each member stores.
     UserStorageBytes,
 }
 
 impl Quota {
-    /// Every quota.
+    /// All quotas.
     pub const ALL: [Self; 6] = [
         Self::KnowledgeBases,
         Self::KnowledgeDocuments,
@@ -40,12 +40,12 @@ impl Quota {
         }
     }
 
-    /// The quota of this name, in any case.
+    /// Returns the quota with this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
-    /// Returns the quota of a group without a setting of its own; nothing where
+    /// Returns the limit of a group without a setting of its own; `None` where
     /// the server's settings decide.
     pub fn default_limit(self) -> Option<i64> {
         match self {

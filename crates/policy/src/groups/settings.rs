@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::quota::Quota;
 
-/// No limit is larger: so much can still be counted and added up in whole
-/// numbers of millionths.
+/// Maximum of any limit. Sums of such limits in millionths still fit into
+/// integers.
 pub const MAX_LIMIT: i64 = 1_000_000_000_000;
-/// The modes for which a group may name a catalogue entry.
+/// Modes for which a group may choose a catalogue entry.
 pub const MODES: [&str; 3] = ["Optimize", "Assistant", "Research"];
 /// Maximum length of a persona type's name in characters.
 const MAX_TYPE_CHARS: usize = 50;
@@ -24,21 +24,21 @@ const MAX_MODELS: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupSettings {
-    /// The quotas that it sets itself; each other is the default.
+    /// Quotas that differ from the default.
     pub quotas: BTreeMap<Quota, i64>,
     /// Spending limits.
     pub credits: CreditLimits,
     /// Catalogue entry that serves a mode (`ModeProviderIds`); the modes as
     /// [`MODES`] spells them.
     pub modes: BTreeMap<String, String>,
-    /// Catalogue entry that serves a persona's type while talking
+    /// Catalogue entry that serves a persona's type in conversations
     /// (`PersonaTypeProviderIds`); the types in lower case.
     pub persona_types: BTreeMap<String, String>,
-    /// The catalogue entries that a request may name as its model.
+    /// Catalogue entries that a request may name as its model.
     pub models: Vec<String>,
 }
 
-/// Change of one setting; none restores its default.
+/// Change of one setting; `None` restores its default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingChange {
     /// Changes a quota.
@@ -51,23 +51,23 @@ pub enum SettingChange {
     Mode(String, Option<String>),
     /// Changes the catalogue entry that serves a persona's type.
     PersonaType(String, Option<String>),
-    /// All the catalogue entries that a request may name.
+    /// Replaces the catalogue entries that a request may name.
     Models(Vec<String>),
 }
 
 /// Errors that make a group's settings invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// A limit is out of its range.
+    /// Limit is out of its range.
     #[error("a limit is a whole number, 0 to {MAX_LIMIT}")]
     Limit,
     /// Mode is unknown.
     #[error("the modes are Optimize, Assistant and Research")]
     Mode,
-    /// No persona has such a type.
+    /// Persona type is invalid.
     #[error("a persona's type has 1 to {MAX_TYPE_CHARS} characters that can be read")]
     PersonaType,
-    /// No catalogue entry has such an id.
+    /// Catalogue entry id is invalid.
     #[error("the id of a catalogue entry has 1 to {MAX_ENTRY_CHARS} characters that can be read")]
     Entry,
     /// Too many types.
@@ -79,14 +79,14 @@ pub enum SettingsError {
 }
 
 impl GroupSettings {
-    /// Returns a quota of its members; nothing where the server's settings
-    /// decide.
+    /// Returns a quota of the group's members; `None` where the server's
+    /// settings decide.
     pub fn quota(&self, quota: Quota) -> Option<i64> {
         self.quotas.get(&quota).copied().or(quota.default_limit())
     }
 
-    /// Applies changes, the later above the earlier; nothing if any of them is
-    /// impossible.
+    /// Returns the settings with all changes applied in order; fails if any of
+    /// them is invalid.
     pub fn with(&self, changes: &[SettingChange]) -> Result<Self, SettingsError> {
         let mut settings = self.clone();
         for change in changes {
@@ -112,10 +112,10 @@ impl GroupSettings {
                 let mode = mode.ok_or(SettingsError::Mode)?.to_owned();
                 put(&mut self.modes, mode, entry.as_deref().map(entry_id).transpose()?);
             }
-            SettingChange::PersonaType(of, entry) => {
-                let of = trim_legible(of, MAX_TYPE_CHARS).ok_or(SettingsError::PersonaType)?;
+            SettingChange::PersonaType(name, entry) => {
+                let name = trim_legible(name, MAX_TYPE_CHARS).ok_or(SettingsError::PersonaType)?;
                 let entry = entry.as_deref().map(entry_id).transpose()?;
-                put(&mut self.persona_types, of.to_lowercase(), entry);
+                put(&mut self.persona_types, name.to_lowercase(), entry);
             }
             SettingChange::Models(models) => {
                 let mut allowed: Vec<String> = Vec::new();
@@ -143,23 +143,23 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
 }
 
 fn check_bounds(limit: i64) -> Result<i64, SettingsError> {
-    let there = (0..=MAX_LIMIT).contains(&limit);
-    if there { Ok(limit) } else { Err(SettingsError::Limit) }
+    let in_range = (0..=MAX_LIMIT).contains(&limit);
+    if in_range { Ok(limit) } else { Err(SettingsError::Limit) }
 }
 
 fn entry_id(id: &str) -> Result<String, SettingsError> {
     Ok(trim_legible(id, MAX_ENTRY_CHARS).ok_or(SettingsError::Entry)?.to_owned())
 }
 
-/// Trimmed, if it then is neither empty nor too long and has no control
-/// characters.
+/// Returns the trimmed text if it is neither empty nor too long and has no
+/// control characters.
 fn trim_legible(text: &str, longest: usize) -> Option<&str> {
     let text = text.trim();
-    let good = !text.is_empty()
+    let valid = !text.is_empty()
         && utf16_len(text) <= longest
         && utf16_len(&text.to_lowercase()) <= longest
         && !text.chars().any(char::is_control);
-    good.then_some(text)
+    valid.then_some(text)
 }
 
 #[cfg(test)]

@@ -10,69 +10,74 @@ fn groups(store: MockGroupStore, watch: MockGroupWatch) -> Groups {
     Groups::new(Arc::new(store), Arc::new(watch), Arc::new(FixedClock(NOW)))
 }
 
-/// Watch that expects any change.
-fn quiet() -> MockGroupWatch {
+/// Returns a watch that expects no notification.
+fn unnotified() -> MockGroupWatch {
     MockGroupWatch::new()
 }
 
-fn noticed(effects: &SideEffects, by: Option<UserId>, object: &str, action: &'static str) -> bool {
+fn is_audited(
+    effects: &SideEffects,
+    by: Option<UserId>,
+    object: &str,
+    action: &'static str,
+) -> bool {
     *effects == SideEffects::of_object(NOW, by, object.to_owned(), action)
 }
 
 #[tokio::test]
-async fn a_group_is_made_under_its_trimmed_name_with_an_entry_that_names_it() {
+async fn a_group_is_created_under_its_trimmed_name_with_an_audit_entry() {
     let by = Some(UserId::generate());
     let mut store = MockGroupStore::new();
     store
         .expect_add()
         .withf(move |group, effects| {
             let named = format!("group:{}", group.id);
-            group.name.as_str() == "Sales" && noticed(effects, by, &named, "Group.Created")
+            group.name.as_str() == "Sales" && is_audited(effects, by, &named, "Group.Created")
         })
         .once()
         .returning(|_, _| Ok(GroupAdded::Stored));
 
-    let group = groups(store, quiet()).create(by, " Sales ").await.unwrap();
+    let group = groups(store, unnotified()).create(by, " Sales ").await.unwrap();
 
     assert_eq!((group.created_at, group.is_default), (NOW, false));
 }
 
 #[tokio::test]
-async fn a_name_that_cannot_be_never_reaches_the_store() {
-    let groups = groups(MockGroupStore::new(), quiet());
+async fn an_invalid_name_never_reaches_the_store() {
+    let groups = groups(MockGroupStore::new(), unnotified());
 
-    let made = groups.create(None, " ").await;
+    let created = groups.create(None, " ").await;
     let renamed = groups.rename(None, GroupId::generate(), "a\nb").await;
     let found = groups.named("").await;
 
-    assert!(matches!(made, Err(GroupError::Name(NameError::Empty))));
+    assert!(matches!(created, Err(GroupError::Name(NameError::Empty))));
     assert!(matches!(renamed, Err(GroupError::Name(NameError::Control))));
     assert!(matches!(found, Err(GroupError::Unknown)));
 }
 
 #[tokio::test]
-async fn a_setting_that_cannot_be_never_reaches_the_store() {
+async fn an_invalid_setting_never_reaches_the_store() {
     let wrong = [SettingChange::Quota(Quota::KnowledgeBases, Some(-1))];
 
     let changed =
-        groups(MockGroupStore::new(), quiet()).change(None, GroupId::generate(), &wrong).await;
+        groups(MockGroupStore::new(), unnotified()).change(None, GroupId::generate(), &wrong).await;
 
     assert!(matches!(changed, Err(GroupError::Settings(SettingsError::Limit))));
 }
 
 #[tokio::test]
-async fn whoever_remembers_a_group_hears_of_its_new_settings_and_of_its_end() {
+async fn the_watch_is_notified_of_changed_and_deleted_groups() {
     let group = GroupId::generate();
     let named = format!("group:{group}");
     let mut store = MockGroupStore::new();
     let object = named.clone();
     store
         .expect_change()
-        .withf(move |_, _, effects| noticed(effects, None, &object, "Group.SettingsChanged"))
+        .withf(move |_, _, effects| is_audited(effects, None, &object, "Group.SettingsChanged"))
         .returning(|_, _, _| Ok(SettingsChanged::Done(GroupSettings::default())));
     store
         .expect_remove()
-        .withf(move |_, effects| noticed(effects, None, &named, "Group.Deleted"))
+        .withf(move |_, effects| is_audited(effects, None, &named, "Group.Deleted"))
         .returning(|_, _| Ok(GroupRemoved::Done));
     let mut watch = MockGroupWatch::new();
     watch.expect_group_changed().withf(move |it| *it == group).times(2).return_const(());
@@ -83,14 +88,14 @@ async fn whoever_remembers_a_group_hears_of_its_new_settings_and_of_its_end() {
 }
 
 #[tokio::test]
-async fn whoever_remembers_a_member_hears_that_they_moved() {
+async fn the_watch_is_notified_of_moved_members() {
     let (by, user, group) = (UserId::generate(), UserId::generate(), GroupId::generate());
     let mut store = MockGroupStore::new();
     store
         .expect_put()
-        .withf(move |whom, to, effects| {
+        .withf(move |moved, to, effects| {
             let [entry] = effects.audit.as_slice() else { return false };
-            (*whom, *to) == (user, group)
+            (*moved, *to) == (user, group)
                 && (entry.actor, entry.subject) == (Some(by), Some(user))
                 && entry.object.as_deref() == Some(&format!("group:{group}"))
                 && entry.action == "Group.MemberAdded"
@@ -104,7 +109,7 @@ async fn whoever_remembers_a_member_hears_that_they_moved() {
 }
 
 #[tokio::test]
-async fn what_the_store_could_not_do_is_reported() {
+async fn refusals_of_the_store_are_reported() {
     let group = GroupId::generate();
     let mut store = MockGroupStore::new();
     store.expect_add().returning(|_, _| Ok(GroupAdded::NameTaken));
@@ -127,7 +132,7 @@ async fn what_the_store_could_not_do_is_reported() {
     let pool = [SettingChange::Pool(true)];
     let user = UserId::generate();
 
-    let reported = [
+    let errors = [
         groups.create(None, "a").await.map(drop),
         groups.rename(None, group, "a").await,
         groups.rename(None, group, "a").await,
@@ -142,7 +147,7 @@ async fn what_the_store_could_not_do_is_reported() {
     .map(Result::err);
 
     assert!(matches!(
-        reported,
+        errors,
         [
             Some(GroupError::NameTaken),
             Some(GroupError::NameTaken),
@@ -169,7 +174,7 @@ async fn everybody_whom_an_identity_provider_moved_is_reported() {
         assert_eq!((entry.subject, &entry.object), (Some(users[0]), &expected.audit[0].object));
         Ok(MembersChanged::Done(users.to_vec()))
     });
-    let mut watch = quiet();
+    let mut watch = unnotified();
     watch.expect_member_moved().times(2).return_const(());
 
     let change = [MembershipChange::Replace(users.to_vec())];
@@ -178,7 +183,7 @@ async fn everybody_whom_an_identity_provider_moved_is_reported() {
 
 #[tokio::test]
 async fn an_external_id_has_bounds() {
-    let groups = groups(MockGroupStore::new(), quiet());
+    let groups = groups(MockGroupStore::new(), unnotified());
 
     for id in [" ", &"x".repeat(201), "a\nb"] {
         let set = groups.set_external_id(GroupId::generate(), Some(id)).await;

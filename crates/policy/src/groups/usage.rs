@@ -1,17 +1,17 @@
-//! Uses of a group, which keep it from being deleted.
+//! Uses of a group, which prevent its deletion.
 
 use std::fmt;
 
-/// Numbers of what belongs to a group.
+/// Numbers of the objects that use a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GroupUse {
-    /// Accounts in it, including deactivated ones.
+    /// Accounts in the group, including deactivated ones.
     pub members: u64,
-    /// Invitations into it.
+    /// Invitations into the group.
     pub invitations: u64,
-    /// Managed personas that are assigned to it.
+    /// Managed personas that are assigned to the group.
     pub personas: u64,
-    /// Plugins that are assigned to it.
+    /// Plugins that are assigned to the group.
     pub plugins: u64,
 }
 
@@ -27,7 +27,7 @@ impl GroupUse {
     }
 }
 
-/// `2 members, 1 persona`.
+/// Formats the uses: `2 members, 1 persona`.
 impl fmt::Display for GroupUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let uses = [

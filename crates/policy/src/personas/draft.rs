@@ -50,7 +50,7 @@ pub struct PersonaContent {
     pub tagline: Option<String>,
     /// Instructions for the model, of up to 20,000 characters.
     pub system_prompt: String,
-    /// Limits that the model gets, of up to 5,000 characters.
+    /// Limits of the model's behaviour, of up to 5,000 characters.
     pub guardrails: Option<String>,
     /// Form of the answers, of up to 5,000 characters.
     pub output_format: Option<String>,
@@ -62,13 +62,13 @@ pub struct PersonaContent {
     /// Type by which a group's settings choose the model, of up to 50
     /// characters.
     pub model_type: Option<String>,
-    /// Emoji that stands for it.
+    /// Emoji that represents it.
     pub emoji: Option<String>,
     /// Colour, as `#RRGGBB`.
     pub accent_color: Option<String>,
-    /// Tools that it may use: 0 none, 1 those that read, 2 all.
+    /// Tools that it may use: 0 none, 1 read-only ones, 2 all.
     pub tool_scope: i32,
-    /// Reasoning effort from 0 (none) to 5; none for the model's own.
+    /// Reasoning effort from 0 (none) to 5; `None` for the model's default.
     pub reasoning_effort: Option<i32>,
     /// Version of the fields' meaning, 1.
     pub schema_version: i32,

@@ -10,11 +10,11 @@ use super::{PersonaContent, PersonaEntry, PublishedPersona};
 pub struct PersonaUpdate {
     /// Contents that replace the stored ones.
     pub content: PersonaContent,
-    /// New state; none keeps the stored one.
+    /// New state; `None` leaves it unchanged.
     pub is_active: Option<bool>,
     /// Time of the change.
     pub at: Timestamp,
-    /// Time of the last change that the administrator saw; none accepts any.
+    /// Time of the last change that the administrator loaded; `None` accepts any.
     pub expected: Option<Timestamp>,
 }
 
@@ -25,7 +25,7 @@ pub enum PersonaReplaced {
     Done,
     /// No such persona.
     Unknown,
-    /// Persona was changed since the administrator saw it.
+    /// Persona was changed since the administrator loaded it.
     Stale,
 }
 
@@ -60,9 +60,9 @@ pub enum PersonaBound {
 
 /// Store of managed personas.
 ///
-/// Every accepted write gives the catalogue its next version. However many
-/// write at once, no group has more personas than its quota, and of two
-/// updates that expect the same version one is stored. Times of changes grow.
+/// Every accepted write gives the catalogue its next version. Under concurrent
+/// writes, no group exceeds its quota of personas, and of two updates that
+/// expect the same version one is stored. Times of changes grow.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PersonaStore: Send + Sync {
@@ -72,10 +72,10 @@ pub trait PersonaStore: Send + Sync {
     /// Loads a persona.
     async fn find(&self, persona: PersonaId) -> Result<Option<PublishedPersona>, Unavailable>;
 
-    /// Loads the groups of a persona, by id; none if there is no such persona.
+    /// Loads the groups of a persona, by id; `None` if there is no such persona.
     async fn groups_of(&self, persona: PersonaId) -> Result<Option<Vec<GroupId>>, Unavailable>;
 
-    /// Loads the plugins of a persona, by id; none if there is no such
+    /// Loads the plugins of a persona, by id; `None` if there is no such
     /// persona.
     async fn plugins_of(&self, persona: PersonaId) -> Result<Option<Vec<PluginId>>, Unavailable>;
 
@@ -101,7 +101,7 @@ pub trait PersonaStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PersonaReplaced, Unavailable>;
 
-    /// Deletes a persona, whose groups hear of it with their next pull.
+    /// Deletes a persona. Its groups are informed with their next pull.
     /// Returns false if there is none.
     async fn delete(
         &self,

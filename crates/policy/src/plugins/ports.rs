@@ -12,9 +12,9 @@ use crate::uploads::SignedPackage;
 pub struct PluginUpdate {
     /// Contents that replace the stored ones.
     pub content: PluginContent,
-    /// New state; none keeps the stored one.
+    /// New state; `None` leaves it unchanged.
     pub is_active: Option<bool>,
-    /// Time of the last change that the administrator knows; none accepts any.
+    /// Time of the last change that the administrator loaded; `None` accepts any.
     pub expected: Option<Timestamp>,
 }
 
@@ -27,7 +27,7 @@ pub enum PluginChanged {
     Unknown,
     /// Plugin was changed since the administrator read it.
     Stale,
-    /// Plugin is part of the client and has no such thing to change.
+    /// Plugin is part of the client, and this cannot be changed.
     BuiltIn,
     /// Signer of the package is not trusted.
     Untrusted,
@@ -55,7 +55,7 @@ pub trait PluginStore: Send + Sync {
         plugin: PluginId,
     ) -> Result<Option<PublishedPlugin>, Unavailable>;
 
-    /// Loads the ids of a plugin's groups; none if there is no such plugin.
+    /// Loads the ids of a plugin's groups; `None` if there is no such plugin.
     async fn groups_of(&self, plugin: PluginId) -> Result<Option<Vec<GroupId>>, Unavailable>;
 
     /// Stores a plugin without groups.
@@ -90,7 +90,7 @@ pub trait PluginStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PluginChanged, Unavailable>;
 
-    /// Stores a package in the place of the plugin's, if its signer is
+    /// Replaces the plugin's package, if the signer of the new one is
     /// trusted.
     async fn store_package(
         &self,
@@ -100,7 +100,7 @@ pub trait PluginStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PluginChanged, Unavailable>;
 
-    /// Stores a PNG image in the place of the plugin's icon, or removes it.
+    /// Replaces the plugin's icon with a PNG image, or removes it.
     async fn store_icon(
         &self,
         plugin: PluginId,
@@ -112,8 +112,8 @@ pub trait PluginStore: Send + Sync {
     /// Loads a plugin's icon.
     async fn icon(&self, plugin: PluginId) -> Result<Option<Vec<u8>>, Unavailable>;
 
-    /// Loads some bytes of the package with this hash, from an offset on; none
-    /// at its end, or if the plugin has another package by now.
+    /// Loads some bytes of the package with this hash, from an offset on;
+    /// `None` at its end, or if the plugin has another package by now.
     async fn package_bytes(
         &self,
         plugin: PluginId,

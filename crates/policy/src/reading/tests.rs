@@ -24,7 +24,7 @@ fn terms() -> Terms {
     }
 }
 
-/// A licence of a payload that [`Terms`] would not make.
+/// Returns a licence of a payload that [`Terms`] would not make.
 fn signed(key: &SigningKey, payload: &Value) -> String {
     signed_bytes(key, payload.to_string().as_bytes())
 }
@@ -57,7 +57,7 @@ fn unreadable(text: &str, key: &SigningKey) -> String {
 }
 
 #[test]
-fn a_licence_states_what_was_issued() {
+fn a_licence_contains_its_terms() {
     let (key, terms) = (key(), terms());
 
     let licence = Licence::parse(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap();
@@ -71,7 +71,7 @@ fn a_licence_states_what_was_issued() {
 }
 
 #[test]
-fn blanks_that_copying_puts_in_do_not_matter() {
+fn whitespace_from_copying_is_ignored() {
     let key = key();
     let text = key.issue(&terms()).unwrap();
 
@@ -88,7 +88,7 @@ fn blanks_that_copying_puts_in_do_not_matter() {
 }
 
 #[test]
-fn a_licence_that_was_cut_anywhere_is_truncated() {
+fn a_licence_cut_at_any_byte_is_truncated() {
     let key = key();
     let text = key.issue(&terms()).unwrap();
 
@@ -100,10 +100,10 @@ fn a_licence_that_was_cut_anywhere_is_truncated() {
 }
 
 #[test]
-fn no_changed_byte_goes_unnoticed() {
+fn any_changed_byte_is_detected() {
     let key = key();
     let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
-    let good = Licence::parse(&text, &verifying).unwrap();
+    let valid = Licence::parse(&text, &verifying).unwrap();
 
     for (at, byte) in text.bytes().enumerate() {
         let flipped = (0..8).map(|bit| byte ^ (1 << bit));
@@ -113,16 +113,16 @@ fn no_changed_byte_goes_unnoticed() {
 
             let outcome = Licence::parse(&changed, &verifying);
 
-            assert!(outcome.is_err() || (other == byte && outcome.as_ref() == Ok(&good)), "{at}");
+            assert!(outcome.is_err() || (other == byte && outcome.as_ref() == Ok(&valid)), "{at}");
         }
     }
 }
 
 #[test]
-fn no_byte_put_in_or_taken_out_changes_what_is_read() {
+fn inserted_and_removed_bytes_are_detected() {
     let key = key();
     let (verifying, text) = (key.verifying_key(), key.issue(&terms()).unwrap());
-    let good = Licence::parse(&text, &verifying).unwrap();
+    let valid = Licence::parse(&text, &verifying).unwrap();
 
     for at in 0..text.len() {
         let (mut longer, mut shorter) = (text.clone(), text.clone());
@@ -130,7 +130,7 @@ fn no_byte_put_in_or_taken_out_changes_what_is_read() {
         shorter.remove(at);
 
         for changed in [longer, shorter] {
-            assert_ne!(Licence::parse(&changed, &verifying).as_ref(), Ok(&good), "{at}");
+            assert_ne!(Licence::parse(&changed, &verifying).as_ref(), Ok(&valid), "{at}");
         }
     }
 }
@@ -168,11 +168,11 @@ fn a_payload_under_another_signature_is_forged() {
 }
 
 #[test]
-fn what_is_no_licence_is_reported() {
+fn other_texts_are_refused_with_a_reason() {
     let key = key();
     let text = key.issue(&terms()).unwrap();
 
-    for (what, why) in [
+    for (file, reason) in [
         (Vec::new(), "it is empty"),
         (b" \r\n".to_vec(), "it is empty"),
         (vec![0xff, 0xfe, 0x00], "it is not text"),
@@ -181,14 +181,14 @@ fn what_is_no_licence_is_reported() {
         (format!("{text}A").into_bytes(), "its signature is not whole"),
         (vec![b'A'; MAX_LICENCE_BYTES + 1], "it is longer than 64 KiB"),
     ] {
-        let outcome = Licence::parse(&what, &key.verifying_key());
+        let outcome = Licence::parse(&file, &key.verifying_key());
 
-        assert_eq!(outcome, Err(LicenceError::Truncated(why)));
+        assert_eq!(outcome, Err(LicenceError::Truncated(reason)));
     }
 }
 
 #[test]
-fn a_later_form_is_unreadable_and_states_why() {
+fn a_later_format_is_unreadable_with_a_reason() {
     let key = key();
 
     let later = key.issue(&terms()).unwrap().replace("-v1.", "-v2.");
@@ -197,7 +197,7 @@ fn a_later_form_is_unreadable_and_states_why() {
 }
 
 #[test]
-fn features_in_the_file_decide() {
+fn features_in_the_file_take_precedence() {
     let key = key();
     let text = signed(&key, &with("features", json!(["Knowledge", "E2EE"])));
 
@@ -247,7 +247,7 @@ fn an_unknown_edition_needs_features() {
 }
 
 #[test]
-fn features_of_a_later_version_are_passed_over_and_noted() {
+fn features_of_a_later_version_are_ignored_and_reported() {
     let key = key();
     let mut payload = with("features", json!(["Sync", "Telepathy", "sync"]));
     payload["somethingNew"] = json!({ "nested": true });
@@ -259,7 +259,7 @@ fn features_of_a_later_version_are_passed_over_and_noted() {
 }
 
 #[test]
-fn nulls_are_absent() {
+fn null_fields_count_as_missing() {
     let key = key();
     let mut payload = payload();
     for field in ["features", "maxUsers", "maxAdmins", "expiresAt"] {
@@ -273,7 +273,7 @@ fn nulls_are_absent() {
 }
 
 #[test]
-fn a_signed_payload_that_makes_no_sense_is_unreadable() {
+fn an_invalid_signed_payload_is_unreadable() {
     let key = key();
     let without_id = {
         let mut payload = payload();
@@ -297,14 +297,14 @@ fn a_signed_payload_that_makes_no_sense_is_unreadable() {
         (with("expiresAt", "soon".into()), "not an ISO 8601 time"),
         (with("features", "Sync".into()), "invalid type"),
     ] {
-        let reported = unreadable(&signed(&key, &payload), &key);
+        let message = unreadable(&signed(&key, &payload), &key);
 
-        assert!(reported.contains(why), "{reported}");
+        assert!(message.contains(why), "{message}");
     }
 }
 
 #[test]
-fn a_signed_payload_that_is_no_json_is_unreadable() {
+fn a_signed_payload_that_is_not_json_is_unreadable() {
     let key = key();
 
     for payload in [&b""[..], b"{", b"\xff\xfe", br#"{"id":1}{"id":2}"#] {
@@ -313,7 +313,7 @@ fn a_signed_payload_that_is_no_json_is_unreadable() {
 }
 
 #[test]
-fn no_licence_is_issued_that_a_server_would_refuse() {
+fn licences_that_a_server_would_refuse_are_not_issued() {
     let key = key();
 
     for terms in [

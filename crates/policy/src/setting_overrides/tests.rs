@@ -18,7 +18,7 @@ fn values(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Settings with one that is public and one that is a secret.
+/// Returns settings, one of which is public and one a secret.
 fn running() -> MockRunningSettings {
     let setting = |key: &str, is_secret| RunningSetting {
         key: key.to_owned(),
@@ -37,7 +37,7 @@ fn overrides(store: MockOverrideStore, running: MockRunningSettings) -> SettingO
 }
 
 #[tokio::test]
-async fn a_change_that_another_one_overtook_is_checked_and_stored_again() {
+async fn a_change_is_retried_after_a_concurrent_change() {
     let (mut store, mut running) = (MockOverrideStore::new(), running());
     let mut version = 0;
     store.expect_load().times(2).returning(move || {
@@ -47,9 +47,9 @@ async fn a_change_that_another_one_overtook_is_checked_and_stored_again() {
     let after = values(&[("B:Other", "1"), ("A:Open", "new")]);
     let (checked, applied) = (after.clone(), after);
     running.expect_check().withf(move |it| it == checked).times(2).returning(|_| Ok(()));
-    store.expect_set().times(2).returning(|setting, seen, _| {
+    store.expect_set().times(2).returning(|setting, base_version, _| {
         assert_eq!(setting.key, "A:Open");
-        Ok(seen == 2)
+        Ok(base_version == 2)
     });
     running
         .expect_apply()
@@ -63,7 +63,7 @@ async fn a_change_that_another_one_overtook_is_checked_and_stored_again() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_secret_or_invalid_is_not_stored() {
+async fn unknown_secret_and_invalid_settings_are_not_stored() {
     let (mut store, mut running) = (MockOverrideStore::new(), running());
     store.expect_load().returning(|| Ok(layer(1, &[])));
     running.expect_check().returning(|_| Err(vec!["expected a number".to_owned()]));

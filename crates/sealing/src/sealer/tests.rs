@@ -1,4 +1,4 @@
-//! Tests for sealing and opening values.
+//! Tests of sealing and opening values.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -17,12 +17,12 @@ struct Salts(Mutex<HashMap<UserId, Salt>>);
 
 #[async_trait]
 impl SaltStore for Salts {
-    async fn salt(&self, person: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
-        Ok(Some(self.0.lock().unwrap().entry(person).or_insert(fresh).clone()))
+    async fn salt(&self, user: UserId, fresh: Salt) -> Result<Option<Salt>, Unavailable> {
+        Ok(Some(self.0.lock().unwrap().entry(user).or_insert(fresh).clone()))
     }
 
-    async fn find(&self, person: UserId) -> Result<Option<Salt>, Unavailable> {
-        Ok(self.0.lock().unwrap().get(&person).cloned())
+    async fn find(&self, user: UserId) -> Result<Option<Salt>, Unavailable> {
+        Ok(self.0.lock().unwrap().get(&user).cloned())
     }
 }
 
@@ -52,7 +52,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_value_is_sealed_in_the_form_that_was_laid_down() {
+fn a_value_is_sealed_in_the_specified_format() {
     let salt = Salt([7; 32]);
 
     let sealed = seal(&Secret::new([1; 32]), (ada(), &salt), PLACE, [9; 12], PLAIN).unwrap();
@@ -65,7 +65,7 @@ fn a_value_is_sealed_in_the_form_that_was_laid_down() {
 }
 
 #[tokio::test]
-async fn what_is_sealed_opens_for_the_same_person_and_place() {
+async fn a_value_opens_for_the_same_user_and_place() {
     let sealer = sealer(&Arc::default(), 1, None);
 
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
@@ -75,7 +75,7 @@ async fn what_is_sealed_opens_for_the_same_person_and_place() {
 }
 
 #[tokio::test]
-async fn the_same_value_is_never_sealed_the_same() {
+async fn sealing_the_same_value_twice_differs() {
     let sealer = sealer(&Arc::default(), 1, None);
 
     let first = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
@@ -85,7 +85,7 @@ async fn the_same_value_is_never_sealed_the_same() {
 }
 
 #[tokio::test]
-async fn any_flipped_bit_is_found() {
+async fn any_flipped_bit_is_detected() {
     let sealer = sealer(&Arc::default(), 1, None);
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
@@ -105,7 +105,7 @@ async fn any_flipped_bit_is_found() {
 }
 
 #[tokio::test]
-async fn what_is_cut_off_is_refused_at_any_length() {
+async fn a_truncated_value_is_refused_at_any_length() {
     let sealer = sealer(&Arc::default(), 1, None);
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
@@ -117,7 +117,7 @@ async fn what_is_cut_off_is_refused_at_any_length() {
 }
 
 #[tokio::test]
-async fn it_opens_neither_for_another_person_nor_in_another_place() {
+async fn a_value_opens_for_no_other_user_and_no_other_place() {
     let sealer = sealer(&Arc::default(), 1, None);
     let eve = UserId::generate();
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
@@ -129,15 +129,15 @@ async fn it_opens_neither_for_another_person_nor_in_another_place() {
         (ada(), SealContext { row: b"another row", ..PLACE }),
         (ada(), SealContext { purpose: "totp-secretr", row: b"ow" }),
     ];
-    for (person, place) in elsewhere {
-        let refused = sealer.open(person, place, &sealed).await;
+    for (user, place) in elsewhere {
+        let refused = sealer.open(user, place, &sealed).await;
 
         assert!(matches!(refused, Err(UnsealError::Forged)), "{place:?}");
     }
 }
 
 #[tokio::test]
-async fn what_the_previous_key_sealed_is_opened_and_new_values_are_under_the_current() {
+async fn values_of_the_previous_key_open_and_new_values_use_the_current_key() {
     let salts = Arc::default();
     let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
     let both = sealer(&salts, 2, Some(1));
@@ -153,7 +153,7 @@ async fn what_the_previous_key_sealed_is_opened_and_new_values_are_under_the_cur
 }
 
 #[tokio::test]
-async fn without_the_salt_all_of_a_person_is_lost_even_if_another_is_made() {
+async fn without_the_salt_the_values_of_a_user_are_lost_permanently() {
     let salts = Arc::<Salts>::default();
     let sealer = sealer(&salts, 1, None);
     let sealed = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
@@ -168,7 +168,7 @@ async fn without_the_salt_all_of_a_person_is_lost_even_if_another_is_made() {
 }
 
 #[test]
-fn no_key_is_ever_printed() {
+fn keys_are_never_printed() {
     let salts = Arc::default();
     let (sealer, keys) = (sealer(&salts, 0xab, Some(0xcd)), keys(0xab, Some(0xcd)));
 
@@ -180,21 +180,21 @@ fn no_key_is_ever_printed() {
 }
 
 #[tokio::test]
-async fn keys_derived_once_seal_and_open_what_the_sealer_does() {
+async fn keys_derived_once_are_compatible_with_the_sealer() {
     let sealer = sealer(&Arc::default(), 1, None);
     let seal = sealer.seal_for(ada()).await.unwrap().unwrap();
 
-    let theirs = seal.seal(PLACE, PLAIN).unwrap();
-    let ours = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
+    let by_user_seal = seal.seal(PLACE, PLAIN).unwrap();
+    let by_sealer = sealer.seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
-    assert_eq!(sealer.open(ada(), PLACE, &theirs).await.unwrap().expose(), PLAIN);
-    assert_eq!(seal.open(PLACE, &ours).unwrap().expose(), PLAIN);
+    assert_eq!(sealer.open(ada(), PLACE, &by_user_seal).await.unwrap().expose(), PLAIN);
+    assert_eq!(seal.open(PLACE, &by_sealer).unwrap().expose(), PLAIN);
     let elsewhere = SealContext { row: b"another row", ..PLACE };
-    assert!(matches!(seal.open(elsewhere, &theirs), Err(UnsealError::Forged)));
+    assert!(matches!(seal.open(elsewhere, &by_user_seal), Err(UnsealError::Forged)));
 }
 
 #[tokio::test]
-async fn what_is_long_is_opened_where_it_is() {
+async fn a_long_value_is_opened_in_place() {
     let seal = sealer(&Arc::default(), 1, None).seal_for(ada()).await.unwrap().unwrap();
     let other = sealer(&Arc::default(), 2, None).seal_for(ada()).await.unwrap().unwrap();
     let sealed = seal.seal(PLACE, PLAIN).unwrap();
@@ -210,7 +210,7 @@ async fn what_is_long_is_opened_where_it_is() {
 }
 
 #[tokio::test]
-async fn keys_derived_once_open_what_the_previous_key_sealed() {
+async fn keys_derived_once_open_values_of_the_previous_key() {
     let salts = Arc::default();
     let old = sealer(&salts, 1, None).seal(ada(), PLACE, &plain()).await.unwrap().unwrap();
 
@@ -222,7 +222,7 @@ async fn keys_derived_once_open_what_the_previous_key_sealed() {
 }
 
 #[tokio::test]
-async fn a_digest_knows_a_value_again_for_its_person_only() {
+async fn a_digest_recognises_a_value_of_its_user_only() {
     let sealer = sealer(&Arc::default(), 1, None);
     let seal = sealer.seal_for(ada()).await.unwrap().unwrap();
     let eve = sealer.seal_for(UserId::generate()).await.unwrap().unwrap();

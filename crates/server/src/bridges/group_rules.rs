@@ -1,4 +1,4 @@
-//! Rules of groups for AI calls, as the assistant needs them, cached for five
+//! Rules of groups for AI calls, as the assistant applies them, cached for five
 //! seconds.
 
 use std::sync::Arc;
@@ -16,16 +16,16 @@ const MAX_CACHED_GROUPS: usize = 64_000;
 /// Settings of groups as rules of AI calls.
 pub(crate) struct PolicyGroupRules {
     store: Arc<dyn GroupStore>,
-    /// The group of those who do not pay.
+    /// Group of the free tier.
     free: LiveSetting<GroupId>,
     runtime: Handle,
-    /// Duration for which the store is waited for.
+    /// Timeout of a read from the store.
     limit: Duration,
     cache: RecentCache<GroupId, Arc<GroupRules>>,
 }
 
 impl PolicyGroupRules {
-    /// Creates rules that are read on the runtime that this is called on.
+    /// Creates rules that are read on the current runtime.
     pub(crate) fn new(
         store: Arc<dyn GroupStore>,
         free: LiveSetting<GroupId>,
@@ -55,8 +55,8 @@ impl Rules for PolicyGroupRules {
         let read = self.cache.begin_read(group);
         let free = *self.free.get() == group;
         let store = Arc::clone(&self.store);
-        // On the runtime of the database, and to its end: an AI call is dropped
-        // with its client, and a query must not be.
+        // Runs to completion on the database's runtime: an AI call is dropped
+        // when its client disconnects, and a query must not be.
         let reading = self.runtime.spawn(async move { store.settings(group).await });
         let reading = tokio::time::timeout(self.limit, reading).await;
         let settings = reading
@@ -95,13 +95,13 @@ mod tests {
         GroupId::generate()
     }
 
-    /// Each look at the store finds another hourly limit.
+    /// Returns a store that reports a higher hourly limit at each read.
     fn counting() -> MockGroupStore {
         let mut store = MockGroupStore::new();
-        let looks = std::sync::atomic::AtomicI64::new(0);
+        let reads = std::sync::atomic::AtomicI64::new(0);
         store.expect_settings().returning(move |_| {
-            let look = looks.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let credits = CreditLimits { hourly: look + 1, ..CreditLimits::default() };
+            let read = reads.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let credits = CreditLimits { hourly: read + 1, ..CreditLimits::default() };
             Ok(Some(GroupSettings { credits, ..GroupSettings::default() }))
         });
         store
@@ -121,18 +121,18 @@ mod tests {
     #[tokio::test]
     async fn rules_are_looked_up_again_after_five_seconds() {
         let ((rules, clock), group) = (over(counting(), group()), group());
-        let mut seen = Vec::new();
+        let mut limits = Vec::new();
 
         for pause in [0, 5, 1, 4] {
             clock.advance(Duration::from_secs(pause));
-            seen.push(rules.rules_of(group).await.unwrap().credits.hourly);
+            limits.push(rules.rules_of(group).await.unwrap().credits.hourly);
         }
 
-        assert_eq!(seen, [1, 1, 2, 2]);
+        assert_eq!(limits, [1, 1, 2, 2]);
     }
 
     #[tokio::test]
-    async fn whoever_would_refuse_sees_them_as_they_are_and_so_do_those_after() {
+    async fn fresh_rules_bypass_the_cache_and_replace_it() {
         let ((rules, _), group) = (over(counting(), group()), group());
         rules.rules_of(group).await.unwrap();
 
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rules_that_changed_here_are_forgotten_at_once_and_no_others() {
+    async fn forgotten_rules_are_read_again_and_no_others() {
         let (rules, _) = over(counting(), group());
         let (changed, other) = (group(), group());
         for group in [changed, other] {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_that_a_group_states_is_passed_on() {
+    async fn all_settings_of_a_group_become_rules() {
         let modes = MODES.map(|it| SettingChange::Mode(it.to_owned(), Some(it.to_lowercase())));
         let others = [
             SettingChange::PersonaType("fast".to_owned(), Some("small".to_owned())),
@@ -178,17 +178,17 @@ mod tests {
         store.expect_settings().returning(move |_| Ok(Some(settings.clone())));
         let (rules, _) = over(store, group());
 
-        let message = rules.rules_of(group()).await.unwrap();
+        let applied = rules.rules_of(group()).await.unwrap();
 
         let modes = Mode::ALL.map(|it| (it, it.name().to_lowercase()));
-        assert_eq!(message.modes, modes.into());
-        assert_eq!(message.persona_types, [("fast".to_owned(), "small".to_owned())].into());
-        assert_eq!(message.models, ["big"]);
-        assert_eq!((message.credits, message.free), (credits, false));
+        assert_eq!(applied.modes, modes.into());
+        assert_eq!(applied.persona_types, [("fast".to_owned(), "small".to_owned())].into());
+        assert_eq!(applied.models, ["big"]);
+        assert_eq!((applied.credits, applied.free), (credits, false));
     }
 
     #[tokio::test]
-    async fn one_group_is_that_of_those_who_do_not_pay() {
+    async fn only_the_configured_group_is_the_free_tier() {
         let (free, other) = (group(), group());
         let (rules, _) = over(counting(), free);
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_group_that_is_gone_has_no_limits_and_is_not_remembered() {
+    async fn a_deleted_group_has_no_limits_and_is_not_cached() {
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(None));
         let ((rules, _), gone) = (over(store, group()), group());

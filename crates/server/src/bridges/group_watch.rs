@@ -36,7 +36,7 @@ mod tests {
     use crate::compose::GroupPolicy;
 
     #[tokio::test]
-    async fn what_this_process_changes_it_forgets_at_once() {
+    async fn changes_by_this_process_invalidate_its_caches_at_once() {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_standing()

@@ -1,4 +1,4 @@
-//! Accounts for the pages, over identity.
+//! Account service of the pages, over identity.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use pia_identity::{
 };
 use pia_kernel::{LiveSetting, Secret, Unavailable, UserId};
 
-/// Accounts, as the pages want them.
+/// Account service of the pages, over identity.
 pub(crate) struct PageAccounts {
     pub(crate) identity: Identity,
     pub(crate) rules: LiveSetting<RegistrationRules>,
@@ -29,7 +29,7 @@ impl AccountService for PageAccounts {
         &self,
         applicant: RegistrationInput,
     ) -> Result<RegistrationResult, Unavailable> {
-        match self.identity.registration.register(person(applicant)).await {
+        match self.identity.registration.register(registration_form(applicant)).await {
             Ok(Registered::Made(_)) => Ok(RegistrationResult::Made),
             Ok(Registered::Written) => Ok(RegistrationResult::Mailed),
             Err(RegisterError::Invalid(violations)) => Ok(RegistrationResult::Invalid(violations)),
@@ -54,10 +54,10 @@ impl AccountService for PageAccounts {
 
     async fn mail(
         &self,
-        letter: RequestedEmail,
+        kind: RequestedEmail,
         email: String,
     ) -> Result<EmailRequestResult, Unavailable> {
-        let mailed = match letter {
+        let mailed = match kind {
             RequestedEmail::PasswordReset => self.identity.password_resets.request(&email).await,
             RequestedEmail::Verification => self.identity.verification.resend(&email).await,
         };
@@ -79,7 +79,7 @@ impl AccountService for PageAccounts {
     }
 }
 
-fn person(applicant: RegistrationInput) -> RegistrationForm {
+fn registration_form(applicant: RegistrationInput) -> RegistrationForm {
     let RegistrationInput { email, password, display_name, customer, company_name, invitation } =
         applicant;
     RegistrationForm { email, password, display_name, customer, company_name, invitation }

@@ -9,7 +9,7 @@ use pia_settings::{Config, LiveConfig, ReloadableSetting, Sources};
 pub(crate) struct RunningConfig {
     live: Arc<LiveConfig>,
     sources: Sources,
-    /// Version of the changes in force; 0 if there were never any.
+    /// Version of the changes in force; 0 if there are none.
     version: Mutex<i64>,
 }
 
@@ -26,17 +26,17 @@ impl RunningSettings for RunningConfig {
 
     fn check(&self, overrides: &[(String, String)]) -> Result<(), Vec<String>> {
         let checked: Result<Config, _> = self.sources.load_config_below(overrides);
-        checked.map(drop).map_err(|faults| faults.iter().map(ToString::to_string).collect())
+        checked.map(drop).map_err(|errors| errors.iter().map(ToString::to_string).collect())
     }
 
     fn apply(&self, version: i64, overrides: Vec<(String, String)>) {
-        // Held until they are in force: of two at once the later one counts.
+        // Locked until they are in force: of two concurrent calls the later one wins.
         let mut in_force = self.version.lock().unwrap_or_else(PoisonError::into_inner);
         if version <= *in_force {
             return;
         }
         *in_force = version;
-        // What is wrong with them is logged there.
+        // Errors are logged by `override_with`.
         drop(self.live.override_with(&self.sources, overrides));
     }
 }

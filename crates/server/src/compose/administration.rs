@@ -7,17 +7,17 @@ use pia_kernel::Clock;
 use pia_storage::Database;
 use pia_storage_identity::{SqlApiKeys, SqlInvitations, SqlRoles};
 
-/// Parts that administration has in common with the rest of a server, or with
-/// nothing where `pia-server admin` runs it.
+/// Parts that administration shares with the rest of a server. The command
+/// `pia-server admin` builds its own.
 pub(crate) struct AdministrationParts {
     pub(crate) seats: Arc<dyn Seats>,
     pub(crate) callers: CallerCache,
-    /// Base of the links of invitations.
+    /// Base URL of the links of invitations.
     pub(crate) public_url: String,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Administration of the accounts in `db`.
+/// Composes the administration of the accounts in `db`.
 pub(crate) fn administration(db: &Database, parts: AdministrationParts) -> Administration {
     let AdministrationParts { seats, callers, public_url, clock } = parts;
     let keys = Arc::new(SqlApiKeys::new(db.clone()));

@@ -19,21 +19,21 @@ use super::ComposeError;
 use super::infrastructure::Infrastructure;
 use crate::bridges::PolicyPersonas;
 
-/// Makes the AI use cases of one worker, with connections of its own.
+/// Factory of a worker's AI use cases, which have their own connections.
 #[derive(Clone)]
 pub struct AiFactory {
     gateway: Gateway,
     limits: LiveSetting<UpstreamLimits>,
     tls: Tls,
-    caps: Arc<MaxTokensSupport>,
+    max_tokens: Arc<MaxTokensSupport>,
     sampling: Arc<SamplingSupport>,
 }
 
 impl AiFactory {
-    /// The use cases of the worker that this is called on.
+    /// Creates the use cases of the current worker.
     pub fn on_worker(&self) -> Result<AiApi, UpstreamSetupError> {
         let upstream = Upstream::new(self.limits.clone(), &self.tls)?;
-        let upstream = upstream.with_cap_names(Arc::clone(&self.caps));
+        let upstream = upstream.with_cap_names(Arc::clone(&self.max_tokens));
         let upstream = Arc::new(upstream.with_sampling(Arc::clone(&self.sampling)));
         let search = Arc::<Upstream>::clone(&upstream);
         Ok(AiApi::new(Gateway { upstream, search, ..self.gateway.clone() }))
@@ -50,11 +50,11 @@ impl AiFactory {
     ) -> Result<Self, ComposeError> {
         let (config, tls) = (base.config, base.tls.clone());
         let limits = config.follow(|it| it.ai.limits.clone());
-        // Entries are read once: what names them must find what it named.
+        // Entries are read once, so that references to them stay valid.
         let started = config.latest();
         let catalogue =
             move |it: &Config| it.ai.catalogue.clone().with_entries_of(&started.ai.catalogue);
-        // Of the main runtime; each worker puts its own in the place.
+        // Used on the main runtime; each worker replaces it by its own.
         let upstream = Arc::new(Upstream::new(limits.clone(), &tls)?);
         let gateway = Gateway {
             search: Arc::<Upstream>::clone(&upstream),
@@ -74,13 +74,13 @@ impl AiFactory {
             upstream_limiter: Arc::new(UpstreamLimiter::shared_by(credit_store.instances())),
             attempts: Arc::default(),
         };
-        Ok(Self { gateway, limits, tls, caps: Arc::default(), sampling: Arc::default() })
+        Ok(Self { gateway, limits, tls, max_tokens: Arc::default(), sampling: Arc::default() })
     }
 
-    /// Counts what becomes of calls, and of the usage that is written.
-    pub(super) fn count(&self, metrics: &Metrics, credit_store: &SqlCreditStore) {
-        count(metrics, credit_store);
-        count_admissions(metrics, credit_store);
+    /// Registers the metrics of calls, admissions and usage.
+    pub(super) fn register_metrics(&self, metrics: &Metrics, credit_store: &SqlCreditStore) {
+        register_usage_metrics(metrics, credit_store);
+        register_admission_metrics(metrics, credit_store);
         let attempts = Arc::clone(&self.gateway.attempts);
         metrics.counters(
             "ai_attempts",
@@ -125,18 +125,18 @@ pub(super) fn credit_settings(config: &LiveConfig) -> LiveSetting<CreditSettings
     })
 }
 
-/// One of several counts.
-type Counted = fn(Counts) -> u64;
+/// Accessor of one count.
+type CountFn = fn(Counts) -> u64;
 
-/// Counts what becomes of admissions.
-fn count_admissions(metrics: &Metrics, credit_store: &SqlCreditStore) {
-    let read = |of: Counted| {
+/// Registers the metrics of admissions.
+fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) {
+    let read = |of: CountFn| {
         let credit_store = credit_store.clone();
         Box::new(move || of(credit_store.counts()))
     };
     let open = "AI calls for which credits are reserved";
     metrics.gauge("ai_reservations_open", open, read(|it| it.open));
-    let counters: [(&str, &str, Counted); 9] = [
+    let counters: [(&str, &str, CountFn); 9] = [
         ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
         ("ai_refusals", "AI calls refused because a budget was used up", |it| it.refused),
         (
@@ -174,8 +174,8 @@ fn count_admissions(metrics: &Metrics, credit_store: &SqlCreditStore) {
     }
 }
 
-/// Counts what becomes of the usage that is written.
-fn count(metrics: &Metrics, usage: &SqlCreditStore) {
+/// Registers the metrics of recorded usage.
+fn register_usage_metrics(metrics: &Metrics, usage: &SqlCreditStore) {
     let (written, waiting) = (usage.clone(), usage.clone());
     let (dropped, failures) = (usage.clone(), usage.clone());
     metrics.counter(

@@ -1,4 +1,4 @@
-//! Groups, and what AI calls are notified of them.
+//! Groups, and their rules for AI calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use pia_storage_policy::SqlGroups;
 
 use crate::bridges::{GroupCaches, PolicyGroupRules};
 
-/// Groups, and what AI calls are notified of them.
+/// Groups, and their rules for AI calls.
 pub(crate) struct GroupPolicy {
     pub(crate) groups: Groups,
     pub(crate) rules: Arc<dyn Rules>,
 }
 
 impl GroupPolicy {
-    /// Groups in `db`, of which `free` is the one of those who do not pay.
-    /// `caller_cache` forgets whoever is put into another.
+    /// Composes the groups in `db`; `free` is the group of the free tier. A
+    /// user who changes groups is removed from `caller_cache`.
     pub(crate) fn compose(
         db: &Database,
         caller_cache: &CallerCache,

@@ -19,7 +19,7 @@ use pia_storage_identity::{
 use pia_storage_lifecycle::SqlPersonalData;
 
 use super::infrastructure::Infrastructure;
-use super::{ComposeError, letters, passkeys, providers};
+use super::{ComposeError, emails, passkeys, providers};
 use crate::bridges::SealedSecrets;
 use crate::licence::LicenceSeats;
 
@@ -64,15 +64,15 @@ impl IdentityParts {
     }
 }
 
-/// Identity's use cases; `eraser` forgets people across all domains.
+/// Composes identity's use cases; `eraser` erases accounts in all domains.
 pub(super) fn compose(
     base: &Infrastructure<'_>,
     parts: &IdentityParts,
     eraser: &Arc<dyn Eraser>,
 ) -> Result<Identity, ComposeError> {
     let (proofs, callers) = (&parts.proofs, &parts.callers);
-    let verification = letters::verification(base, parts);
-    let (password_resets, passwords) = letters::passwords(base, parts);
+    let verification = emails::verification(base, parts);
+    let (password_resets, passwords) = emails::passwords(base, parts);
     let (passkeys, passkey_sign_in) = passkeys::compose(base, parts);
     let (reauthenticator, api_keys) =
         (Reauthenticator::new(proofs.clone()), Arc::clone(&parts.api_keys));
@@ -122,13 +122,13 @@ fn factor_proofs(base: &Infrastructure<'_>) -> Result<FactorProofs, ComposeError
         secrets: Arc::new(SealedSecrets(base.sealer.clone())),
         starts: Arc::new(SqlSessionStarts::new(db.clone())),
     };
-    // Authenticator apps show them under the server's name.
+    // Authenticator apps display the issuer.
     let issuer = config.latest().server.name.clone();
     let settings = LiveSetting::new(FactorSettings { issuer, ..FactorSettings::default() });
     Ok(FactorProofs { ports, settings, clock: base.clock() })
 }
 
-/// Sessions, and the tokens by which their holders are known.
+/// Composes sessions and their access tokens.
 fn sessions(base: &Infrastructure<'_>, callers: &CallerCache) -> (AccessTokens, Sessions) {
     let (start, settings) = (base.config.latest(), base.config.follow(|it| it.jwt.sessions));
     let (keys, names) = (&start.jwt.keys, start.jwt.names.clone());
@@ -143,8 +143,8 @@ fn sessions(base: &Infrastructure<'_>, callers: &CallerCache) -> (AccessTokens, 
     (tokens, sessions)
 }
 
-/// Sessions in the console, whose cookies are tokens for an audience of their
-/// own.
+/// Composes the sessions of the console, whose cookies are tokens for a
+/// separate audience.
 fn consoles(base: &Infrastructure<'_>, sessions: &Sessions) -> ConsoleSessions {
     let start = base.config.latest();
     let TokenNames { issuer, audience } = start.jwt.names.clone();

@@ -1,4 +1,4 @@
-//! Infrastructure that everything else is built on.
+//! Infrastructure of all domains: database, keys, licence and setup.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use super::ComposeError;
 use crate::licence::LicenceFile;
 use crate::setup::{Administrators, Setup};
 
-/// Infrastructure that everything else is built on.
+/// Infrastructure of all domains.
 pub(super) struct Infrastructure<'a> {
     pub(super) config: &'a Arc<LiveConfig>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) db: Database,
     pub(super) sealer: Sealer,
-    /// True if there is a relay that takes mail.
+    /// True if a mail relay is configured.
     pub(super) mail: LiveSetting<bool>,
     pub(super) licence: Arc<LicenceFile>,
     pub(super) setup: Setup,
     /// TLS configuration for outgoing connections.
     pub(super) tls: Tls,
-    /// Gaps in which nobody was given a stamp.
+    /// Gaps in which no stamps were issued.
     pub(super) stamp_gaps: StampGaps,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Infrastructure<'a> {
         let path = start.license.path.clone();
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
         let licence = Arc::new(licence);
-        let admins = Administrators::look(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
+        let admins = Administrators::load(Arc::new(SqlFirstAdmin::new(db.clone()))).await;
         let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
         let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
         let tls = Tls::native()?;
@@ -62,14 +62,14 @@ impl<'a> Infrastructure<'a> {
         Arc::clone(&self.clock)
     }
 
-    /// Returns the address that the server is known by.
+    /// Returns the server's public URL.
     pub(super) fn public_url(&self) -> String {
         self.config.latest().server.public_url.as_str().to_owned()
     }
 }
 
-/// The keys that data is sealed with. Stops the start with one that the stored
-/// data was not sealed with.
+/// Returns the keys that data is sealed with. Fails if the stored data was
+/// sealed with another.
 pub(crate) async fn master_keys(
     encryption: &Encryption,
     accept: AcceptNew,
@@ -89,7 +89,7 @@ pub(crate) async fn master_keys(
     Ok(keys)
 }
 
-/// Gives the addresses that versions before stored the form of today.
+/// Normalises addresses that earlier versions stored.
 pub(crate) async fn fold_addresses(db: &Database) -> Result<(), Unavailable> {
     let done = SqlAddresses::new(db.clone()).fold().await?;
     if done.folded > 0 {

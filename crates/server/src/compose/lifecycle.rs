@@ -1,4 +1,4 @@
-//! Erasure of people and the audit log, across all domains and tables.
+//! Erasure of accounts, and the audit log, across all domains and tables.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use pia_storage_lifecycle::{SqlAuditLog, SqlEraser};
 
 use super::infrastructure::Infrastructure;
 
-/// Erasure of people and the audit log, across all domains and tables.
+/// Erasure of accounts, and the audit log, across all domains and tables.
 pub(super) struct Lifecycle {
     pub(super) audit: Arc<dyn AuditLog>,
     pub(super) audit_retention: LiveSetting<Duration>,

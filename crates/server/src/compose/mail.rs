@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::infrastructure::Infrastructure;
 use crate::outbox_worker::OutboxWorker;
 
-/// Returns the worker that delivers the outbox, once it is run.
+/// Returns the worker that delivers the outbox.
 pub(super) fn outbox_worker(
     base: &Infrastructure<'_>,
     metrics: &Metrics,
@@ -26,14 +26,14 @@ pub(super) fn outbox_worker(
         letters: Arc::new(EmailTemplates::new(public_url.to_string(), language)),
         relay: Arc::new(relay),
     };
-    let postman = OutboxSender::new(ports, OutboxSenderSettings::default(), base.clock());
-    count(metrics, &postman);
-    OutboxWorker { postman, set_up: base.mail.clone(), tasks: tasks.clone() }
+    let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), base.clock());
+    register_metrics(metrics, &sender);
+    OutboxWorker { sender, configured: base.mail.clone(), tasks: tasks.clone() }
 }
 
-/// Counts what becomes of mails.
-fn count(metrics: &Metrics, postman: &OutboxSender) {
-    let [sent, waiting, postponed, abandoned] = [(); 4].map(|()| postman.clone());
+/// Registers the metrics of emails.
+fn register_metrics(metrics: &Metrics, sender: &OutboxSender) {
+    let [sent, waiting, postponed, abandoned] = [(); 4].map(|()| sender.clone());
     metrics.counter(
         "mails_sent",
         "Mails that the relay took",

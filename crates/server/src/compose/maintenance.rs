@@ -1,4 +1,4 @@
-//! Maintenance of all domains: expired rows that each leaves behind.
+//! Maintenance of all domains: deletion of expired rows.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
 use crate::housekeeping::MaintenanceTask;
 
-/// A task of what knows by itself what is old.
+/// Creates a task of a service that determines itself what is expired.
 macro_rules! sweep {
     ($what:literal, $of:expr) => {{
         let of = $of.clone();
@@ -22,7 +22,7 @@ macro_rules! sweep {
 
 /// Returns the maintenance tasks.
 pub(super) fn tasks(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<MaintenanceTask> {
-    let mut tasks = of_identity(base, use_cases);
+    let mut tasks = identity_tasks(base, use_cases);
     tasks.push(old_audit_entries(base, use_cases));
     tasks.push(old_sync_events(base, use_cases));
     tasks.push(sweep!("old feedback", use_cases.feedback));
@@ -30,7 +30,7 @@ pub(super) fn tasks(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<Main
     tasks
 }
 
-fn of_identity(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<MaintenanceTask> {
+fn identity_tasks(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<MaintenanceTask> {
     let UseCases { identity, identity_parts: parts, .. } = use_cases;
     let unverified = UnverifiedAccountCleanup::new(
         Arc::clone(&use_cases.lifecycle.eraser),
@@ -77,8 +77,8 @@ fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> Maintenan
     })
 }
 
-/// Checkpoints: deleted data stays in the database's log while somebody
-/// reads there.
+/// Creates the task that checkpoints: deleted data stays in the database's
+/// log while there are readers of it.
 fn deleted_traces(use_cases: &UseCases) -> MaintenanceTask {
     let eraser = Arc::clone(&use_cases.lifecycle.eraser);
     MaintenanceTask::new("traces of deleted accounts", move || {
@@ -92,7 +92,7 @@ fn deleted_traces(use_cases: &UseCases) -> MaintenanceTask {
     })
 }
 
-/// Creates a maintenance task that needs the time.
+/// Creates a maintenance task that needs the current time.
 fn swept_at<T, F, W>(
     what: &'static str,
     store: &Arc<T>,

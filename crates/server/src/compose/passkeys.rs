@@ -23,8 +23,8 @@ pub(super) fn compose(
     (passkeys, PasskeySignIn::new(sign_in, parts.sessions.clone(), base.clock()))
 }
 
-/// Passkeys that are bound to the server's own address. At some there can be
-/// none; all else goes on there, and the log says so.
+/// Builds the ports of passkeys, which are bound to the server's address.
+/// Logs a warning and disables passkeys if that address cannot have any.
 fn ports(base: &Infrastructure<'_>) -> PasskeyPorts {
     let name = &base.config.latest().server.name;
     let ceremony = match WebauthnCeremony::at(&base.public_url(), name) {

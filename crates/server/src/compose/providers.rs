@@ -11,7 +11,7 @@ use super::identity::IdentityParts;
 use super::infrastructure::Infrastructure;
 use crate::licence::LicenceSeats;
 
-/// Path that providers redirect browsers to, below the server's own address.
+/// Path that providers redirect browsers to, below the server's public URL.
 const CALLBACK: &str = "/auth/callback";
 
 pub(super) fn compose(

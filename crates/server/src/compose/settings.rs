@@ -10,8 +10,8 @@ use super::ComposeError;
 use super::infrastructure::Infrastructure;
 use crate::bridges::RunningConfig;
 
-/// Composes the use case, and applies what is stored: before anything is
-/// served, as a change may have closed what a file opens.
+/// Composes the use case and applies the stored changes: before anything is
+/// served, as a change may disable what a file enables.
 pub(super) async fn compose(
     base: &Infrastructure<'_>,
     sources: &Sources,

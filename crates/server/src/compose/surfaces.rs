@@ -15,7 +15,7 @@ use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Run
 use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
 use crate::bridges::PageAccounts;
-use crate::readiness::FileChecks;
+use crate::readiness::ReadinessChecks;
 
 /// Builds the services of the JSON API.
 pub(super) fn api(
@@ -40,7 +40,7 @@ pub(super) fn api(
         lifecycle,
         ..
     } = use_cases;
-    let readiness = FileChecks::new(base.db.clone(), base.licence.state(), base.clock());
+    let readiness = ReadinessChecks::new(base.db.clone(), base.licence.state(), base.clock());
     Api {
         identity,
         browsers: BrowserRedirects::from_public_url(&base.public_url()),
@@ -64,13 +64,13 @@ pub(super) fn api(
     }
 }
 
-/// More are served than hash at once: while some wait for the database, no
-/// thread shall wait for them.
+/// Builds the limiter of sign-ins. It admits more than hash at once, so that
+/// no thread idles while some wait for the database.
 fn sign_ins(base: &Infrastructure<'_>, runner: &Runner) -> ConcurrencyLimiter {
-    const OF_A_THREAD: NonZeroUsize = NonZeroUsize::new(4).unwrap();
+    const PER_THREAD: NonZeroUsize = NonZeroUsize::new(4).unwrap();
     let PoolSize { threads, waiting } = base.config.latest().password_hashing.size;
-    let places = threads.saturating_mul(OF_A_THREAD);
-    ConcurrencyLimiter::before(runner.clone(), places, threads.saturating_add(waiting.get()))
+    let permits = threads.saturating_mul(PER_THREAD);
+    ConcurrencyLimiter::before(runner.clone(), permits, threads.saturating_add(waiting.get()))
 }
 
 /// Builds the services of SCIM.

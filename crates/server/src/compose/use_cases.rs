@@ -1,4 +1,4 @@
-//! The use cases of all domains.
+//! Use cases of all domains.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::infrastructure::Infrastructure;
 use super::lifecycle::Lifecycle;
 use super::{ComposeError, chats, e2ee, provisioning, sync};
 
-/// The use cases of all domains, each domain's as one value.
+/// Use cases of all domains, one value for each domain.
 pub(super) struct UseCases {
     pub(super) identity: Identity,
     pub(super) identity_parts: IdentityParts,

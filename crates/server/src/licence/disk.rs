@@ -1,4 +1,4 @@
-//! Small files: looked at within bounds, and replaced whole or not at all.
+//! Small files: bounded reads and atomic replacement.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -11,15 +11,15 @@ use pia_policy::MAX_LICENCE_BYTES;
 
 /// Result of reading a path.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum FileChange {
+pub(crate) enum FileRead {
     Missing,
-    /// Content; of a file that is too long, one byte more than the maximum.
+    /// Content, truncated to one byte more than the maximum.
     Content(Vec<u8>),
     Failed(String),
 }
 
-impl FileChange {
-    /// Follows links, since that is how secrets are mounted into containers.
+impl FileRead {
+    /// Reads a path. Follows links, as secrets are mounted into containers so.
     pub(crate) fn at(path: &Path) -> Self {
         match content(path) {
             Ok(content) => Self::Content(content),
@@ -30,7 +30,7 @@ impl FileChange {
 }
 
 fn content(path: &Path) -> io::Result<Vec<u8>> {
-    // Asked first: to open a pipe is to wait for whoever writes into it.
+    // Checked first: opening a pipe blocks until it has a writer.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -40,27 +40,27 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Puts `content` in the place of the file, readable for its owner alone.
+/// Replaces the file's content, readable by its owner alone.
 ///
-/// Whoever looks meanwhile, or after a crash, finds the old file or the new.
+/// Concurrent readers, and readers after a crash, find the old file or the new.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let temporary = beside(folder, path)?;
+    let temporary = temporary_path(folder, path)?;
     let renamed = write_new(&temporary, content).and_then(|()| fs::rename(&temporary, path));
     if let Err(err) = renamed {
-        // What failed is reported, not that its remains could not be removed.
+        // The error is returned, not a failure to remove the temporary file.
         fs::remove_file(&temporary).unwrap_or_default();
         return Err(err);
     }
-    // Not every file system can do this for a folder, and the file is there.
+    // Not every file system can sync a folder, and the file is complete.
     File::open(folder).and_then(|it| it.sync_all()).unwrap_or_default();
     Ok(())
 }
 
-fn beside(folder: &Path, path: &Path) -> io::Result<PathBuf> {
+fn temporary_path(folder: &Path, path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
     let random = random_bytes::<9>().map_err(io::Error::other)?;
     let mut temporary = std::ffi::OsString::from(".");

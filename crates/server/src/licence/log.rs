@@ -21,7 +21,7 @@ pub(super) fn loaded(reading: &LicenceReading) {
         tracing::warn!(
             code = "SVC-LIC-008",
             licence.id = %licence.id,
-            // Quoted, since they are any text at all.
+            // Quoted, since they are arbitrary text.
             licence.unknown_features = ?reading.unknown_features,
             "licence features unknown to this version are ignored"
         );
@@ -36,7 +36,7 @@ pub(super) fn missing(path: &Path) {
     );
 }
 
-/// The sentences differ, since what the operator does next differs.
+/// Logs a refused licence, with a message for each remedy.
 pub(super) fn refused(path: &Path, fault: &LicenceError, key: &VerifyingKey) {
     let path = path.display();
     match fault {

@@ -6,7 +6,7 @@ use pia_identity::{LicenceInForce, Seats};
 use pia_kernel::{Clock, LiveSetting};
 use pia_policy::{Licence, LicenceState, Licensed};
 
-/// The licence's `maxUsers` and `maxAdmins`, for the domain that makes accounts.
+/// The licence's `maxUsers` and `maxAdmins`, for the domain that creates accounts.
 #[derive(Clone)]
 pub struct LicenceSeats {
     state: LiveSetting<LicenceState>,
@@ -14,7 +14,7 @@ pub struct LicenceSeats {
 }
 
 impl LicenceSeats {
-    /// Seats as the licence in `state` has them at each moment.
+    /// Creates the seats of the current licence in `state`.
     pub fn new(state: LiveSetting<LicenceState>, clock: Arc<dyn Clock>) -> Self {
         Self { state, clock }
     }
@@ -33,8 +33,8 @@ impl Seats for LicenceSeats {
 impl LicenceSeats {
     fn allowed(&self, of: impl Fn(&Licence) -> Option<u32>) -> Option<u32> {
         match self.state.get().at(self.clock.now()) {
-            // No route that makes accounts is open then. Should one be, the
-            // answer is none, and not as many as anybody likes.
+            // No route that creates accounts is open then. Should one be, it
+            // must not create any number of them.
             Licensed::Not => Some(0),
             Licensed::Expired(licence) | Licensed::Valid(licence) => of(licence),
         }

@@ -1,4 +1,4 @@
-//! Tests of the licence file, whatever its content.
+//! Tests of the licence file with any content.
 
 use std::fs;
 use std::io::Write;
@@ -13,24 +13,24 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;
 
-/// A folder, an issuer, and a clock that is set by hand.
+/// A folder, an issuer and a manual clock.
 pub(crate) struct TestServer {
     pub(crate) folder: TempDir,
     pub(crate) key: SigningKey,
-    pub(crate) clock: FakeStore,
+    pub(crate) clock: FakeClock,
 }
 
 #[derive(Clone)]
-pub(crate) struct FakeStore(LiveSetting<Timestamp>);
+pub(crate) struct FakeClock(LiveSetting<Timestamp>);
 
-impl Clock for FakeStore {
+impl Clock for FakeClock {
     fn now(&self) -> Timestamp {
         *self.0.get()
     }
 }
 
-impl FakeStore {
-    pub(crate) fn forward(&self, by: Duration) {
+impl FakeClock {
+    pub(crate) fn advance(&self, by: Duration) {
         self.0.set(self.now() + by);
     }
 }
@@ -40,7 +40,7 @@ impl TestServer {
         Self {
             folder: tempfile::tempdir().unwrap(),
             key: SigningKey::generate().unwrap(),
-            clock: FakeStore(LiveSetting::new(Timestamp::from_micros(1_800_000_000_000_000))),
+            clock: FakeClock(LiveSetting::new(Timestamp::from_micros(1_800_000_000_000_000))),
         }
     }
 
@@ -53,7 +53,7 @@ impl TestServer {
         LicenceFile::open(self.path(), self.key.verifying_key(), clock)
     }
 
-    /// A licence that ends in a day.
+    /// Returns a licence that ends in a day.
     pub(crate) fn licence(&self, licensee: &str) -> String {
         self.licence_ending(licensee, Some(self.clock.now() + DAY))
     }
@@ -63,19 +63,19 @@ impl TestServer {
         self.key.issue(&Terms { expires_at, max_users: Some(7), ..terms }).unwrap()
     }
 
-    pub(crate) fn put(&self, content: impl AsRef<[u8]>) {
+    pub(crate) fn write_file(&self, content: impl AsRef<[u8]>) {
         fs::write(self.path(), content).unwrap();
     }
 }
 
-/// A licence that another issuer signed.
+/// Returns a licence that another issuer signed.
 fn foreign() -> String {
     TestServer::new().licence("Somebody")
 }
 
 pub(crate) const DAY: Duration = Duration::from_hours(24);
 
-/// Returns the log output meanwhile.
+/// Returns the log output of a closure.
 pub(crate) fn logged(what: impl FnOnce()) -> String {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(log.clone()).finish();
@@ -120,11 +120,11 @@ fn refused(file: &LicenceFile) -> LicenceError {
 }
 
 #[test]
-fn a_good_file_is_in_force_and_the_log_states_whose_it_is() {
+fn a_valid_file_is_in_force_and_its_licensee_is_logged() {
     let bench = TestServer::new();
-    bench.put(bench.licence("Somebody"));
+    bench.write_file(bench.licence("Somebody"));
 
-    let log = logged(|| assert_eq!(bench.open().standing(), SetupState::Done));
+    let log = logged(|| assert_eq!(bench.open().setup_state(), SetupState::Done));
 
     for part in ["Somebody", "Community", "Sync AiProxy E2EE", "2027-01-16T08:00:00Z"] {
         assert!(log.contains(part), "{part} in {log}");
@@ -132,7 +132,7 @@ fn a_good_file_is_in_force_and_the_log_states_whose_it_is() {
 }
 
 #[test]
-fn each_kind_of_bad_file_is_refused_with_a_code_of_its_own() {
+fn each_kind_of_bad_file_is_refused_with_a_distinct_code() {
     let bench = TestServer::new();
     let good = bench.licence("Somebody");
     let forged = good.replace(".ey", ".eY");
@@ -150,19 +150,19 @@ fn each_kind_of_bad_file_is_refused_with_a_code_of_its_own() {
         (Some(ended), "SVC-LIC-006"),
     ] {
         if let Some(content) = &content {
-            bench.put(content);
+            bench.write_file(content);
         }
 
-        let log = logged(|| assert_ne!(bench.open().standing(), SetupState::Done));
+        let log = logged(|| assert_ne!(bench.open().setup_state(), SetupState::Done));
 
         let codes = ["1", "2", "3", "4", "5", "6", "9"].map(|it| format!("SVC-LIC-00{it}"));
-        let reported: Vec<_> = codes.iter().filter(|it| log.contains(it.as_str())).collect();
-        assert_eq!(reported, [code], "{log}");
+        let logged_codes: Vec<_> = codes.iter().filter(|it| log.contains(it.as_str())).collect();
+        assert_eq!(logged_codes, [code], "{log}");
     }
 }
 
 #[test]
-fn a_folder_in_the_files_place_is_refused_and_does_not_stop_the_start() {
+fn a_folder_at_the_path_is_refused_and_does_not_prevent_the_start() {
     let bench = TestServer::new();
     fs::create_dir(bench.path()).unwrap();
 
@@ -173,7 +173,7 @@ fn a_folder_in_the_files_place_is_refused_and_does_not_stop_the_start() {
 }
 
 #[test]
-fn a_build_with_the_development_key_states_so_at_the_start() {
+fn a_build_with_the_development_key_logs_a_warning() {
     let bench = TestServer::new();
     let clock = Arc::new(bench.clock.clone());
 
@@ -186,117 +186,117 @@ fn a_build_with_the_development_key_states_so_at_the_start() {
 }
 
 #[test]
-fn a_build_with_a_key_of_its_own_does_not() {
+fn a_build_with_a_production_key_logs_no_warning() {
     let log = logged(|| drop(TestServer::new().open()));
 
     assert!(!log.contains("SVC-LIC-007"), "{log}");
 }
 
 #[test]
-fn a_replaced_file_takes_effect_at_the_next_look() {
+fn a_replaced_file_takes_effect_at_the_next_check() {
     let bench = TestServer::new();
-    bench.put(bench.licence("Before"));
+    bench.write_file(bench.licence("Before"));
     let file = bench.open();
 
-    bench.put(bench.licence("Behind"));
+    bench.write_file(bench.licence("Behind"));
     file.check();
 
     assert_eq!(licensee(&file), "Behind");
 }
 
 #[test]
-fn a_file_that_appears_takes_effect_at_the_next_look() {
+fn a_new_file_takes_effect_at_the_next_check() {
     let bench = TestServer::new();
     let file = bench.open();
 
-    bench.put(bench.licence("Somebody"));
+    bench.write_file(bench.licence("Somebody"));
     file.check();
 
-    assert_eq!(file.standing(), SetupState::Done);
+    assert_eq!(file.setup_state(), SetupState::Done);
 }
 
 #[test]
 fn a_forged_or_foreign_replacement_ends_the_licence_as_a_restart_would() {
     let bench = TestServer::new();
     for bad in [foreign(), bench.licence("Somebody").replace(".ey", ".eY")] {
-        bench.put(bench.licence("Somebody"));
+        bench.write_file(bench.licence("Somebody"));
         let file = bench.open();
 
-        bench.put(&bad);
+        bench.write_file(&bad);
         file.check();
 
-        assert!(matches!(file.standing(), SetupState::Refused(_)), "{:?}", file.standing());
-        assert_eq!(file.standing(), bench.open().standing());
+        assert!(matches!(file.setup_state(), SetupState::Refused(_)), "{:?}", file.setup_state());
+        assert_eq!(file.setup_state(), bench.open().setup_state());
     }
 }
 
 #[test]
-fn half_a_replacement_is_not_believed_before_it_stays_so() {
+fn a_partial_replacement_is_not_accepted_at_once() {
     let bench = TestServer::new();
     let (before, behind) = (bench.licence("Before"), bench.licence("Behind"));
-    bench.put(&before);
+    bench.write_file(&before);
     let file = bench.open();
 
     for length in [0, 10, 200, behind.len() - 1] {
-        bench.put(&behind.as_bytes()[..length]);
+        bench.write_file(&behind.as_bytes()[..length]);
         file.check();
         assert_eq!(licensee(&file), "Before", "{length}");
     }
-    bench.put(&behind);
+    bench.write_file(&behind);
     file.check();
 
     assert_eq!(licensee(&file), "Behind");
 }
 
 #[test]
-fn a_file_that_stays_cut_off_is_believed_at_the_second_look() {
+fn a_truncated_file_is_accepted_at_the_second_check() {
     let bench = TestServer::new();
     let good = bench.licence("Somebody");
-    bench.put(&good);
+    bench.write_file(&good);
     let file = bench.open();
 
-    bench.put(&good.as_bytes()[..100]);
+    bench.write_file(&good.as_bytes()[..100]);
     file.check();
-    assert_eq!(file.standing(), SetupState::Done);
+    assert_eq!(file.setup_state(), SetupState::Done);
     file.check();
 
     assert!(matches!(refused(&file), LicenceError::Truncated(_)));
 }
 
 #[test]
-fn a_file_that_is_gone_is_believed_at_the_second_look() {
+fn a_missing_file_is_accepted_at_the_second_check() {
     let bench = TestServer::new();
-    bench.put(bench.licence("Somebody"));
+    bench.write_file(bench.licence("Somebody"));
     let file = bench.open();
 
     fs::remove_file(bench.path()).unwrap();
     file.check();
-    assert_eq!(file.standing(), SetupState::Done);
+    assert_eq!(file.setup_state(), SetupState::Done);
     file.check();
 
-    assert_eq!(file.standing(), SetupState::NoLicence);
+    assert_eq!(file.setup_state(), SetupState::NoLicence);
 }
 
 #[test]
-fn a_file_that_cannot_be_looked_at_changes_nothing_and_is_reported_once() {
+fn a_file_that_cannot_be_read_changes_nothing_and_is_logged_once() {
     let bench = TestServer::new();
     let good = bench.licence("Somebody");
-    bench.put(&good);
+    bench.write_file(&good);
     let file = bench.open();
     fs::remove_file(bench.path()).unwrap();
     fs::create_dir(bench.path()).unwrap();
 
     let log = logged(|| (0..3).for_each(|_| file.check()));
 
-    assert_eq!(file.standing(), SetupState::Done);
+    assert_eq!(file.setup_state(), SetupState::Done);
     assert_eq!(log.matches("SVC-LIC-009").count(), 1, "{log}");
 }
 
 #[test]
-fn what_did_not_change_is_not_reported_again() {
+fn an_unchanged_file_is_not_logged_again() {
     let bench = TestServer::new();
     for content in [bench.licence("Somebody"), foreign(), String::new()] {
-        bench.put(content);
+        bench.write_file(content);
         let file = bench.open();
 
         let log = logged(|| (0..3).for_each(|_| file.check()));
@@ -306,21 +306,21 @@ fn what_did_not_change_is_not_reported_again() {
 }
 
 #[test]
-fn a_licence_ends_while_the_server_runs_and_that_is_reported_once() {
+fn a_licence_that_ends_while_the_server_runs_is_logged_once() {
     let bench = TestServer::new();
-    bench.put(bench.licence("Somebody"));
+    bench.write_file(bench.licence("Somebody"));
     let file = bench.open();
     let end = bench.clock.now() + DAY;
 
-    bench.clock.forward(DAY);
+    bench.clock.advance(DAY);
     let log = logged(|| (0..3).for_each(|_| file.check()));
 
-    assert_eq!(file.standing(), SetupState::Ended(end));
+    assert_eq!(file.setup_state(), SetupState::Ended(end));
     assert_eq!(log.matches("SVC-LIC-006").count(), 1, "{log}");
 }
 
 #[test]
-fn unknown_features_are_reported() {
+fn unknown_features_are_logged() {
     let bench = TestServer::new();
     let file = bench.open();
     let reading = LicenceReading::open(bench.licence("A"), &bench.key.verifying_key()).unwrap();
@@ -346,10 +346,10 @@ fn a_stored_licence_is_in_force_at_once_and_after_a_restart() {
 }
 
 #[test]
-fn a_stored_licence_is_the_owners_alone_and_leaves_nothing_beside() {
+fn a_stored_licence_is_readable_by_its_owner_alone_and_leaves_no_other_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let bench = TestServer::new();
-    bench.put("something before");
+    bench.write_file("something before");
 
     bench.open().store(bench.licence("Somebody").as_bytes()).unwrap();
 
@@ -389,7 +389,7 @@ fn a_licence_that_is_not_accepted_is_not_stored() {
 }
 
 #[test]
-fn a_licence_that_cannot_be_stored_changes_nothing() {
+fn a_licence_that_cannot_be_written_changes_nothing() {
     let bench = TestServer::new();
     let missing = bench.folder.path().join("absent/license.lic");
     let clock = Arc::new(bench.clock.clone());
@@ -398,7 +398,7 @@ fn a_licence_that_cannot_be_stored_changes_nothing() {
     let outcome = file.store(bench.licence("Somebody").as_bytes());
 
     assert!(matches!(outcome, Err(InstallError::Unavailable(_))));
-    assert_eq!(file.standing(), SetupState::NoLicence);
+    assert_eq!(file.setup_state(), SetupState::NoLicence);
 }
 
 #[test]

@@ -16,7 +16,7 @@ impl TestServer {
         self.folder.path().join(".setup-token")
     }
 
-    /// A server that has an administrator.
+    /// Returns the set-up of a server that has an administrator.
     fn setup(&self) -> Setup {
         self.setup_with(Admins::There.administrators())
     }
@@ -43,10 +43,10 @@ enum Admins {
 }
 
 impl Admins {
-    /// Administrators as found at the start.
+    /// Returns the administrators as found at the start.
     fn administrators(self) -> Administrators {
-        let look = Administrators::look(Arc::new(self));
-        futures_util::FutureExt::now_or_never(look).unwrap()
+        let admins = Administrators::load(Arc::new(self));
+        futures_util::FutureExt::now_or_never(admins).unwrap()
     }
 }
 
@@ -90,7 +90,7 @@ fn an_unlicensed_server_writes_a_token_that_its_owner_alone_can_read() {
 #[test]
 fn a_licensed_server_with_an_administrator_has_no_token() {
     let bench = TestServer::new();
-    bench.put(bench.licence("Somebody"));
+    bench.write_file(bench.licence("Somebody"));
 
     let log = logged(|| drop(bench.setup()));
 
@@ -114,50 +114,50 @@ fn instances_that_share_the_folder_share_the_token() {
 #[test]
 fn tokens_differ() {
     let (one, other) = (TestServer::new(), TestServer::new());
-    let _stored = (one.setup(), other.setup());
+    let _setups = (one.setup(), other.setup());
 
     assert_ne!(one.token().expose(), other.token().expose());
 }
 
 #[test]
-fn a_token_that_others_could_read_is_closed_to_them() {
+fn a_token_that_others_can_read_gets_strict_permissions() {
     let bench = TestServer::new();
     let setup = bench.setup();
     fs::set_permissions(bench.token_path(), fs::Permissions::from_mode(0o644)).unwrap();
 
-    setup.look();
+    setup.check();
 
     assert_eq!(bench.mode(), 0o600);
 }
 
 #[test]
-fn a_token_that_is_gone_or_empty_is_made_anew() {
+fn a_missing_or_empty_token_is_replaced() {
     let bench = TestServer::new();
     let setup = bench.setup();
     let before = bench.token();
 
     fs::remove_file(bench.token_path()).unwrap();
     assert!(!setup.token.verify(&before).unwrap());
-    setup.look();
+    setup.check();
     fs::write(bench.token_path(), "").unwrap();
-    setup.look();
+    setup.check();
 
     assert!(!setup.token.verify(&before).unwrap());
     assert!(setup.token.verify(&bench.token()).unwrap());
 }
 
 #[test]
-fn what_is_no_token_is_left_alone_and_opens_nothing() {
+fn a_file_that_is_not_a_token_is_left_alone_and_authorises_nothing() {
     let bench = TestServer::new();
     for content in ["my diary", "AAAA", &"A".repeat(1000)] {
         fs::write(bench.token_path(), content).unwrap();
 
         let log = logged(|| {
             let setup = bench.setup();
-            setup.look();
+            setup.check();
             assert!(!setup.token.verify(&Secret::new(content.to_owned())).unwrap());
-            bench.put(bench.licence("Somebody"));
-            setup.look();
+            bench.write_file(bench.licence("Somebody"));
+            setup.check();
         });
 
         assert_eq!(fs::read_to_string(bench.token_path()).unwrap(), content);
@@ -167,7 +167,7 @@ fn what_is_no_token_is_left_alone_and_opens_nothing() {
 }
 
 #[test]
-fn a_link_is_no_token_wherever_it_leads() {
+fn a_symbolic_link_is_not_a_token() {
     let bench = TestServer::new();
     let elsewhere = bench.folder.path().join("elsewhere");
     fs::write(&elsewhere, wrong().expose()).unwrap();
@@ -180,21 +180,21 @@ fn a_link_is_no_token_wherever_it_leads() {
 }
 
 #[test]
-fn a_token_that_cannot_be_written_is_reported_once() {
+fn a_token_that_cannot_be_written_is_logged_once() {
     let bench = TestServer::new();
     let path = bench.folder.path().join("absent/.setup-token");
 
     let log = logged(|| {
         let admins = Admins::There.administrators();
         let setup = Setup::open(Arc::new(bench.open()), path, admins);
-        setup.look();
+        setup.check();
     });
 
     assert_eq!(log.matches("SVC-SET-003").count(), 1, "{log}");
 }
 
 #[tokio::test]
-async fn who_knows_the_token_sets_the_server_up() {
+async fn the_token_authorises_the_installation_of_a_licence() {
     let bench = TestServer::new();
     let setup = bench.setup();
 
@@ -206,7 +206,7 @@ async fn who_knows_the_token_sets_the_server_up() {
 }
 
 #[tokio::test]
-async fn who_does_not_know_the_token_learns_nothing_and_changes_nothing() {
+async fn a_wrong_token_reveals_and_changes_nothing() {
     let bench = TestServer::new();
     let setup = bench.setup();
     let good = bench.licence("Somebody");
@@ -240,7 +240,7 @@ async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
 }
 
 #[tokio::test]
-async fn set_up_is_over_once_there_is_a_licence() {
+async fn set_up_is_completed_by_a_licence() {
     let bench = TestServer::new();
     let setup = bench.setup();
     let token = bench.token();
@@ -252,7 +252,7 @@ async fn set_up_is_over_once_there_is_a_licence() {
 }
 
 #[tokio::test]
-async fn of_many_who_set_up_at_once_one_does() {
+async fn one_of_many_concurrent_installations_succeeds() {
     let bench = TestServer::new();
     let setup = bench.setup();
     let (token, text) = (bench.token(), bench.licence("Somebody"));
@@ -267,7 +267,7 @@ async fn of_many_who_set_up_at_once_one_does() {
 fn a_licensed_server_without_an_administrator_waits_for_one() {
     for admins in [Admins::Missing, Admins::Unknown] {
         let bench = TestServer::new();
-        bench.put(bench.licence("Somebody"));
+        bench.write_file(bench.licence("Somebody"));
 
         let log = logged(|| drop(bench.setup_with(admins.administrators())));
 
@@ -292,10 +292,10 @@ async fn one_token_serves_for_the_licence_and_then_for_the_administrator() {
 }
 
 #[tokio::test]
-async fn an_administrator_who_was_made_elsewhere_ends_the_token() {
+async fn an_administrator_who_was_created_elsewhere_revokes_the_token() {
     let bench = TestServer::new();
-    bench.put(bench.licence("Somebody"));
-    let admins = Administrators { store: Arc::new(Admins::There), there: false.into() };
+    bench.write_file(bench.licence("Somebody"));
+    let admins = Administrators { store: Arc::new(Admins::There), found: false.into() };
     let setup = bench.setup_with(admins);
     assert!(bench.token_path().exists());
 
@@ -312,7 +312,7 @@ async fn an_administrator_who_was_made_elsewhere_ends_the_token() {
 }
 
 #[tokio::test]
-async fn an_administrator_does_not_end_a_token_that_the_licence_needs() {
+async fn an_administrator_does_not_revoke_a_token_that_the_licence_needs() {
     let bench = TestServer::new();
     let setup = bench.setup_with(Admins::Missing.administrators());
 
@@ -324,11 +324,11 @@ async fn an_administrator_does_not_end_a_token_that_the_licence_needs() {
 #[tokio::test]
 async fn a_licence_that_has_ended_opens_set_up_again() {
     let bench = TestServer::new();
-    bench.put(bench.licence("Before"));
+    bench.write_file(bench.licence("Before"));
     let setup = bench.setup();
 
-    bench.clock.forward(DAY);
-    setup.look();
+    bench.clock.advance(DAY);
+    setup.check();
     let renewed = setup.install(&bench.token(), bench.licence("Behind").as_bytes()).await;
 
     assert_eq!(renewed.unwrap().licensee, "Behind");
@@ -336,12 +336,12 @@ async fn a_licence_that_has_ended_opens_set_up_again() {
 }
 
 #[test]
-fn a_licence_put_in_place_by_hand_ends_set_up() {
+fn a_licence_file_that_is_copied_by_hand_completes_set_up() {
     let bench = TestServer::new();
     let setup = bench.setup();
 
-    bench.put(bench.licence("Somebody"));
-    let log = logged(|| setup.look());
+    bench.write_file(bench.licence("Somebody"));
+    let log = logged(|| setup.check());
 
     assert_eq!(setup.setup_state(), SetupState::Done);
     assert!(!bench.token_path().exists());
@@ -349,10 +349,10 @@ fn a_licence_put_in_place_by_hand_ends_set_up() {
 }
 
 #[tokio::test]
-async fn the_watch_looks_at_once_and_goes_on() {
+async fn the_watcher_checks_at_once_and_continues() {
     let bench = TestServer::new();
     let setup = bench.setup();
-    bench.put(bench.licence("Somebody"));
+    bench.write_file(bench.licence("Somebody"));
 
     let noticed = async {
         while setup.setup_state() != SetupState::Done {

@@ -1,5 +1,4 @@
-//! The token by which the operator proves to be one who can read the server's
-//! files.
+//! The setup token, by which the operator proves access to the server's files.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read as _};
@@ -14,28 +13,28 @@ use ring::rand::SystemRandom;
 
 use crate::licence::replace;
 
-/// Twice a token's length: whatever is longer is something else.
+/// Maximum size of the file, twice a token's length.
 const MAX_FILE_BYTES: u64 = 86;
 
-/// The file with the token.
+/// File with the token.
 ///
-/// The token is always compared with what is in the file, so that instances
-/// which share the folder agree, and removing the file ends it at once. A file
-/// that holds something else is never written to nor removed: then the setting
-/// points to the wrong place.
+/// Tokens are always compared with the file, so that instances which share the
+/// folder agree, and removing the file revokes the token at once. A file with
+/// other content is neither written nor removed: the setting points to the
+/// wrong path.
 pub(super) struct TokenFile {
     path: PathBuf,
-    reported: Mutex<Option<SetupTokenFile>>,
+    logged: Mutex<Option<SetupTokenFile>>,
 }
 
-/// First thing that a server lacks in its set-up.
+/// First step that is missing in the set-up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingStep {
     Licence,
     Administrator,
 }
 
-/// Last message in the log; it is repeated when that changes.
+/// Last logged state of the file; only changes are logged.
 #[derive(PartialEq, Eq)]
 enum SetupTokenFile {
     Waiting(MissingStep),
@@ -51,33 +50,32 @@ enum Existing {
 
 impl TokenFile {
     pub(super) fn at(path: PathBuf) -> Self {
-        Self { path, reported: Mutex::new(None) }
+        Self { path, logged: Mutex::new(None) }
     }
 
-    /// Sees to it that there is a token which only the file's owner can read.
-    pub(super) fn keep(&self, lacking: MissingStep) {
+    /// Ensures that there is a token, readable by the file's owner alone.
+    pub(super) fn ensure(&self, missing: MissingStep) {
         let outcome = self.existing().and_then(|existing| match existing {
-            Existing::Nothing => self.write().map(|()| SetupTokenFile::Waiting(lacking)),
-            Existing::Token(_) => self.tighten().map(|()| SetupTokenFile::Waiting(lacking)),
+            Existing::Nothing => self.write().map(|()| SetupTokenFile::Waiting(missing)),
+            Existing::Token(_) => self.tighten().map(|()| SetupTokenFile::Waiting(missing)),
             Existing::SomethingElse => Ok(SetupTokenFile::NotAToken),
         });
-        self.report(outcome.unwrap_or_else(|err| SetupTokenFile::Failed(err.to_string())));
+        self.log_once(outcome.unwrap_or_else(|err| SetupTokenFile::Failed(err.to_string())));
     }
 
     /// Removes the token.
-    pub(super) fn end(&self) {
+    pub(super) fn remove(&self) {
         let outcome = self.existing().and_then(|existing| match existing {
-            Existing::Token(_) => remove(&self.path),
+            Existing::Token(_) => remove_file(&self.path),
             Existing::Nothing | Existing::SomethingElse => Ok(()),
         });
         match outcome {
-            Ok(()) => self.forget(),
-            Err(err) => self.report(SetupTokenFile::Failed(err.to_string())),
+            Ok(()) => self.log_removed(),
+            Err(err) => self.log_once(SetupTokenFile::Failed(err.to_string())),
         }
     }
 
-    /// Returns whether the candidate is the token. It takes as long for a good
-    /// one as for one that is wrong only at its end.
+    /// Returns whether the candidate is the token, in constant time.
     pub(super) fn verify(&self, candidate: &Secret<String>) -> Result<bool, Unavailable> {
         let failed = |err| Unavailable::new("the setup token", err);
         let Existing::Token(token) = self.existing().map_err(failed)? else {
@@ -92,7 +90,7 @@ impl TokenFile {
     }
 
     fn existing(&self) -> io::Result<Existing> {
-        // A link is no token of ours, wherever it leads.
+        // Links are not followed.
         match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_file() => {}
             Ok(_) => return Ok(Existing::SomethingElse),
@@ -130,9 +128,9 @@ impl TokenFile {
         Ok(())
     }
 
-    fn report(&self, now: SetupTokenFile) {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
-        if reported.as_ref() == Some(&now) {
+    fn log_once(&self, now: SetupTokenFile) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.as_ref() == Some(&now) {
             return;
         }
         let path = self.path.display();
@@ -157,12 +155,12 @@ impl TokenFile {
                 "failed to update the setup token file"
             ),
         }
-        *reported = Some(now);
+        *logged = Some(now);
     }
 
-    fn forget(&self) {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(reported.take(), Some(SetupTokenFile::Waiting(_))) {
+    fn log_removed(&self) {
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(logged.take(), Some(SetupTokenFile::Waiting(_))) {
             tracing::info!("setup completed; setup token deleted");
         }
     }
@@ -172,8 +170,8 @@ fn is_token(text: &str) -> bool {
     URL_SAFE_NO_PAD.decode(text).is_ok_and(|it| it.len() == 32)
 }
 
-/// Another instance may have been faster.
-fn remove(path: &std::path::Path) -> io::Result<()> {
+/// Removes a file that another instance may have removed already.
+fn remove_file(path: &std::path::Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(err) if err.kind() != ErrorKind::NotFound => Err(err),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! Callers who would choose where their calls go.
+//! Tests that callers cannot redirect their calls to other upstreams.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A server that nobody set up, which counts who connects to it.
+/// Server that no setting names, which counts its connections.
 struct Canary {
     address: String,
     connections: Arc<AtomicUsize>,
-    _listening: JoinSet<()>,
+    _listener_task: JoinSet<()>,
 }
 
 impl Canary {
@@ -28,7 +28,7 @@ impl Canary {
                 counted.fetch_add(1, Ordering::SeqCst);
             }
         });
-        Self { address, connections, _listening: listening }
+        Self { address, connections, _listener_task: listening }
     }
 
     fn connections(&self) -> usize {
@@ -60,7 +60,7 @@ const HEADERS: [&str; 20] = [
     "http-proxy",
 ];
 
-/// Keys by which bodies do.
+/// Keys by which bodies name an upstream.
 const KEYS: [&str; 22] = [
     "base_url",
     "baseUrl",
@@ -86,8 +86,8 @@ const KEYS: [&str; 22] = [
     "webhook",
 ];
 
-/// Each of the keys alone, and where clients put several.
-fn wishes(address: &str) -> Vec<Value> {
+/// Returns bodies with each of the keys, and with several in nested objects.
+fn redirect_attempts(address: &str) -> Vec<Value> {
     let url = format!("http://{address}/v1");
     let nested = || json!({ "base_url": url, "api_base": url, "endpoint": url, "url": url });
     let each = KEYS.iter().map(|key| json!({ *key: url }));
@@ -105,7 +105,7 @@ fn wishes(address: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_caller_states_its_call_goes_to_no_other_upstream() {
+async fn no_field_or_header_redirects_a_call_to_another_upstream() {
     let (canary, upstream) = (Canary::start().await, Fixed::giving(WHOLE).await);
     let app = before(&upstream.endpoint)
         .with("Ai__Providers__0__Id", "other")
@@ -133,22 +133,22 @@ async fn whatever_a_caller_states_its_call_goes_to_no_other_upstream() {
                 answers.push((format!("{path} {name}: {value}"), answer.status));
             }
         }
-        for place in
+        for target in
             [format!("{path}?base_url={url}&api_base={url}"), format!("http://{address}{path}")]
         {
-            let answer = ada.send("POST", &place, &[JSON], plain.as_bytes()).await;
-            answers.push((place, answer.status));
+            let answer = ada.send("POST", &target, &[JSON], plain.as_bytes()).await;
+            answers.push((target, answer.status));
         }
-        for wish in wishes(address) {
+        for attempt in redirect_attempts(address) {
             let mut body = body.clone();
-            let wished = wish.as_object().cloned().unwrap_or_default();
-            body.as_object_mut().expect("an object").extend(wished);
+            let fields = attempt.as_object().cloned().unwrap_or_default();
+            body.as_object_mut().expect("an object").extend(fields);
             let answer = ada.post(path, &body).await;
-            answers.push((format!("{path} {wish}"), answer.status));
+            answers.push((format!("{path} {attempt}"), answer.status));
         }
     }
-    let drafted = json!({ "styleDescription": "casual", "providerId": url, "base_url": url });
-    let answer = ada.post("/api/ai/generate-prompt", &drafted).await;
+    let draft = json!({ "styleDescription": "casual", "providerId": url, "base_url": url });
+    let answer = ada.post("/api/ai/generate-prompt", &draft).await;
     answers.push(("a draft".to_owned(), answer.status));
 
     let served = answers.iter().filter(|(_, status)| *status == 200).count();
@@ -163,7 +163,7 @@ async fn whatever_a_caller_states_its_call_goes_to_no_other_upstream() {
     }
     assert!(odd.is_empty(), "{odd:?}");
 
-    // It would have counted.
+    // The canary does count connections.
     let _connection = TcpStream::connect(address).await.expect("a connection");
     until(async || (canary.connections() == 1).then_some(())).await;
 }

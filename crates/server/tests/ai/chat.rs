@@ -1,4 +1,4 @@
-//! A turn of a conversation, and what the model is requested it.
+//! Tests of chat calls, and of the requests that models receive.
 
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{
@@ -11,20 +11,20 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_paths_answer_whole_and_streamed() {
+async fn both_paths_answer_in_full_and_streamed() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
     for path in [CHAT, COMPLETIONS] {
-        let whole = ada.post(path, &chat_request("good day")).await;
+        let full = ada.post(path, &chat_request("good day")).await;
         let stream = Heard::of(&ada.post(path, &streamed("good day")).await);
 
-        let choice = &whole.body["choices"][0];
-        assert_eq!(whole.status, 200, "{path}");
-        assert_eq!(whole.header("content-type"), Some("application/json"), "{path}");
+        let choice = &full.body["choices"][0];
+        assert_eq!(full.status, 200, "{path}");
+        assert_eq!(full.header("content-type"), Some("application/json"), "{path}");
         assert_eq!(choice["message"]["content"], "Demo answer to: good day", "{path}");
         assert_eq!(choice["finish_reason"], "stop", "{path}");
-        assert_eq!(whole.body["usage"]["prompt_tokens"], 2, "{path}");
+        assert_eq!(full.body["usage"]["prompt_tokens"], 2, "{path}");
         assert_eq!(stream.text, "Demo answer to: good day", "{path}");
         assert_eq!((stream.finish.as_deref(), stream.usage), (Some("stop"), Some((2, 5))));
     }
@@ -63,7 +63,7 @@ async fn the_upstream_gets_its_own_key_and_nothing_of_the_caller() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_model_understands_is_passed_on_byte_for_byte() {
+async fn supported_fields_are_forwarded_byte_for_byte() {
     let upstream = Fixed::giving(WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
@@ -83,15 +83,15 @@ async fn what_a_model_understands_is_passed_on_byte_for_byte() {
     let answer =
         ada.send("POST", CHAT, &[JSON], format!("{{{} }}", body.join(",")).as_bytes()).await;
 
-    let requested = upstream.call().text();
+    let forwarded = upstream.call().text();
     assert_eq!(answer.status, 200, "{}", answer.text());
     for (key, value) in parts {
-        assert!(requested.contains(&format!("\"{key}\":{value}")), "{key} in {requested}");
+        assert!(forwarded.contains(&format!("\"{key}\":{value}")), "{key} in {forwarded}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nulls_are_absent_and_tools_that_are_none_too() {
+async fn nulls_and_empty_tools_are_not_forwarded() {
     let upstream = Fixed::giving(WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
@@ -107,13 +107,13 @@ async fn nulls_are_absent_and_tools_that_are_none_too() {
 
     let answer = ada.post(CHAT, &request).await;
 
-    let requested: Value = serde_json::from_slice(&upstream.call().body).unwrap();
+    let forwarded: Value = serde_json::from_slice(&upstream.call().body).unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(requested, json!({ "messages": messages, "model": "test-model" }));
+    assert_eq!(forwarded, json!({ "messages": messages, "model": "test-model" }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_streaming_upstream_is_always_requested_its_usage() {
+async fn usage_is_always_requested_from_a_streaming_upstream() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let mut request = streamed("x");
@@ -124,9 +124,9 @@ async fn a_streaming_upstream_is_always_requested_its_usage() {
         request["stream_options"] = options;
         Heard::of(&ada.post(CHAT, &request).await);
 
-        let requested = demo.last().body;
-        assert_eq!(requested["stream"], true);
-        assert_eq!(requested["stream_options"], json!({ "include_usage": true }));
+        let forwarded = demo.last().body;
+        assert_eq!(forwarded["stream"], true);
+        assert_eq!(forwarded["stream_options"], json!({ "include_usage": true }));
     }
 }
 
@@ -171,11 +171,11 @@ async fn a_mode_chooses_the_model_and_the_upstream() {
 async fn every_way_of_writing_a_character_survives_in_both_directions() {
     let escaped = r#"{"choices":[{"message":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
     let event = r#"{"choices":[{"delta":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
-    let whole = Fixed::giving(escaped).await;
+    let full = Fixed::giving(escaped).await;
     let end = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
     let stream = format!("{EVENTS}data: {event}\n\n{end}\n\ndata: [DONE]\n\n");
     let stream = Fixed::answering(stream).await;
-    let app = before(&whole.endpoint)
+    let app = before(&full.endpoint)
         .with("Ai__Modes__Research__Endpoint", &stream.endpoint)
         .start()
         .await;
@@ -191,17 +191,17 @@ async fn every_way_of_writing_a_character_survives_in_both_directions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_tools_pass_through_and_their_results_go_back() {
+async fn tool_calls_and_their_results_are_forwarded() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let requested = "use the tool weather Bern";
+    let prompt = "use the tool weather Bern";
 
-    let whole = ada.post(CHAT, &with_tool(chat_request(requested))).await;
-    let stream = Heard::of(&ada.post(CHAT, &with_tool(streamed(requested))).await);
+    let full = ada.post(CHAT, &with_tool(chat_request(prompt))).await;
+    let stream = Heard::of(&ada.post(CHAT, &with_tool(streamed(prompt))).await);
 
-    let choice = &whole.body["choices"][0];
+    let choice = &full.body["choices"][0];
     let call = &choice["message"]["tool_calls"][0];
-    assert_eq!((whole.status, choice["finish_reason"].as_str()), (200, Some("tool_calls")));
+    assert_eq!((full.status, choice["finish_reason"].as_str()), (200, Some("tool_calls")));
     assert_eq!(call["function"]["name"], "weather");
     assert_eq!(call["function"]["arguments"], r#"{"city":"Bern"}"#);
     assert_eq!((stream.finish.as_deref(), stream.calls.len()), (Some("tool_calls"), 1));
@@ -209,7 +209,7 @@ async fn calls_of_tools_pass_through_and_their_results_go_back() {
     assert_eq!(stream.calls[0].arguments, r#"{"city":"Bern"}"#);
     assert_eq!(Some(stream.calls[0].id.as_str()), call["id"].as_str());
 
-    let mut next = with_tool(streamed(requested));
+    let mut next = with_tool(streamed(prompt));
     let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": "rain" });
     for message in [choice["message"].clone(), result] {
         next["messages"].as_array_mut().unwrap().push(message);
@@ -219,14 +219,14 @@ async fn calls_of_tools_pass_through_and_their_results_go_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_fault_of_a_request_is_reported_and_no_model_is_called() {
+async fn invalid_requests_are_rejected_by_field_and_call_no_model() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let message = json!({ "role": "user", "content": "x" });
-    let faults = |answer: &Answer| -> Vec<(String, String)> {
+    let violations = |answer: &Answer| -> Vec<(String, String)> {
         let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
-        let reported = answer.body["errors"].as_array().into_iter().flatten();
-        reported.map(|it| (text(&it["field"]), text(&it["code"]))).collect()
+        let errors = answer.body["errors"].as_array().into_iter().flatten();
+        errors.map(|it| (text(&it["field"]), text(&it["code"]))).collect()
     };
 
     for (body, field, code) in [
@@ -249,7 +249,7 @@ async fn each_fault_of_a_request_is_reported_and_no_model_is_called() {
         let answer = ada.post(CHAT, &body).await;
 
         assert_eq!((answer.status, answer.error()), (400, "validation_failed"), "{body}");
-        assert_eq!(faults(&answer), [(field.to_owned(), code.to_owned())], "{body}");
+        assert_eq!(violations(&answer), [(field.to_owned(), code.to_owned())], "{body}");
         assert_eq!(answer.body["message"], answer.body["errors"][0]["message"], "{body}");
     }
     let malformed = ada.send("POST", CHAT, &[JSON], b"{\"messages\": [").await;
@@ -263,7 +263,7 @@ async fn each_fault_of_a_request_is_reported_and_no_model_is_called() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_an_upstream_the_proxy_states_so() {
+async fn calls_without_an_upstream_are_refused_as_not_configured() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -280,7 +280,7 @@ async fn without_an_upstream_the_proxy_states_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_status_names_the_modes_that_a_model_serves_and_requests_none() {
+async fn the_status_lists_the_served_modes_without_calling_a_model() {
     let (demo, app) = with_demo().await;
     let partly = Setting::on(TestDatabase::sqlite())
         .with("Ai__Modes__Research__Endpoint", demo.endpoint())
@@ -290,19 +290,19 @@ async fn the_status_names_the_modes_that_a_model_serves_and_requests_none() {
 
     let all = app.signed_in().await.get("/api/ai/status").await;
     let one = partly.signed_in().await.get("/api/ai/status").await;
-    let nobody = app.stranger().get("/api/ai/status").await;
+    let anonymous = app.stranger().get("/api/ai/status").await;
 
     assert_eq!(
         all.body,
         json!({ "available": true, "modes": ["Optimize", "Assistant", "Research"] })
     );
     assert_eq!(one.body, json!({ "available": true, "modes": ["Research"] }));
-    assert_eq!(nobody.status, 401);
+    assert_eq!(anonymous.status, 401);
     assert_eq!(demo.call_counts().calls, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_templates_are_reported_without_their_prompts() {
+async fn templates_are_listed_without_their_prompts() {
     let app = TestApp::spawn().await;
 
     let answer = app.signed_in().await.get("/api/ai/templates").await;

@@ -32,7 +32,7 @@ on_both_databases!(
     who_hangs_up_before_the_usage_is_reported_pays_for_what_was_streamed,
     nobody_is_admitted_unseen_while_the_database_is_away,
     top_ups_are_granted_and_checked_from_the_command_line,
-    what_a_server_had_reserved_that_was_killed_is_released_by_another,
+    reservations_of_a_killed_server_are_released_by_another,
 );
 
 const CREDITS: &str = "/api/ai/credits";
@@ -417,7 +417,7 @@ async fn rows(database: &TestDatabase, of: &str) -> i64 {
 }
 
 /// The real process, and a real signal.
-async fn what_a_server_had_reserved_that_was_killed_is_released_by_another(database: TestDatabase) {
+async fn reservations_of_a_killed_server_are_released_by_another(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let server = Call::new()
         .licensed()

@@ -8,11 +8,11 @@ use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, response};
 use pia_server_testkit::client::Answer;
 use serde_json::{Value, json};
 
-/// Stands for whatever an upstream's answer may hold that is nobody's business.
+/// Confidential text in an upstream's response.
 const SECRET: &str = "sk-canary-org-4711";
 
-/// The three ways to ask, each with the same text.
-fn each_way(text: &str) -> [(&'static str, Value); 3] {
+/// Returns a request of each of the three kinds, with the same text.
+fn each_request(text: &str) -> [(&'static str, Value); 3] {
     [(CHAT, chat_request(text)), (CHAT, streamed(text)), (OPTIMIZE, json!({ "text": text }))]
 }
 
@@ -20,7 +20,7 @@ fn chunk(content: &str) -> String {
     format!("data: {}\n\n", json!({ "choices": [{ "delta": { "content": content } }] }))
 }
 
-/// A stream that failed inside, without a word of the upstream's.
+/// Returns the error of a broken stream, which must not hold the upstream's text.
 fn failed(answer: &Answer) -> (String, String) {
     assert!(!answer.text().contains(SECRET), "{}", answer.text());
     let heard = Heard::of(answer);
@@ -29,7 +29,7 @@ fn failed(answer: &Answer) -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_upstream_refuses_is_a_bad_gateway_that_reports_nothing_of_it() {
+async fn an_upstream_error_is_a_bad_gateway_without_its_text() {
     let json = format!(r#"{{"error":{{"message":"{SECRET}","type":"x","code":"{SECRET}"}}}}"#);
     let html = format!("<html><body>{SECRET}</body></html>");
     let broken = format!(r#"{{"choices":[{{"message":{{"content":"{SECRET}""#);
@@ -54,39 +54,39 @@ async fn what_an_upstream_refuses_is_a_bad_gateway_that_reports_nothing_of_it() 
         let app = before(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
 
-        for (requested, (path, request)) in each_way("x").into_iter().enumerate() {
+        for (previous, (path, request)) in each_request("x").into_iter().enumerate() {
             let answer = ada.post(path, &request).await;
 
             assert_eq!(answer.refusal(), (502, "upstream_failed"), "{status} {kind} {request}");
-            let reported = format!("{:?} {}", answer.headers, answer.text());
-            assert!(!reported.contains(SECRET), "{reported}");
-            assert_eq!(upstream.calls().len(), requested + 1, "{status}: no call is repeated");
+            let exposed = format!("{:?} {}", answer.headers, answer.text());
+            assert!(!exposed.contains(SECRET), "{exposed}");
+            assert_eq!(upstream.calls().len(), previous + 1, "{status}: no call is repeated");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_busy_upstream_is_a_bad_gateway_that_states_when_to_come_again() {
+async fn a_busy_upstream_is_a_bad_gateway_with_a_retry_time() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    for (path, request) in each_way("demo:status=429 retry-after=7") {
+    for (path, request) in each_request("demo:status=429 retry-after=7") {
         let answer = ada.post(path, &request).await;
 
         assert_eq!(answer.refusal(), (502, "upstream_busy"), "{request}");
         assert_eq!(answer.header("retry-after"), Some("7"), "{request}");
     }
-    let silent = ada.post(CHAT, &chat_request("demo:status=429")).await;
-    assert_eq!(silent.header("retry-after"), Some("10"));
+    let without_time = ada.post(CHAT, &chat_request("demo:status=429")).await;
+    assert_eq!(without_time.header("retry-after"), Some("10"));
     assert_eq!(demo.call_counts().calls, 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_long_a_conversation_is_reported_in_words_that_clients_know() {
+async fn a_context_overflow_has_a_message_that_clients_recognise() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    for (path, request) in each_way("demo:context-length") {
+    for (path, request) in each_request("demo:context-length") {
         let answer = ada.post(path, &request).await;
 
         let message = answer.body["message"].as_str().unwrap();
@@ -97,7 +97,7 @@ async fn too_long_a_conversation_is_reported_in_words_that_clients_know() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_tools_that_are_refused_are_the_callers_to_mend() {
+async fn only_unsupported_tools_are_reported_as_the_callers_error() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -117,12 +117,12 @@ async fn only_tools_that_are_refused_are_the_callers_to_mend() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_is_not_there_is_a_bad_gateway() {
-    let nobody = Peer::start().await.endpoint;
-    let app = before(&nobody).start().await;
+async fn an_unreachable_upstream_is_a_bad_gateway() {
+    let endpoint = Peer::start().await.endpoint;
+    let app = before(&endpoint).start().await;
     let ada = app.signed_in().await;
 
-    for (path, request) in each_way("x") {
+    for (path, request) in each_request("x") {
         let answer = ada.post(path, &request).await;
 
         assert_eq!(answer.refusal(), (502, "upstream_failed"), "{request}");
@@ -144,7 +144,7 @@ async fn an_upstream_that_takes_too_long_is_a_gateway_timeout() {
         let answer = ada.post(CHAT, &chat_request(text)).await;
         assert_eq!(answer.refusal(), (504, "upstream_timeout"), "{text}");
     }
-    for (path, request) in each_way("demo:silent") {
+    for (path, request) in each_request("demo:silent") {
         let answer = ada.post(path, &request).await;
         assert_eq!(answer.refusal(), (504, "upstream_timeout"), "{request}");
         assert_eq!(answer.body["message"], TIMED_OUT.1);
@@ -154,7 +154,7 @@ async fn an_upstream_that_takes_too_long_is_a_gateway_timeout() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_falls_silent_ends_with_the_words_that_clients_compare() {
+async fn a_stalled_stream_ends_with_the_message_that_clients_compare() {
     let demo = Demo::start(0).unwrap();
     let app = before(&demo.endpoint()).with("Ai__SilenceTimeout", "300ms").start().await;
     let ada = app.signed_in().await;
@@ -187,12 +187,12 @@ async fn a_stream_that_breaks_ends_with_an_error_and_done() {
 
         let answer = app.signed_in().await.post(CHAT, &streamed("x")).await;
 
-        let presented: String = stream.chars().take(300).collect();
+        let excerpt: String = stream.chars().take(300).collect();
         let (title, text) = failed(&answer);
-        assert_eq!(title, "Bad Gateway", "{presented}");
-        assert_eq!(text, "The upstream AI provider could not answer the request.", "{presented}");
-        assert_eq!(Heard::of(&answer).text, "begun", "{presented}");
-        assert_eq!(upstream.calls().len(), 1, "{presented}");
+        assert_eq!(title, "Bad Gateway", "{excerpt}");
+        assert_eq!(text, "The upstream AI provider could not answer the request.", "{excerpt}");
+        assert_eq!(Heard::of(&answer).text, "begun", "{excerpt}");
+        assert_eq!(upstream.calls().len(), 1, "{excerpt}");
     }
 }
 
@@ -216,13 +216,13 @@ async fn an_error_as_the_first_event_has_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
+async fn an_unreadable_stream_is_a_bad_gateway() {
     let role = r#"data: {"choices":[{"delta":{"role":"assistant","content":""}}]}"#;
     let stop = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
     let unreadable = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n";
     let done = "data: [DONE]\n\n";
     let head = EVENTS.as_bytes();
-    let requested = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
+    let requests = [(CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x", "stream": true }))];
 
     for body in
         [done.to_owned(), format!("data: {{\"x\":\n\n{done}"), format!("data: <html>\n\n{done}")]
@@ -230,7 +230,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
         let upstream = Fixed::answering([head, body.as_bytes()].concat()).await;
         let app = before(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
-        for (path, request) in &requested {
+        for (path, request) in &requests {
             let answer = ada.post(path, request).await;
             assert_eq!(answer.refusal(), (502, "upstream_failed"), "{path} {body}");
         }
@@ -240,7 +240,7 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
     let upstream = Fixed::answering(lost).await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
-    for (path, request) in &requested {
+    for (path, request) in &requests {
         let answer = ada.post(path, request).await;
         let heard = Heard::of(&answer);
         assert_eq!(heard.error.expect("an error").0, "Bad Gateway", "{path}");
@@ -248,27 +248,27 @@ async fn a_stream_of_which_nothing_can_be_read_is_a_bad_gateway() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn usage_that_is_written_oddly_is_reported_plainly_in_whole_answers_too() {
-    let odd = json!({
+async fn malformed_usage_is_normalised_in_full_answers_too() {
+    let body = json!({
         "choices": [{ "message": { "content": "Fine." }, "finish_reason": "stop" }],
         "usage": { "prompt_tokens": "5", "completion_tokens": 2.0, "total_tokens": -1 },
     });
-    let upstream = Fixed::giving(&odd.to_string()).await;
+    let upstream = Fixed::giving(&body.to_string()).await;
     let app = before(&upstream.endpoint).start().await;
 
     let answer = app.signed_in().await.post(CHAT, &chat_request("x")).await;
 
     let usage = &answer.body["usage"];
-    let reported = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|it| &usage[it]);
-    assert_eq!(reported, [5, 2, 7]);
+    let tokens = ["prompt_tokens", "completion_tokens", "total_tokens"].map(|it| &usage[it]);
+    assert_eq!(tokens, [5, 2, 7]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_readers_differ_about_is_not_passed_on() {
+async fn ambiguous_addresses_are_not_forwarded() {
     let upstream = Fixed::giving(pia_server_testkit::ai_peer::WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
-    let requested = |part: Value| {
+    let request = |part: Value| {
         let content = json!([{ "type": "text", "text": "http://10.0.0.1/" }, part]);
         json!({ "messages": [{ "role": "user", "content": content }] })
     };
@@ -281,7 +281,7 @@ async fn an_address_that_readers_differ_about_is_not_passed_on() {
         (json!({ "image_url": { "url": "http://127.0.0.1.nip.io/" } }), "image_url.url"),
         (json!({ "image_url": { "url": "https://example.com/redirects" } }), "image_url.url"),
     ] {
-        let answer = ada.post(CHAT, &requested(part)).await;
+        let answer = ada.post(CHAT, &request(part)).await;
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{place}");
         let error = &answer.body["errors"][0];
@@ -289,12 +289,12 @@ async fn an_address_that_readers_differ_about_is_not_passed_on() {
         assert_eq!(error["field"], format!("messages[0].content[1].{place}"));
     }
     let fine = json!({ "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
-    assert_eq!(ada.post(CHAT, &requested(fine)).await.status, 200);
+    assert_eq!(ada.post(CHAT, &request(fine)).await.status, 200);
     assert_eq!(upstream.calls().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_demo_upstreams_faults_in_mid_stream_are_reported() {
+async fn errors_of_the_demo_upstream_in_mid_stream_are_reported() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -310,7 +310,7 @@ async fn the_demo_upstreams_faults_in_mid_stream_are_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_never_states_done_is_believed_after_its_reason_for_the_end() {
+async fn a_stream_without_done_is_complete_after_its_finish_reason() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -332,7 +332,7 @@ async fn redirects_are_not_followed() {
         let app = before(&upstream.endpoint).start().await;
         let ada = app.signed_in().await;
 
-        for (path, request) in each_way("x") {
+        for (path, request) in each_request("x") {
             assert_eq!(
                 ada.post(path, &request).await.refusal(),
                 (502, "upstream_failed"),
@@ -345,7 +345,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_without_end_is_abandoned() {
+async fn an_endless_answer_is_aborted() {
     let upstream = Peer::start().await;
     let app = before(&upstream.endpoint)
         .with("Ai__MaxEventBytes", "64KiB")
@@ -358,8 +358,8 @@ async fn an_answer_without_end_is_abandoned() {
     let mut call = upstream.call().await;
     let endless = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
     call.say(format!("{endless}{}", "[".repeat(100 << 10))).await;
-    let whole = live.rest().await;
+    let answer = live.rest().await;
     call.gone().await;
 
-    assert_eq!(whole.refusal(), (502, "upstream_failed"));
+    assert_eq!(answer.refusal(), (502, "upstream_failed"));
 }

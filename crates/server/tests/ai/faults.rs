@@ -1,4 +1,4 @@
-//! Tests that an upstream's faults leave nothing behind in a server.
+//! Tests that faults of an upstream leave no resources open in a server.
 
 mod upstream;
 
@@ -18,11 +18,11 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use self::upstream::{Deed, Then, Upstream};
+use self::upstream::{Behaviour, Then, Upstream};
 
 on_both_databases!(
     after_every_fault_of_an_upstream_nothing_is_left_open,
-    an_upstream_that_takes_no_connection_is_abandoned,
+    a_call_is_aborted_if_its_upstream_accepts_no_connection,
 );
 
 /// Maximum of open calls at the upstream; one of three waits.
@@ -33,9 +33,9 @@ const FAILED: (&str, &str) =
 
 /// Expected result for a caller.
 #[derive(Debug, Clone, Copy)]
-enum Reported {
+enum Expected {
     Refused(u16, &'static str),
-    /// The beginning of an answer, and this error.
+    /// A partial answer, and this error.
     Broken((&'static str, &'static str)),
     Answered,
 }
@@ -44,64 +44,64 @@ enum Reported {
 /// stream.
 struct Fault {
     name: &'static str,
-    deed: Deed,
-    whole: Reported,
-    stream: Reported,
+    behaviour: Behaviour,
+    full: Expected,
+    stream: Expected,
 }
 
-const REFUSED: Reported = Reported::Refused(502, "upstream_failed");
-const TOO_LATE: Reported = Reported::Refused(504, "upstream_timeout");
+const REFUSED: Expected = Expected::Refused(502, "upstream_failed");
+const TOO_LATE: Expected = Expected::Refused(504, "upstream_timeout");
 
 fn fault(
     name: &'static str,
-    (whole, stream): (impl Into<Vec<u8>>, impl Into<Vec<u8>>),
+    (full, stream): (impl Into<Vec<u8>>, impl Into<Vec<u8>>),
     then: Then,
-    (to_whole, to_stream): (Reported, Reported),
+    (full_result, stream_result): (Expected, Expected),
 ) -> Fault {
-    let deed = Deed { whole: whole.into(), stream: stream.into(), then };
-    Fault { name, deed, whole: to_whole, stream: to_stream }
+    let behaviour = Behaviour { full: full.into(), stream: stream.into(), then };
+    Fault { name, behaviour, full: full_result, stream: stream_result }
 }
 
-/// An event stream that has begun, and what follows.
-fn begun(rest: &str) -> String {
+/// Returns an event stream with a first event, followed by the rest.
+fn started_stream(rest: &str) -> String {
     let event = json!({ "choices": [{ "delta": { "content": "begun" } }] });
     format!("{EVENTS}data: {event}\n\n{rest}")
 }
 
-/// The head of an answer that is longer than what follows.
+/// Returns an answer whose length is greater than what follows.
 fn unfinished(rest: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{JSON}content-length: 90000\r\n\r\n{rest}")
 }
 
-/// Returns the faults that fail by themselves, however long it may take.
+/// Returns the faults that fail without a timeout.
 fn faults() -> Vec<Fault> {
     use Then::{HangsUp, HangsUpAfterBytes, Resets};
-    let broken = (REFUSED, Reported::Broken(FAILED));
+    let broken = (REFUSED, Expected::Broken(FAILED));
     let part = unfinished(r#"{"choices":[{"message":{"content":"be"#);
     let error = r#"{"error":{"message":"down","code":500}}"#;
     let both = |answer: String| (answer.clone(), answer);
-    let served = (Reported::Answered, Reported::Answered);
-    let busy = Reported::Refused(502, "upstream_busy");
+    let served = (Expected::Answered, Expected::Answered);
+    let busy = Expected::Refused(502, "upstream_busy");
     let later = format!("{JSON}retry-after: 7\r\n");
     let strange = WHOLE.replace("Fine", "Fine \u{1}");
     let strange: Vec<u8> =
         strange.bytes().map(|byte| if byte == 1 { 0xff } else { byte }).collect();
     let head = format!("HTTP/1.1 200 OK\r\n{JSON}connection: close\r\n\r\n");
     let without_length = format!("{head}{WHOLE}");
-    let whole = [head.into_bytes(), strange].concat();
-    let stream = begun("").into_bytes();
+    let full = [head.into_bytes(), strange].concat();
+    let stream = started_stream("").into_bytes();
     let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"\xff\"}}]}\n\n".as_slice();
-    let end = begun(
+    let end = started_stream(
         "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
     );
     let fine = response("200 OK", JSON, WHOLE);
     vec![
         fault("a reset", ("", ""), Resets, (REFUSED, REFUSED)),
-        fault("a reset in mid-answer", (part.clone(), begun("")), Resets, broken),
+        fault("a reset in mid-answer", (part.clone(), started_stream("")), Resets, broken),
         fault("no word", ("", ""), HangsUp, (REFUSED, REFUSED)),
-        fault("an answer cut off", (part, begun("data: {\"choi")), HangsUp, broken),
+        fault("an answer cut off", (part, started_stream("data: {\"choi")), HangsUp, broken),
         fault("half a head", both("HTTP/1.1 200 OK\r\ncont".into()), HangsUp, (REFUSED, REFUSED)),
-        fault("no UTF-8", (whole, [&stream, event].concat()), HangsUp, broken),
+        fault("no UTF-8", (full, [&stream, event].concat()), HangsUp, broken),
         fault("429", both(response("429 Too Many", &later, error)), HangsUp, (busy, busy)),
         fault("500", both(response("500 Oh", JSON, error)), HangsUp, (REFUSED, REFUSED)),
         fault(
@@ -112,7 +112,7 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "an error within",
-            (response("200 OK", JSON, error), begun(&format!("data: {error}\n\n"))),
+            (response("200 OK", JSON, error), started_stream(&format!("data: {error}\n\n"))),
             HangsUp,
             broken,
         ),
@@ -128,20 +128,20 @@ fn faults() -> Vec<Fault> {
 }
 
 /// Returns the faults that only a timeout ends.
-fn stamp_gaps() -> Vec<Fault> {
+fn timeout_faults() -> Vec<Fault> {
     use Then::{Drips, IsSilent};
     let head = "HTTP/1.1 200 OK\r\nx-slow:";
-    let broken = (TOO_LATE, Reported::Broken(TIMED_OUT));
+    let broken = (TOO_LATE, Expected::Broken(TIMED_OUT));
     vec![
         fault("half-open", ("", ""), IsSilent, (TOO_LATE, TOO_LATE)),
-        fault("half-open in mid-answer", (unfinished("{"), begun("")), IsSilent, broken),
+        fault("half-open in mid-answer", (unfinished("{"), started_stream("")), IsSilent, broken),
         fault("a head without end", (head, head), Drips, (TOO_LATE, TOO_LATE)),
-        fault("an answer without end", (unfinished("{"), begun("data: {")), Drips, broken),
+        fault("an answer without end", (unfinished("{"), started_stream("data: {")), Drips, broken),
     ]
 }
 
-impl Reported {
-    fn is_reported_by(self, answer: &Answer, name: &str) {
+impl Expected {
+    fn assert_matches(self, answer: &Answer, name: &str) {
         match self {
             Self::Refused(status, code) => {
                 assert_eq!(answer.refusal(), (status, code), "{name}");
@@ -158,32 +158,32 @@ impl Reported {
     }
 }
 
-/// The three ways to ask: two for a whole answer, one for a stream.
-fn ways() -> [(&'static str, Value); 3] {
+/// Returns a request of each kind: two for full answers, one for a stream.
+fn requests() -> [(&'static str, Value); 3] {
     [(CHAT, chat_request("x")), (CHAT, streamed("x")), (OPTIMIZE, json!({ "text": "x" }))]
 }
 
-/// Asks in all ways at once.
-async fn is_reported(ada: &Client, name: &str, (whole, stream): (Reported, Reported)) {
-    let [one, other, third] = ways();
+/// Sends all requests concurrently and asserts their results.
+async fn assert_results(ada: &Client, name: &str, (full, stream): (Expected, Expected)) {
+    let [one, other, third] = requests();
     let (one, other, third) = tokio::join!(
         ada.post(one.0, &one.1),
         ada.post(other.0, &other.1),
         ada.post(third.0, &third.1),
     );
-    whole.is_reported_by(&one, name);
-    stream.is_reported_by(&other, name);
-    whole.is_reported_by(&third, name);
+    full.assert_matches(&one, name);
+    stream.assert_matches(&other, name);
+    full.assert_matches(&third, name);
 }
 
-/// Calls: reserved for, open at the upstream, waiting for it.
+/// Gauges of calls: reserved, open at the upstream, waiting for it.
 const LOAD: [&str; 3] =
     ["pia_ai_reservations_open", "pia_ai_protected_calls_open", "pia_ai_protected_calls_waiting"];
-/// Requests, the one that looks among them, and usage that is not yet written.
+/// Gauges of requests, including the one for metrics, and of unwritten usage.
 const REST: [&str; 2] = ["pia_http_requests_in_flight", "pia_ai_usage_waiting"];
 
-/// Gauges, as `/metrics` reports them.
-async fn reported<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {
+/// Reads gauges from `/metrics`.
+async fn read_gauges<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {
     let text = app.stranger().get("/metrics").await.text();
     gauges.map(|name| {
         let mut lines = text.lines().filter_map(|it| it.strip_prefix(name)?.strip_prefix(' '));
@@ -191,24 +191,24 @@ async fn reported<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] 
     })
 }
 
-/// Waits until nothing is left of calls that ended: neither of what they
-/// reserved, nor of their turns, requests, connections and usage.
-async fn is_idle(app: &TestApp, upstream: Option<&Upstream>) {
+/// Waits until ended calls leave nothing open: no reservations, permits,
+/// requests, connections and unwritten usage.
+async fn wait_until_idle(app: &TestApp, upstream: Option<&Upstream>) {
     until(async || {
-        let idle = reported(app, LOAD).await == [0; 3] && reported(app, REST).await == [1, 0];
+        let idle = read_gauges(app, LOAD).await == [0; 3] && read_gauges(app, REST).await == [1, 0];
         let connections = upstream.map_or(0, Upstream::open);
         (idle && connections == 0).then_some(())
     })
     .await;
 }
 
-/// Tasks of the main runtime, on which servers finish what calls began.
-fn alive() -> usize {
+/// Returns the number of tasks of the main runtime, where servers finish calls.
+fn alive_tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-/// A server with little room at its upstream, and somebody whose group has
-/// every limit that there is.
+/// Starts a server with few permits of its upstream, and signs in a user whose
+/// group has limits of every kind.
 async fn start(setting: Setting) -> (TestApp, Client) {
     let setting =
         setting.with("Ai__Protection__MaxConcurrent", MAX_WAITING_CALLS).with("Ai__MaxWait", "20s");
@@ -224,35 +224,36 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDat
     let upstream = Upstream::start().await;
     let (app, ada) = start(Setting::on(database).with_upstream(&upstream.endpoint)).await;
 
-    // Callers who leave while the upstream is silent: the gauges do move.
+    // Callers who disconnect while the upstream is silent do move the gauges.
     let mut open = Vec::new();
-    for (path, body) in ways() {
+    for (path, body) in requests() {
         open.push(Live::ask(&ada, path, &body).await);
     }
-    until(async || (reported(&app, LOAD).await == [3, MAX_WAITING_CALLS, 1]).then_some(())).await;
+    until(async || (read_gauges(&app, LOAD).await == [3, MAX_WAITING_CALLS, 1]).then_some(()))
+        .await;
     drop(open);
-    is_idle(&app, Some(&upstream)).await;
-    let tasks = alive();
+    wait_until_idle(&app, Some(&upstream)).await;
+    let tasks = alive_tasks();
 
     for fault in faults() {
         let before = upstream.calls();
-        upstream.does(&fault.deed);
-        is_reported(&ada, fault.name, (fault.whole, fault.stream)).await;
+        upstream.set_behaviour(&fault.behaviour);
+        assert_results(&ada, fault.name, (fault.full, fault.stream)).await;
         assert_eq!(upstream.calls() - before, 3, "{}: no call is repeated", fault.name);
     }
     let short = json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
     app.reload(&json!({ "Ai": short }));
-    for fault in stamp_gaps() {
-        upstream.does(&fault.deed);
-        is_reported(&ada, fault.name, (fault.whole, fault.stream)).await;
+    for fault in timeout_faults() {
+        upstream.set_behaviour(&fault.behaviour);
+        assert_results(&ada, fault.name, (fault.full, fault.stream)).await;
     }
-    is_idle(&app, Some(&upstream)).await;
-    upstream.ends().await;
-    is_reported(&ada, "refused", (REFUSED, REFUSED)).await;
-    is_idle(&app, None).await;
+    wait_until_idle(&app, Some(&upstream)).await;
+    upstream.stop().await;
+    assert_results(&ada, "refused", (REFUSED, REFUSED)).await;
+    wait_until_idle(&app, None).await;
 
     // The pool may have opened a connection or two meanwhile.
-    assert!(alive() < tasks + 10, "{tasks} tasks have become {}", alive());
+    assert!(alive_tasks() < tasks + 10, "{tasks} tasks have become {}", alive_tasks());
     nothing_is_reserved(&app).await;
 }
 
@@ -264,13 +265,13 @@ async fn nothing_is_reserved(app: &TestApp) {
     assert!(check.is_ok(), "{check:?}");
 }
 
-async fn an_upstream_that_takes_no_connection_is_abandoned(database: TestDatabase) {
+async fn a_call_is_aborted_if_its_upstream_accepts_no_connection(database: TestDatabase) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
     let listener = socket.listen(1).expect("a listener");
     let address = listener.local_addr().expect("an address");
-    // Whoever nobody accepts waits in a short queue; who finds it full gets
-    // no answer at all.
+    // Connections that are not accepted wait in a short queue; once it is
+    // full, further ones get no response at all.
     let mut queue = Vec::new();
     let second = Duration::from_secs(1);
     while let Ok(connected) = timeout(second, TcpStream::connect(address)).await {
@@ -280,8 +281,8 @@ async fn an_upstream_that_takes_no_connection_is_abandoned(database: TestDatabas
     let setting = Setting::on(database).with_upstream(&format!("http://{address}/v1"));
     let (app, ada) = start(setting.with("Ai__ConnectTimeout", "1s")).await;
 
-    is_reported(&ada, "no connection", (REFUSED, REFUSED)).await;
-    is_idle(&app, None).await;
+    assert_results(&ada, "no connection", (REFUSED, REFUSED)).await;
+    wait_until_idle(&app, None).await;
 
     nothing_is_reserved(&app).await;
     drop((listener, queue));

@@ -1,4 +1,4 @@
-//! Calls of AI models, as clients and as the official SDKs make them.
+//! Tests of calls to AI models, by clients and by the official SDKs.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 

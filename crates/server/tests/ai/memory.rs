@@ -1,4 +1,4 @@
-//! Large requests and slow readers, and what the server holds of them.
+//! Tests of the memory that large requests and slow readers take.
 
 use pia_server_testkit::ai_client::{CHAT, JSON, Live, before, chat_request, streamed};
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const MIB: usize = 1 << 20;
 
-/// A request with an image, of exactly so many bytes.
+/// Returns a request with an image, of exactly `length` bytes.
 fn image(length: usize, mut request: Value) -> Vec<u8> {
     request["messages"][0]["content"] = json!([
         { "type": "text", "text": "what is this?" },
@@ -19,7 +19,7 @@ fn image(length: usize, mut request: Value) -> Vec<u8> {
     bare.replacen('@', &"A".repeat(length + 1 - bare.len()), 1).into_bytes()
 }
 
-async fn ask(caller: &Client, body: &[u8]) -> Live {
+async fn send_chat(caller: &Client, body: &[u8]) -> Live {
     Live::reading(caller.begin("POST", CHAT, &[JSON], body).await)
 }
 
@@ -34,21 +34,21 @@ async fn a_request_with_images_may_have_32_mib_and_no_more() {
     let taken = ada.send("POST", CHAT, &[JSON], &body).await;
     let refused = ada.send("POST", CHAT, &[JSON, ("content-length", &announced)], b"{").await;
 
-    let requested = upstream.call().body;
+    let forwarded = upstream.call().body;
     let prefix = br#"{"messages":"#;
     let end = body.windows(2).rposition(|it| it == b"]}").unwrap();
     let messages = &body[prefix.len()..end];
     assert_eq!(taken.status, 200, "{}", taken.text());
     assert!(
-        requested.starts_with(prefix)
-            && requested[prefix.len()..].starts_with(&messages[..32 * MIB - 64])
+        forwarded.starts_with(prefix)
+            && forwarded[prefix.len()..].starts_with(&messages[..32 * MIB - 64])
     );
     assert_eq!(refused.refusal(), (413, "body_too_large"));
     assert_eq!(refused.body["limit"], 32 * MIB);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_share_their_room_until_their_upstreams_have_them() {
+async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
     let upstream = Peer::start().await;
     let app = before(&upstream.endpoint)
         .with("Server__MaxBodyMemory", "40MiB")
@@ -57,20 +57,20 @@ async fn bodies_share_their_room_until_their_upstreams_have_them() {
         .start()
         .await;
     let (ada, ben) = (app.signed_in().await, app.signed_in().await);
-    let (whole, stream) = (image(30 * MIB, chat_request("")), image(30 * MIB, streamed("")));
+    let (full, stream) = (image(30 * MIB, chat_request("")), image(30 * MIB, streamed("")));
 
-    for body in [&whole, &stream] {
-        let mut first = ask(&ada, body).await;
+    for body in [&full, &stream] {
+        let mut first = send_chat(&ada, body).await;
         // The upstream takes the connection, and reads nothing yet.
         let unread = upstream.accept().await;
         if body == &stream {
             first.until(": keep-alive").await;
         }
-        let second = ben.send("POST", CHAT, &[JSON], &whole).await;
-        let more = ada.send("POST", CHAT, &[JSON], &whole).await;
+        let second = ben.send("POST", CHAT, &[JSON], &full).await;
+        let more = ada.send("POST", CHAT, &[JSON], &full).await;
         let small = app.stranger().get("/health").await;
         let mut call = unread.read().await;
-        let third = ask(&ada, &whole).await;
+        let third = send_chat(&ada, &full).await;
         let mut next = upstream.call().await;
         for call in [&mut call, &mut next] {
             call.say(&response("200 OK", "content-type: application/json\r\n", WHOLE)).await;
@@ -85,7 +85,7 @@ async fn bodies_share_their_room_until_their_upstreams_have_them() {
     }
 }
 
-/// The real server, so that its memory is its alone.
+/// Starts the server as a separate process, so that its memory can be measured.
 async fn program(endpoint: &str) -> (ServerProcess, Client) {
     let call = Call::new().licensed().with("Ai__Endpoint", endpoint).with("Ai__Model", "m");
     let program = call.start().await;
@@ -109,9 +109,13 @@ async fn four_large_requests_at_once_are_each_held_once() {
     let body = image(30 * MIB, chat_request(""));
     let before = peak(&program);
 
-    // No upstream reads before all of them have come in.
-    let requested =
-        tokio::join!(ask(&ada, &body), ask(&ada, &body), ask(&ben, &body), ask(&ben, &body));
+    // The upstream reads nothing before all of them have arrived.
+    let calls = tokio::join!(
+        send_chat(&ada, &body),
+        send_chat(&ada, &body),
+        send_chat(&ben, &body),
+        send_chat(&ben, &body)
+    );
     let mut waiting = Vec::new();
     for _ in 0..4 {
         waiting.push(upstream.accept().await);
@@ -123,13 +127,13 @@ async fn four_large_requests_at_once_are_each_held_once() {
     }
 
     assert!(grown < 160 * MIB, "{} MiB for 4 x 30", grown / MIB);
-    for live in [requested.0, requested.1, requested.2, requested.3] {
+    for live in [calls.0, calls.1, calls.2, calls.3] {
         assert_eq!(live.rest().await.status, 200);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_who_stall_cost_little() {
+async fn stalled_readers_take_little_memory() {
     let upstream = Peer::start().await;
     let (program, ada) = program(&upstream.endpoint).await;
     let event = json!({ "choices": [{ "delta": { "content": "x".repeat(16 << 10) } }] });
@@ -138,7 +142,7 @@ async fn readers_who_stall_cost_little() {
 
     let mut stalled = Vec::new();
     for _ in 0..4 {
-        let live = ask(&ada, streamed("x").to_string().as_bytes()).await;
+        let live = send_chat(&ada, streamed("x").to_string().as_bytes()).await;
         let mut call = upstream.call().await;
         call.say(EVENTS).await;
         let sent = call.flood(events.as_bytes(), 50 * MIB).await;

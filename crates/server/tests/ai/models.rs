@@ -13,24 +13,24 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 on_both_databases! {
-    a_group_states_who_serves_a_mode_a_persona_and_a_name,
-    two_servers_together_ask_an_upstream_no_more_than_it_may_be,
+    a_group_maps_modes_personas_and_names_to_models,
+    two_servers_share_the_limits_of_an_upstream,
 }
 
 const MODELS: &str = "/api/ai/models";
 
-fn saying(text: &str) -> String {
+fn answer_with(text: &str) -> String {
     json!({ "choices": [{ "message": { "content": text }, "finish_reason": "stop" }] }).to_string()
 }
 
-/// A server whose default model is this one, with entries of these ids.
+/// Configures a default model and catalogue entries with these ids.
 fn with_entries(setting: Setting, default: &Fixed, entries: &[(&str, &Fixed)]) -> Setting {
     let setting = setting.with_upstream(&default.endpoint);
     let numbered = entries.iter().enumerate();
     numbered.fold(setting, |setting, (at, (id, upstream))| with_entry(setting, at, id, upstream))
 }
 
-/// A server with an entry of this number and id.
+/// Configures a catalogue entry with this number and id.
 fn with_entry(setting: Setting, at: usize, id: &str, upstream: &Fixed) -> Setting {
     let name = |key: &str| format!("Ai__Providers__{at}__{key}");
     setting
@@ -40,7 +40,7 @@ fn with_entry(setting: Setting, at: usize, id: &str, upstream: &Fixed) -> Settin
         .with(&name("Model"), format!("{id}-model"))
 }
 
-async fn sets(app: &TestApp, rules: &str) {
+async fn set_rules(app: &TestApp, rules: &str) {
     app.admin(&format!("group set default {rules}")).await.expect("rules");
 }
 
@@ -52,10 +52,10 @@ async fn answered(caller: &Client, mode: &str, request: &Value) -> String {
     answer.body["choices"][0]["message"]["content"].as_str().expect("a text").to_owned()
 }
 
-async fn a_group_states_who_serves_a_mode_a_persona_and_a_name(database: TestDatabase) {
-    let default = Fixed::giving(&saying("default")).await;
+async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase) {
+    let default = Fixed::giving(&answer_with("default")).await;
     let (large, coder) =
-        (Fixed::giving(&saying("large")).await, Fixed::giving(&saying("coder")).await);
+        (Fixed::giving(&answer_with("large")).await, Fixed::giving(&answer_with("coder")).await);
     let entries = [("large", &large), ("coder", &coder)];
     let app = with_entries(Setting::on(database), &default, &entries).start().await;
     let ada = app.signed_in().await;
@@ -69,7 +69,7 @@ async fn a_group_states_who_serves_a_mode_a_persona_and_a_name(database: TestDat
     assert_eq!(answered(&ada, "Assistant", &with("model", json!("large"))).await, "default");
     assert_eq!(ada.get(MODELS).await.body["data"].as_array().map(Vec::len), Some(1));
 
-    sets(&app, "mode.Research=large persona.code=coder models=Large,gone").await;
+    set_rules(&app, "mode.Research=large persona.code=coder models=Large,gone").await;
     let app = with_entries(Setting::beside(&app), &default, &entries).start().await;
     let ada = Client { addr: app.addr, ..ada };
     assert_eq!(answered(&ada, "Research", &coding).await, "large");
@@ -110,12 +110,12 @@ async fn a_group_states_who_serves_a_mode_a_persona_and_a_name(database: TestDat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_is_that_of_the_callers_group() {
-    let large = Fixed::giving(&saying("large")).await;
+    let large = Fixed::giving(&answer_with("large")).await;
     let app = with_entry(Setting::on(TestDatabase::sqlite()), 0, "large", &large).start().await;
     let ada = app.signed_in().await;
     let before = ada.get("/api/ai/status").await.body;
 
-    sets(&app, "mode.Research=large").await;
+    set_rules(&app, "mode.Research=large").await;
     let app = with_entry(Setting::beside(&app), 0, "large", &large).start().await;
     let ada = Client { addr: app.addr, ..ada };
 
@@ -127,7 +127,7 @@ async fn the_status_is_that_of_the_callers_group() {
     assert_eq!(ids, Some(1));
 }
 
-async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: TestDatabase) {
+async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
     let protected = |setting: Setting| {
         let setting = setting.with_upstream(&demo.endpoint()).with("Ai__MaxWait", "200ms");
@@ -138,7 +138,7 @@ async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: T
     let ada = app.signed_in().await;
     let elsewhere = Client { addr: other.addr, ..ada.clone() };
     for client in [&ada, &elsewhere] {
-        // Each looks for others every few seconds.
+        // Instances discover each other within a few seconds.
         until(async || {
             let metrics = client.get("/metrics").await.text();
             metrics.contains("\npia_ai_instances 2\n").then_some(())
@@ -166,7 +166,7 @@ async fn two_servers_together_ask_an_upstream_no_more_than_it_may_be(database: T
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_report() {
+async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
     let error = r#"{"error":{"message":"down"}}"#;
     let down = Fixed::answering(response(
         "503 Service Unavailable",
@@ -174,14 +174,14 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_report() {
         error,
     ))
     .await;
-    let other = Fixed::giving(&saying("other")).await;
+    let other = Fixed::giving(&answer_with("other")).await;
     let setting = with_entries(
         Setting::on(TestDatabase::sqlite()),
         &down,
         &[("first", &down), ("second", &other)],
     );
     let app = setting.with("Ai__Providers__0__Fallbacks", "second").start().await;
-    sets(&app, "mode.Assistant=first").await;
+    set_rules(&app, "mode.Assistant=first").await;
     let ada = app.signed_in().await;
 
     assert_eq!(answered(&ada, "Assistant", &chat_request("x")).await, "other");
@@ -198,13 +198,13 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_the_metrics_report() {
     ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
-    // The default has none.
+    // The default model has no fallback.
     assert_eq!(ada.post(OPTIMIZE, &json!({ "text": "x" })).await.status, 502);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_is_called_no_more_than_it_may_be() {
-    let upstream = Fixed::giving(&saying("one")).await;
+async fn an_upstream_receives_no_more_requests_than_its_limit() {
+    let upstream = Fixed::giving(&answer_with("one")).await;
     let setting =
         with_entries(Setting::on(TestDatabase::sqlite()), &upstream, &[("only", &upstream)]);
     let app = setting
@@ -212,7 +212,7 @@ async fn an_upstream_is_called_no_more_than_it_may_be() {
         .with("Ai__MaxWait", "200ms")
         .start()
         .await;
-    sets(&app, "mode.Assistant=only").await;
+    set_rules(&app, "mode.Assistant=only").await;
     let ada = app.signed_in().await;
     answered(&ada, "Assistant", &chat_request("x")).await;
     answered(&ada, "Assistant", &chat_request("x")).await;
@@ -228,7 +228,7 @@ async fn an_upstream_is_called_no_more_than_it_may_be() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_is_drafted_from_a_description() {
-    let upstream = Fixed::giving(&saying(" Write like a friend. ")).await;
+    let upstream = Fixed::giving(&answer_with(" Write like a friend. ")).await;
     let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let path = "/api/ai/generate-prompt";

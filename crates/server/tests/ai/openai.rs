@@ -1,4 +1,4 @@
-//! The surface of OpenAI's clients: what they name, and how errors are reported.
+//! Tests of the surface for OpenAI's clients: its models and errors.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ const INVALID: &str = "invalid_request_error";
 /// Status, type, code and parameter of an error.
 type Expected = (u16, &'static str, &'static str, Option<&'static str>);
 
-/// A conversation with a model that is named.
+/// Returns a chat request that names a model.
 fn named(model: &str, text: &str) -> Value {
     let mut request = chat_request(text);
     request["model"] = json!(model);
     request
 }
 
-fn reported(answer: &Answer) -> (u16, &str, &str, Option<&str>) {
+fn error_of(answer: &Answer) -> (u16, &str, &str, Option<&str>) {
     let error = &answer.body["error"];
     assert!(error["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", answer.text());
     let text = |key: &str| error[key].as_str();
@@ -31,7 +31,7 @@ fn reported(answer: &Answer) -> (u16, &str, &str, Option<&str>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_prefixes_answer_as_the_desktop_clients_does() {
+async fn both_prefixes_answer_like_the_desktop_clients_api() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -50,14 +50,14 @@ async fn both_prefixes_answer_as_the_desktop_clients_does() {
 async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     let (_demo, app) = with_demo().await;
     let (ada, stranger) = (app.signed_in().await, app.stranger());
-    let mut nobody = chat_request("x");
-    nobody["messages"][0]["role"] = json!("nobody");
+    let mut invalid = chat_request("x");
+    invalid["messages"][0]["role"] = json!("nobody");
     let cases: Vec<(Answer, Expected)> = vec![
         (
             stranger.post(CHAT, &chat_request("x")).await,
             (401, "authentication_error", "invalid_api_key", None),
         ),
-        (ada.post(CHAT, &nobody).await, (400, INVALID, "invalid_value", Some("messages[0].role"))),
+        (ada.post(CHAT, &invalid).await, (400, INVALID, "invalid_value", Some("messages[0].role"))),
         (ada.send("POST", CHAT, &[JSON], b"{").await, (400, INVALID, "malformed_json", None)),
         (ada.post(CHAT, &named("gpt-9", "x")).await, (404, INVALID, "model_not_found", None)),
         (ada.get("/v1/models/gpt-9").await, (404, INVALID, "model_not_found", None)),
@@ -75,7 +75,7 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     ];
 
     for (answer, expected) in &cases {
-        assert_eq!(reported(answer), *expected, "{}", answer.text());
+        assert_eq!(error_of(answer), *expected, "{}", answer.text());
     }
     let upgrade = ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await;
     assert_eq!(upgrade.header("connection"), Some("close"));
@@ -96,7 +96,7 @@ fn bad_request(message: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_repeat_cannot_mend_states_so_on_both_surfaces() {
+async fn permanent_errors_are_marked_as_not_retryable_on_both_surfaces() {
     for (message, status, code, desktop) in [
         (
             "This model's maximum context length is 8192 tokens.",
@@ -108,7 +108,7 @@ async fn what_a_repeat_cannot_mend_states_so_on_both_surfaces() {
     ] {
         let (openai, desktops) = refused_by(bad_request(message)).await;
 
-        assert_eq!(reported(&openai), (status, "invalid_request_error", code, None));
+        assert_eq!(error_of(&openai), (status, "invalid_request_error", code, None));
         assert_eq!(desktops.status, desktop, "{}", desktops.text());
         for answer in [&openai, &desktops] {
             assert_eq!(answer.header("x-should-retry"), Some("false"), "{}", answer.text());
@@ -117,12 +117,12 @@ async fn what_a_repeat_cannot_mend_states_so_on_both_surfaces() {
     }
     let failed = response("500 Oh", "", "").into_bytes();
     let (openai, _) = refused_by(failed).await;
-    assert_eq!(reported(&openai), (502, "server_error", "upstream_failed", None));
+    assert_eq!(error_of(&openai), (502, "server_error", "upstream_failed", None));
     assert_eq!(openai.header("x-should-retry"), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_spent_budget_is_reported_with_when_it_is_whole_again() {
+async fn an_exhausted_budget_is_reported_with_its_reset_time() {
     let upstream = Fixed::giving(WHOLE).await;
     let app = before(&upstream.endpoint).start().await;
     app.admin("group set default credits.daily=1").await.expect("a limit");
@@ -131,14 +131,14 @@ async fn a_spent_budget_is_reported_with_when_it_is_whole_again() {
 
     let answer = ada.post(CHAT, &chat_request(&long)).await;
 
-    assert_eq!(reported(&answer), (429, "insufficient_quota", "insufficient_quota", None));
+    assert_eq!(error_of(&answer), (429, "insufficient_quota", "insufficient_quota", None));
     assert!(answer.body["error"]["resetsAt"].is_string(), "{}", answer.text());
     assert_eq!(answer.header("x-should-retry"), Some("false"));
     assert!(answer.header("retry-after").is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_requests_are_worth_a_repeat() {
+async fn exceeded_rate_limits_may_be_retried() {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = before(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
     let ada = app.signed_in().await;
@@ -146,7 +146,7 @@ async fn too_many_requests_are_worth_a_repeat() {
 
     let answer = ada.post(CHAT, &chat_request("Hi")).await;
 
-    assert_eq!(reported(&answer), (429, "rate_limit_error", "rate_limit_exceeded", None));
+    assert_eq!(error_of(&answer), (429, "rate_limit_error", "rate_limit_exceeded", None));
     assert_eq!(answer.header("x-should-retry"), None);
 }
 

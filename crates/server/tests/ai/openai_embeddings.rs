@@ -1,4 +1,4 @@
-//! Texts as vectors, for OpenAI's clients.
+//! Tests of embeddings for OpenAI's clients.
 
 use std::process::Stdio;
 
@@ -10,14 +10,14 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::process::Command;
 
-on_both_databases!(vectors_come_out_of_the_callers_budget);
+on_both_databases!(embeddings_are_charged_to_the_callers_budget);
 
 /// Answer with one embedding, four bytes of a float in Base64, for 3,000 tokens.
 const ANSWER: &str = r#"{"object":"list","model":"embed-3","data":[
     {"object":"embedding","index":0,"embedding":"AAAAPw=="}],
     "usage":{"prompt_tokens":3000,"total_tokens":3000}}"#;
 
-/// A server with an embedding model that everybody may name.
+/// Starts a server with an embedding model for all users.
 async fn before(upstream: &Fixed, database: TestDatabase) -> TestApp {
     let setting = Setting::on(database)
         .with("Ai__Providers__0__Id", "vectors")
@@ -30,7 +30,7 @@ async fn before(upstream: &Fixed, database: TestDatabase) -> TestApp {
     app
 }
 
-async fn vectors_come_out_of_the_callers_budget(database: TestDatabase) {
+async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     let upstream = Fixed::giving(ANSWER).await;
     let app = before(&upstream, database).await;
     let ada = app.signed_in().await;
@@ -63,7 +63,7 @@ async fn vectors_come_out_of_the_callers_budget(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_values_than_a_request_has_are_refused_before_they_take_room() {
+async fn requests_with_too_many_values_are_refused_before_they_are_parsed() {
     let upstream = Fixed::giving(ANSWER).await;
     let app = before(&upstream, TestDatabase::sqlite()).await;
     let ada = app.signed_in().await;
@@ -98,6 +98,6 @@ async fn the_client_for_python_reads_vectors() {
         .await
         .expect("an interpreter");
 
-    let message = String::from_utf8_lossy(&ran.stdout);
-    assert_eq!(message.trim(), "[0.5]", "{}", String::from_utf8_lossy(&ran.stderr));
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    assert_eq!(stdout.trim(), "[0.5]", "{}", String::from_utf8_lossy(&ran.stderr));
 }

@@ -1,5 +1,4 @@
-//! The official client for Node.js, as it is published, before the composed
-//! server.
+//! Tests of the composed server with the official client for Node.js.
 
 use std::process::Stdio;
 
@@ -10,8 +9,7 @@ use tokio::process::Command;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/client.mjs");
 
-/// Runs these cases of the script with an API key; each says what it found
-/// wrong.
+/// Runs cases of the script with an API key; each prints its errors.
 async fn run(script: &Client, cases: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
     let (modules, path) = (std::env::var("TEST_OPENAI"), std::env::var("PATH"));
@@ -32,9 +30,9 @@ async fn run(script: &Client, cases: &[&str]) {
         .kill_on_drop(true)
         .output();
     let ran = ran.await.expect("Node.js");
-    let message = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{message}{}", String::from_utf8_lossy(&ran.stderr));
-    assert_eq!(message.matches("ok ").count(), cases.len(), "{message}");
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{stdout}{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(stdout.matches("ok ").count(), cases.len(), "{stdout}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +59,7 @@ async fn the_official_client_for_node_chats_streams_and_calls_tools_with_an_api_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_official_client_for_node_reports_errors_apart() {
+async fn the_official_client_for_node_distinguishes_errors() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let script = script(&app, &ada).await;

@@ -1,4 +1,4 @@
-//! The official Python client, as it is published, before the composed server.
+//! Tests of the composed server with the official Python client.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/openai/sdk.py");
 
-/// Runs these cases of the script; each says what it found wrong.
+/// Runs cases of the script; each prints its errors.
 async fn run(caller: &Client, cases: &[&str]) {
     #[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
     let python = std::env::var("TEST_PYTHON");
@@ -27,9 +27,9 @@ async fn run(caller: &Client, cases: &[&str]) {
         .kill_on_drop(true)
         .output();
     let ran = ran.await.expect("the interpreter that TEST_PYTHON names");
-    let message = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{message}{}", String::from_utf8_lossy(&ran.stderr));
-    assert_eq!(message.matches("ok ").count(), cases.len(), "{message}");
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{stdout}{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(stdout.matches("ok ").count(), cases.len(), "{stdout}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,7 +69,7 @@ async fn the_official_client_needs_nothing_but_an_api_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_official_client_reports_errors_apart() {
+async fn the_official_client_distinguishes_errors() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -81,7 +81,7 @@ async fn the_official_client_reports_errors_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_official_client_reports_a_spent_budget() {
+async fn the_official_client_recognises_an_exceeded_rate_limit() {
     let demo = Demo::start(0).unwrap();
     let app = before(&demo.endpoint()).with("RateLimits__Ai", 1).start().await;
     let ada = app.signed_in().await;

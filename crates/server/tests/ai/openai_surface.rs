@@ -1,5 +1,4 @@
-//! Clients for OpenAI's API, as they are published, at the surface made for
-//! them.
+//! Tests of the surface for OpenAI's clients with their published versions.
 
 use std::process::{Output, Stdio};
 
@@ -32,8 +31,9 @@ async fn start() -> Scene {
     let priced = before(&demo.endpoint()).with("Ai__CreditRates__OutputPerMillion", 1_000_000);
     let app = priced.start().await;
     let ada = app.signed_in().await;
-    let key =
-        async |wish| create_api_key(&ada, wish).await["apiKey"].as_str().expect("a key").to_owned();
+    let key = async |limits| {
+        create_api_key(&ada, limits).await["apiKey"].as_str().expect("a key").to_owned()
+    };
     let (key, spent_key) = (key(json!({})).await, key(json!({ "weeklyCredits": 1 })).await);
     Scene { _demo: demo, app, key, spent_key }
 }
@@ -51,9 +51,9 @@ async fn run(command: &mut Command, scene: &Scene) -> Output {
 }
 
 fn succeeded(output: &Output, cases: usize) {
-    let message = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{message}{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(message.matches("ok").count(), cases, "{message}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(stdout.matches("ok").count(), cases, "{stdout}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn clients_for_python_answer_and_show_the_servers_own_messages() {
     let scene = start().await;
 
     let mut python = Command::new(variable("TEST_SDKS"));
-    // litellm would ask the network what its models cost.
+    // Otherwise litellm would download the prices of models.
     python.env_clear().env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
     let ran =
         run(python.args([PYTHON, "openai", "responses", "langchain", "litellm"]), &scene).await;

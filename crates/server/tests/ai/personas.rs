@@ -22,7 +22,7 @@ async fn write(console: &Console, method: &str, path: &str, body: Value) -> Valu
     answer.body
 }
 
-/// Sends a chat with this persona, and returns the messages that went
+/// Sends a chat with this persona and returns the messages that were sent
 /// upstream.
 async fn messages(client: &Client, upstream: &Fixed, persona: &str) -> Value {
     let headers = [("content-type", "application/json"), ("x-pia-persona", persona)];
@@ -49,9 +49,9 @@ async fn a_chat_follows_a_persona_of_the_callers_group_alone(database: TestDatab
     assert_eq!(messages(&ada, &upstream, id).await, plain);
     assert_eq!(messages(&ada, &upstream, &Uuid::now_v7().to_string()).await, plain);
     write(&console, "PUT", &groups, json!({ "groupIds": [DEFAULT_GROUP] })).await;
-    let led = messages(&ada, &upstream, id).await;
+    let with_persona = messages(&ada, &upstream, id).await;
     let first = json!({ "role": "system", "content": "Be exact.\n\nNo advice." });
-    assert_eq!((&led[0], &led[1]), (&first, &plain[0]));
+    assert_eq!((&with_persona[0], &with_persona[1]), (&first, &plain[0]));
 
     let mut inactive = draft;
     inactive["isActive"] = json!(false);

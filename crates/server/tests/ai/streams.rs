@@ -1,4 +1,4 @@
-//! Answers that are sent as they come.
+//! Tests of streamed answers.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ fn owned((title, text): (&str, &str)) -> (String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_is_framed_as_clients_demand() {
+async fn a_stream_is_framed_as_clients_require() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -38,21 +38,21 @@ async fn a_stream_is_framed_as_clients_demand() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn usage_is_reported_once_between_the_end_and_done_and_only_when_requested() {
+async fn usage_is_sent_once_before_done_and_only_if_requested() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let mut unasked = streamed("good day");
-    unasked["stream_options"] = Value::Null;
+    let mut without_options = streamed("good day");
+    without_options["stream_options"] = Value::Null;
 
-    let reported = Heard::of(&ada.post(CHAT, &streamed("good day")).await);
-    let stored = Heard::of(&ada.post(CHAT, &unasked).await);
+    let requested = Heard::of(&ada.post(CHAT, &streamed("good day")).await);
+    let plain = Heard::of(&ada.post(CHAT, &without_options).await);
 
     let with_usage = |heard: &Heard| -> Vec<usize> {
-        let reported = |it: &Value| it.get("usage").is_some_and(Value::is_object);
-        (0..heard.chunks.len()).filter(|at| reported(&heard.chunks[*at])).collect()
+        let has_usage = |it: &Value| it.get("usage").is_some_and(Value::is_object);
+        (0..heard.chunks.len()).filter(|at| has_usage(&heard.chunks[*at])).collect()
     };
-    let [.., end, usage] = &reported.chunks[..] else { panic!("{reported:?}") };
-    assert_eq!(with_usage(&reported), [reported.chunks.len() - 1]);
+    let [.., end, usage] = &requested.chunks[..] else { panic!("{requested:?}") };
+    assert_eq!(with_usage(&requested), [requested.chunks.len() - 1]);
     assert_eq!(usage["choices"], json!([]));
     assert_eq!(
         usage["usage"],
@@ -60,12 +60,12 @@ async fn usage_is_reported_once_between_the_end_and_done_and_only_when_requested
     );
     assert_eq!(end["choices"][0]["delta"], json!({}));
     assert_eq!(end["choices"][0]["finish_reason"], "stop");
-    assert_eq!((with_usage(&stored), stored.usage), (vec![], None));
-    assert_eq!(stored.chunks.last(), Some(end));
+    assert_eq!((with_usage(&plain), plain.usage), (vec![], None));
+    assert_eq!(plain.chunks.last(), Some(end));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_reports_no_usage_has_it_estimated() {
+async fn usage_is_estimated_if_the_upstream_reports_none() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
@@ -76,7 +76,7 @@ async fn an_upstream_that_reports_no_usage_has_it_estimated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_odd_stream_reaches_the_client_as_it_must() {
+async fn a_malformed_stream_is_normalised_for_the_client() {
     let call =
         json!({ "index": "0", "id": 7, "function": { "name": "f", "arguments": { "a": 1 } } });
     let events = [
@@ -103,7 +103,7 @@ async fn an_odd_stream_reaches_the_client_as_it_must() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_of_another_style_is_made_to_fit() {
+async fn usage_and_framing_of_another_style_are_normalised() {
     let usage = r#"{"choices":[{"index":0,"finish_reason":"stop"}],"usage":{"input_tokens":4,"output_tokens":2}}"#;
     let first =
         r#"{"choices":[{"delta":{"content":"a"}}],"usage":{"input_tokens":4,"output_tokens":1}}"#;
@@ -126,8 +126,8 @@ async fn an_upstream_of_another_style_is_made_to_fit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_answers_in_one_piece_is_a_short_stream() {
-    let whole = r#"{"id":"c","choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
-    let upstream = Fixed::giving(whole).await;
+    let full = r#"{"id":"c","choices":[{"message":{"content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
+    let upstream = Fixed::giving(full).await;
     let app = before(&upstream.endpoint).start().await;
 
     let heard = Heard::of(&app.signed_in().await.post(CHAT, &streamed("x")).await);
@@ -137,7 +137,7 @@ async fn an_upstream_that_answers_in_one_piece_is_a_short_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_come_is_sent_on_at_once() {
+async fn events_are_forwarded_at_once() {
     let upstream = Peer::start().await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
@@ -160,7 +160,7 @@ async fn what_has_come_is_sent_on_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn comments_keep_a_silent_stream_alive() {
+async fn comments_prevent_a_silent_stream_from_timing_out() {
     let upstream = Peer::start().await;
     let app = before(&upstream.endpoint).with("Ai__HeartbeatInterval", "150ms").start().await;
     let ada = app.signed_in().await;
@@ -203,11 +203,11 @@ async fn a_stream_opens_though_its_upstream_is_silent_and_fails_inside() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_who_leaves_ends_the_call_upstream() {
+async fn a_caller_who_disconnects_ends_the_call_upstream() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    for (body, begun) in [
+    for (body, started) in [
         (streamed("demo:silent=2"), true),
         (streamed("demo:slow=50 demo:chunks=1000"), true),
         (streamed("demo:silent"), false),
@@ -216,7 +216,7 @@ async fn a_caller_who_leaves_ends_the_call_upstream() {
     ] {
         for half in [false, true] {
             let mut live = Live::ask(&ada, CHAT, &body).await;
-            if begun {
+            if started {
                 live.until("data: ").await;
             }
             assert!(demo.until(|it| it.open == 1).await, "{body}");
@@ -234,13 +234,13 @@ async fn a_caller_who_leaves_ends_the_call_upstream() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_stops_ends_its_streams_with_last_words() {
+async fn a_server_that_stops_ends_its_streams_with_an_error() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let mut open = Live::ask(&ada, CHAT, &streamed("demo:silent=3")).await;
     open.until("data: ").await;
     let unopened = Live::ask(&ada, CHAT, &streamed("demo:silent")).await;
-    let whole = Live::ask(&ada, CHAT, &chat_request("demo:silent")).await;
+    let full = Live::ask(&ada, CHAT, &chat_request("demo:silent")).await;
     let optimized = Live::ask(&ada, OPTIMIZE, &json!({ "text": "demo:silent" })).await;
     assert!(demo.until(|it| it.open == 4).await);
 
@@ -249,7 +249,7 @@ async fn a_server_that_stops_ends_its_streams_with_last_words() {
 
     let (title, text) = heard.error.unwrap();
     assert_eq!((title.as_str(), text.is_empty()), ("Service Unavailable", false));
-    for live in [unopened, whole, optimized] {
+    for live in [unopened, full, optimized] {
         let answer = live.rest().await;
         assert_eq!(answer.refusal(), (503, "stopping"));
         assert!(answer.header("retry-after").is_some());
@@ -258,7 +258,7 @@ async fn a_server_that_stops_ends_its_streams_with_last_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_who_stalls_holds_up_the_upstream_and_loses_nothing() {
+async fn a_stalled_reader_slows_the_upstream_and_loses_nothing() {
     let upstream = Peer::start().await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
@@ -269,7 +269,7 @@ async fn a_reader_who_stalls_holds_up_the_upstream_and_loses_nothing() {
     call.say(EVENTS).await;
     let taken = call.flood(large.as_bytes(), 64 << 20).await;
     let rest = async {
-        // The event that was begun, and the end.
+        // The rest of the partial event, and the end.
         call.say(&large.as_bytes()[taken % large.len()..]).await;
         call.say(format!("{END}{DONE}")).await;
         call.gone().await;

@@ -1,4 +1,4 @@
-//! Tests of the server's tools for models, and of another dialect.
+//! Tests of the server's tools for models, and of Anthropic's API.
 
 use pia_server_testkit::ai_client::{CHAT, Heard, chat_request, streamed};
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
@@ -10,7 +10,7 @@ const JSON: &str = "content-type: application/json\r\n";
 const HEADERS: [(&str, &str); 2] =
     [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
 
-/// A server whose model searches the web by way of this service.
+/// Starts a server whose model searches the web through this service.
 async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
     let setting = Setting::on(TestDatabase::sqlite())
         .with("Ai__Providers__0__Id", "talker")
@@ -53,12 +53,12 @@ fn search() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
+async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
     let (model, linkup) = (Peer::start().await, linkup().await);
     let app = searching(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
 
-    let requested = chat_request("what is new?").to_string();
+    let request = chat_request("what is new?").to_string();
     let upstream = async {
         model.call().await.say(calling()).await;
         let message = json!({ "content": "See [Rust](https://rust-lang.org)." });
@@ -66,8 +66,7 @@ async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
             "usage": { "prompt_tokens": 30, "completion_tokens": 4 } });
         model.call().await.say(response("200 OK", JSON, &answer.to_string())).await;
     };
-    let (answer, ()) =
-        tokio::join!(ada.send("POST", CHAT, &HEADERS, requested.as_bytes()), upstream);
+    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, request.as_bytes()), upstream);
 
     assert_eq!(answer.status, 200, "{}", answer.text());
     let message = &answer.body["choices"][0]["message"];
@@ -82,7 +81,7 @@ async fn a_model_searches_the_web_and_its_caller_sees_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_report() {
+async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
     let (model, linkup) = (Peer::start().await, Peer::start().await);
     let more = [
         ("Ai__MaxWait", "200ms"),
@@ -91,8 +90,8 @@ async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_rep
     ];
     let app = searching(&model, &linkup.endpoint, &more).await;
     let ada = app.signed_in().await;
-    let requested = chat_request("what is new?").to_string();
-    let ask = || ada.send("POST", CHAT, &HEADERS, requested.as_bytes());
+    let request = chat_request("what is new?").to_string();
+    let send = || ada.send("POST", CHAT, &HEADERS, request.as_bytes());
 
     let upstream = async {
         model.call().await.say(calling()).await;
@@ -100,12 +99,12 @@ async fn a_search_goes_on_with_another_key_within_its_bounds_and_the_metrics_rep
         linkup.call().await.say(response("200 OK", JSON, &found())).await;
         model.call().await.say(response("200 OK", JSON, WHOLE)).await;
     };
-    let (first, ()) = tokio::join!(ask(), upstream);
+    let (first, ()) = tokio::join!(send(), upstream);
     let upstream = async {
         model.call().await.say(calling()).await;
         model.call().await.say(response("200 OK", JSON, WHOLE)).await;
     };
-    let (second, ()) = tokio::join!(ask(), upstream);
+    let (second, ()) = tokio::join!(send(), upstream);
 
     assert_eq!((first.status, second.status), (200, 200), "{}", second.text());
     let metrics = ada.get("/metrics").await.text();
@@ -124,7 +123,7 @@ async fn a_search_in_a_stream_leaves_no_trace() {
     let ada = app.signed_in().await;
     let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
 
-    let requested = streamed("what is new?").to_string();
+    let request = streamed("what is new?").to_string();
     let upstream = async {
         let calls = [
             event(json!({ "index": 0, "delta": { "content": "One moment. " } })),
@@ -138,8 +137,7 @@ async fn a_search_in_a_stream_leaves_no_trace() {
         ];
         model.call().await.say(format!("{EVENTS}{}data: [DONE]\n\n", answer.concat())).await;
     };
-    let (answer, ()) =
-        tokio::join!(ada.send("POST", CHAT, &HEADERS, requested.as_bytes()), upstream);
+    let (answer, ()) = tokio::join!(ada.send("POST", CHAT, &HEADERS, request.as_bytes()), upstream);
 
     let heard = Heard::of(&answer);
     assert_eq!(
@@ -152,7 +150,7 @@ async fn a_search_in_a_stream_leaves_no_trace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_of_anthropic_is_called_in_its_words_and_answers_in_ours() {
+async fn calls_are_translated_to_and_from_anthropics_api() {
     let answer = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
         "content": [{ "type": "text", "text": "Good day." }], "stop_reason": "end_turn",
@@ -172,15 +170,15 @@ async fn a_model_of_anthropic_is_called_in_its_words_and_answers_in_ours() {
     assert_eq!(answer.body["choices"][0]["message"]["content"], "Good day.");
     assert_eq!(answer.body["choices"][0]["finish_reason"], "stop");
     assert_eq!(answer.body["usage"]["prompt_tokens"], 12);
-    let [requested] = upstream.calls().try_into().expect("one call");
-    assert!(requested.head.starts_with("POST /v1/messages "), "{}", requested.head);
-    assert!(requested.headers().contains(&"x-api-key".to_owned()));
-    let body: Value = serde_json::from_str(&requested.text()).expect("JSON");
+    let [request] = upstream.calls().try_into().expect("one call");
+    assert!(request.head.starts_with("POST /v1/messages "), "{}", request.head);
+    assert!(request.headers().contains(&"x-api-key".to_owned()));
+    let body: Value = serde_json::from_str(&request.text()).expect("JSON");
     assert_eq!(body["messages"][0]["role"], "user");
     assert!(body["max_tokens"].as_i64().is_some_and(|it| it > 0));
 }
 
-/// A request that brings a tool which its caller does not run.
+/// Returns a request with a tool that its caller does not run.
 fn with_hosted_tool(tool: &Value) -> Value {
     let mut request = chat_request("What is new?");
     request["tools"] = json!([tool]);
@@ -188,7 +186,7 @@ fn with_hosted_tool(tool: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_switches_on_what_an_upstream_runs() {
+async fn callers_cannot_enable_tools_that_an_upstream_runs() {
     let upstream = Fixed::giving(WHOLE).await;
     let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
@@ -221,7 +219,7 @@ async fn nobody_switches_on_what_an_upstream_runs() {
     assert_eq!(answer.body["errors"][0]["field"], "tool_choice.type", "{}", answer.text());
     assert_eq!(upstream.calls().len(), 0);
 
-    let mut other_doors = with_hosted_tool(&function);
+    let mut other_fields = with_hosted_tool(&function);
     for (key, value) in [
         ("web_search_options", json!({})),
         ("plugins", json!([{ "id": "web" }])),
@@ -229,21 +227,21 @@ async fn nobody_switches_on_what_an_upstream_runs() {
         ("mcp_servers", json!([{ "url": "https://mcp.example/" }])),
         ("model", json!("test-model:online")),
     ] {
-        other_doors[key] = value;
+        other_fields[key] = value;
     }
-    assert_eq!(ada.post(CHAT, &other_doors).await.status, 200);
-    let requested: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
+    assert_eq!(ada.post(CHAT, &other_fields).await.status, 200);
+    let forwarded: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
     let mut keys: Vec<_> =
-        requested.as_object().expect("an object").keys().map(String::as_str).collect();
+        forwarded.as_object().expect("an object").keys().map(String::as_str).collect();
     keys.sort_unstable();
     assert_eq!(
-        (keys, &requested["model"]),
+        (keys, &forwarded["model"]),
         (vec!["messages", "model", "tools"], &json!("test-model"))
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_upstream_may_run_costs_what_the_operator_states() {
+async fn upstream_tools_are_charged_as_configured() {
     let upstream = Fixed::giving(WHOLE).await;
     let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
     let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
@@ -255,12 +253,12 @@ async fn what_an_upstream_may_run_costs_what_the_operator_states() {
 
     assert_eq!(first.status, 200, "{}", first.text());
     assert_eq!((second.status, second.error()), (429, "Token Limit Exceeded"));
-    let [requested] = upstream.calls().try_into().expect("one call");
-    let requested: Value = serde_json::from_str(&requested.text()).expect("JSON");
-    assert_eq!(requested["tools"], searching["tools"]);
-    let reported = async || {
+    let [forwarded] = upstream.calls().try_into().expect("one call");
+    let forwarded: Value = serde_json::from_str(&forwarded.text()).expect("JSON");
+    assert_eq!(forwarded["tools"], searching["tools"]);
+    let charged = async || {
         let credits = ada.get("/api/ai/credits").await.body;
         Some(credits["hourly"]["used"].clone()).filter(|it| *it == 41)
     };
-    pia_server_testkit::patience::until(reported).await;
+    pia_server_testkit::patience::until(charged).await;
 }

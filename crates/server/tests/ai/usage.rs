@@ -15,11 +15,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 on_both_databases! {
-    answers_are_written_down_as_their_upstream_reported,
-    what_no_upstream_reported_is_estimated,
-    a_caller_who_leaves_has_used_something,
-    a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refused_nothing,
-    a_database_that_is_away_keeps_no_answer_back,
+    usage_is_recorded_as_the_upstream_reports_it,
+    unreported_usage_is_estimated,
+    a_disconnected_caller_is_charged,
+    calls_that_break_are_recorded_and_refused_ones_are_not,
+    answers_do_not_wait_for_a_database_that_is_down,
 }
 
 /// Mode, provider, model and outcome; tokens in, cached and out; whether they
@@ -32,7 +32,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    /// Returns the usage of this caller.
+    /// Opens the recorded usage of a caller.
     fn of(app: &TestApp, caller: &Client) -> Self {
         let startup = app.config.latest().database.startup.clone();
         let db = Database::open(&startup.target, startup.options).expect("a database");
@@ -40,7 +40,7 @@ impl Ledger {
         Self { db, user: user.expect("an id") }
     }
 
-    /// The rows, in the order of their calls' ends.
+    /// Returns the rows in the order of their calls' ends.
     async fn rows(&self) -> Vec<Row> {
         let names = (ai_usage::mode, ai_usage::provider, ai_usage::model, ai_usage::outcome);
         let tokens =
@@ -53,7 +53,7 @@ impl Ledger {
         found.expect("rows")
     }
 
-    /// The rows, once there are so many.
+    /// Returns the rows once there are at least `count`.
     async fn once(&self, count: usize) -> Vec<Row> {
         until(async || Some(self.rows().await).filter(|it| it.len() >= count)).await
     }
@@ -78,7 +78,7 @@ fn names(mode: &str, outcome: &str) -> (String, String, String, String) {
     (mode.to_owned(), "OpenAI".to_owned(), "test-model".to_owned(), outcome.to_owned())
 }
 
-async fn answers_are_written_down_as_their_upstream_reported(database: TestDatabase) {
+async fn usage_is_recorded_as_the_upstream_reports_it(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     let research = [JSON, ("x-service-mode", "research")];
 
@@ -89,14 +89,14 @@ async fn answers_are_written_down_as_their_upstream_reported(database: TestDatab
     let optimized = ada.post(OPTIMIZE, &json!({ "text": "good day" })).await;
     let all = ledger.once(4).await;
 
-    let reported = |mode| (names(mode, "completed"), (2, 0, 5), false);
-    assert_eq!(rows, [reported("Assistant"), reported("Assistant"), reported("Research")]);
+    let expected = |mode| (names(mode, "completed"), (2, 0, 5), false);
+    assert_eq!(rows, [expected("Assistant"), expected("Assistant"), expected("Research")]);
     let tokens = |key: &str| optimized.body[key].as_i64().unwrap_or_default();
     let used = (tokens("inputTokens"), 0, tokens("outputTokens"));
     assert_eq!(all[3], (names("Optimize", "completed"), used, false));
 }
 
-async fn what_no_upstream_reported_is_estimated(database: TestDatabase) {
+async fn unreported_usage_is_estimated(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     let text = format!("demo:no-usage demo:chunks=50 {}", "word ".repeat(200));
 
@@ -109,7 +109,7 @@ async fn what_no_upstream_reported_is_estimated(database: TestDatabase) {
     assert!((200..300).contains(output), "several tokens a chunk: {output}");
 }
 
-async fn a_caller_who_leaves_has_used_something(database: TestDatabase) {
+async fn a_disconnected_caller_is_charged(database: TestDatabase) {
     let (demo, _app, ada, ledger) = start(database).await;
     let text = "demo:slow=20 demo:chunks=10000 Hello";
 
@@ -133,9 +133,7 @@ async fn a_caller_who_leaves_has_used_something(database: TestDatabase) {
     assert!(outputs[0] >= 4 && outputs[1..] == [0, 0], "{outputs:?}");
 }
 
-async fn a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refused_nothing(
-    database: TestDatabase,
-) {
+async fn calls_that_break_are_recorded_and_refused_ones_are_not(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
 
     for refused in ["demo:status=500", "demo:status=429", "demo:context-length"] {
@@ -156,22 +154,22 @@ async fn a_call_that_failed_on_its_way_has_used_something_and_one_that_was_refus
     assert!(rows[..3].iter().all(|(_, (_, _, output), _)| *output > 0), "{rows:?}");
 }
 
-async fn a_database_that_is_away_keeps_no_answer_back(database: TestDatabase) {
+async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase) {
     let (_demo, _app, ada, ledger) = start(database).await;
     ledger.alter("ALTER TABLE ai_usage RENAME TO away").await;
 
-    let whole = ada.post(CHAT, &chat_request("good day")).await;
+    let full = ada.post(CHAT, &chat_request("good day")).await;
     let stream = ada.post(CHAT, &streamed("good day")).await;
     ledger.alter("ALTER TABLE away RENAME TO ai_usage").await;
     let rows = ledger.once(2).await;
 
-    assert_eq!((whole.status, stream.status), (200, 200));
+    assert_eq!((full.status, stream.status), (200, 200));
     assert!(stream.text().ends_with("data: [DONE]\n\n"), "{}", stream.text());
     assert_eq!(rows, vec![(names("Assistant", "completed"), (2, 0, 5), false); 2]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_used_is_counted_for_the_operator() {
+async fn recorded_usage_is_counted_in_the_metrics() {
     let demo = Demo::start(0).unwrap();
     let app = before(&demo.endpoint()).start().await;
     let ada = app.signed_in().await;

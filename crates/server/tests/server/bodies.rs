@@ -45,7 +45,7 @@ async fn register(caller: &Client, headers: &[(&str, &str)], body: &[u8]) -> Ans
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_json_is_refused_as_that() {
+async fn invalid_json_is_refused_as_malformed() {
     let app = TestApp::spawn().await;
     let bodies: [&[u8]; 8] = [
         b"",
@@ -61,22 +61,22 @@ async fn what_is_no_json_is_refused_as_that() {
     for body in bodies {
         let answer = register(&app.stranger(), &[JSON], body).await;
 
-        let presented = String::from_utf8_lossy(body);
-        assert_eq!(answer.refusal(), (400, "malformed_json"), "{presented}");
-        let faults = json!([{
+        let text = String::from_utf8_lossy(body);
+        assert_eq!(answer.refusal(), (400, "malformed_json"), "{text}");
+        let errors = json!([{
             "field": "", "code": "malformed_json", "message": answer.body["message"],
         }]);
-        assert_eq!(answer.body["errors"], faults, "{presented}");
+        assert_eq!(answer.body["errors"], errors, "{text}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mark_before_the_text_is_passed_over() {
+async fn a_byte_order_mark_is_ignored() {
     let demo = Demo::start(0).expect("an upstream");
     let app = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint()).start().await;
     let marked = |body: &[u8]| [b"\xef\xbb\xbf", body].concat();
     let ada = app.signed_in().await;
-    let requested = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
+    let request = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
     let id = uuid::Uuid::now_v7().to_string();
     let chat = format!("/api/v1/chats/{id}");
     let document =
@@ -85,17 +85,17 @@ async fn a_mark_before_the_text_is_passed_over() {
     let made = register(&app.stranger(), &[JSON], &marked(&person("a@example.org"))).await;
     let packed = gzip(&marked(&person("b@example.org")));
     let unpacked = register(&app.stranger(), &[JSON, ("content-encoding", "gzip")], &packed).await;
-    let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(requested.as_bytes())).await;
+    let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(request.as_bytes())).await;
     let pushed = ada.send("POST", "/api/sync/push", &[JSON], &marked(b"{}")).await;
-    let put = ada.send("PUT", &chat, &[JSON], &marked(document.to_string().as_bytes())).await;
+    let stored = ada.send("PUT", &chat, &[JSON], &marked(document.to_string().as_bytes())).await;
 
-    for answer in [made, unpacked, answered, pushed, put] {
+    for answer in [made, unpacked, answered, pushed, stored] {
         assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_a_value_that_is_wrong_is_repeated() {
+async fn invalid_values_are_not_repeated_in_the_error() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let long = "sesame".repeat(30_000);
@@ -120,7 +120,7 @@ async fn nothing_of_a_value_that_is_wrong_is_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nesting_without_end_is_refused_and_does_no_harm() {
+async fn excessive_nesting_is_refused_without_harm() {
     let app = TestApp::spawn().await;
     let deep = format!(r#"{{"unknown":{}"#, "[".repeat(16_000));
 
@@ -156,7 +156,7 @@ async fn a_value_of_the_wrong_type_is_reported_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_json_is_taken_and_what_states_nothing_is_taken_for_json() {
+async fn only_json_is_accepted_and_is_the_default_content_type() {
     let app = TestApp::spawn().await;
     let taken = [None, Some("application/json; charset=utf-8"), Some("application/vnd.pia+json")];
     let refused = ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "json"];
@@ -194,7 +194,7 @@ async fn compressed_bodies_are_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_grows_too_long_when_it_is_unpacked_is_refused() {
+async fn a_body_that_is_too_large_when_decompressed_is_refused() {
     let app = TestApp::spawn().await;
     let bomb = gzip(&vec![b' '; 12 << 20]);
 
@@ -205,13 +205,13 @@ async fn a_body_that_grows_too_long_when_it_is_unpacked_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_unpacked_is_refused() {
+async fn invalid_or_unsupported_compression_is_refused() {
     let app = TestApp::spawn().await;
     let plain = person("broken@example.org");
-    let whole = gzip(&plain);
-    let cut = &whole[..whole.len() / 2];
-    let mut changed = whole.clone();
-    changed[whole.len() / 2] ^= 0x55;
+    let packed = gzip(&plain);
+    let cut = &packed[..packed.len() / 2];
+    let mut changed = packed.clone();
+    changed[packed.len() / 2] ^= 0x55;
 
     for (what, body) in [("plain", &plain[..]), ("changed", &changed), ("cut", cut)] {
         let headers = [JSON, ("content-encoding", "gzip")];
@@ -220,13 +220,13 @@ async fn what_cannot_be_unpacked_is_refused() {
     }
     for coding in ["br", "zstd", "gzip, gzip", "whatever"] {
         let headers = [JSON, ("content-encoding", coding)];
-        let answer = register(&app.stranger(), &headers, &whole).await;
+        let answer = register(&app.stranger(), &headers, &packed).await;
         assert_eq!(answer.refusal(), (415, "unsupported_encoding"), "{coding}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_may_come_in_chunks_of_unknown_number() {
+async fn a_chunked_body_is_accepted() {
     let app = TestApp::spawn().await;
     let headers = [JSON, ("transfer-encoding", "chunked")];
 
@@ -236,7 +236,7 @@ async fn a_body_may_come_in_chunks_of_unknown_number() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn chunks_are_counted_though_nothing_was_announced() {
+async fn the_limit_applies_to_chunked_bodies() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let headers = [JSON, ("transfer-encoding", "chunked")];
@@ -249,7 +249,7 @@ async fn chunks_are_counted_though_nothing_was_announced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn long_answers_are_compressed_for_those_who_understand_it() {
+async fn long_answers_are_compressed_if_the_client_accepts_it() {
     let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     let accepting = [("accept-encoding", "gzip, deflate, br")];
 
@@ -287,14 +287,14 @@ async fn event_streams_are_never_compressed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_null_that_is_sent_is_as_if_the_key_were_not_there() {
+async fn null_is_treated_as_an_absent_key() {
     let app = TestApp::spawn().await;
-    let silent = json!({
+    let nulls = json!({
         "email": "ada@example.org", "password": PASSWORD, "displayName": null,
         "customerType": null, "companyName": null, "unknown": null,
     });
 
-    let made = app.stranger().post("/auth/register", &silent).await;
+    let made = app.stranger().post("/auth/register", &nulls).await;
     let missing = app.stranger().post("/auth/refresh", &json!({ "refreshToken": null })).await;
 
     assert_eq!(made.status, 200, "{}", made.text());

@@ -1,4 +1,4 @@
-//! Settings that administrators change while the server runs.
+//! Tests of settings that administrators change while the server runs.
 
 use futures_util::future::join_all;
 use pia_server_testkit::console::administrator;
@@ -12,9 +12,9 @@ const SETTINGS: &str = "/api/admin/settings";
 const OPEN_API: &str = "/api/admin/settings/OpenApi:Enabled";
 
 on_both_databases!(
-    a_change_reaches_all_instances_and_outlives_them,
-    refusals_name_their_reason_and_secrets_are_displayed_to_nobody,
-    of_many_changes_at_once_each_is_stored,
+    a_change_applies_to_all_instances_and_survives_restarts,
+    refusals_name_their_reason_and_secrets_are_never_returned,
+    concurrent_changes_are_all_stored,
 );
 
 fn find<'a>(all: &'a Value, key: &str) -> &'a Value {
@@ -22,7 +22,7 @@ fn find<'a>(all: &'a Value, key: &str) -> &'a Value {
     all.find(|it| it["key"] == key).unwrap_or_else(|| panic!("no {key}"))
 }
 
-async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase) {
+async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestDatabase) {
     let (app, _, console) = administrator(Setting::on(database)).await;
     let other = Setting::beside(&app).start().await;
     let published = async |of: &str| match of {
@@ -39,16 +39,10 @@ async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_ne!(published("app").await, status);
     until(async || (published("other").await != status).then_some(())).await;
-    let presented = console.get(SETTINGS).await.body;
-    let presented = find(&presented, "OpenApi:Enabled");
-    assert_eq!(
-        (&presented["value"], &presented["source"]),
-        (&json!(changed), &json!("the console"))
-    );
-    assert!(
-        presented["changedAt"].is_string() && presented["changedBy"].is_string(),
-        "{presented}"
-    );
+    let stored = console.get(SETTINGS).await.body;
+    let stored = find(&stored, "OpenApi:Enabled");
+    assert_eq!((&stored["value"], &stored["source"]), (&json!(changed), &json!("the console")));
+    assert!(stored["changedAt"].is_string() && stored["changedBy"].is_string(), "{stored}");
     let later = Setting::beside(&app).start().await;
     assert_ne!(later.stranger().get("/openapi/v1.json").await.status, status);
 
@@ -56,9 +50,9 @@ async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase
     assert_eq!(reset.status, 200, "{}", reset.text());
     assert_eq!(published("app").await, status);
     until(async || (published("other").await == status).then_some(())).await;
-    let presented = console.get(SETTINGS).await.body;
-    let presented = find(&presented, "OpenApi:Enabled");
-    assert_eq!((&presented["value"], presented.get("changedAt")), (&value, None));
+    let stored = console.get(SETTINGS).await.body;
+    let stored = find(&stored, "OpenApi:Enabled");
+    assert_eq!((&stored["value"], stored.get("changedAt")), (&value, None));
     for (action, count) in [("Setting.Changed", 1), ("Setting.Reset", 1)] {
         let entries = format!("audit_entries WHERE action = '{action}'");
         assert_eq!(
@@ -68,7 +62,7 @@ async fn a_change_reaches_all_instances_and_outlives_them(database: TestDatabase
     }
 }
 
-async fn refusals_name_their_reason_and_secrets_are_displayed_to_nobody(database: TestDatabase) {
+async fn refusals_name_their_reason_and_secrets_are_never_returned(database: TestDatabase) {
     let setting =
         Setting::on(database).with("Metrics__Token", "s3cret-word-of-thirty-two-letters-");
     let (_app, client, console) = administrator(setting).await;
@@ -98,7 +92,7 @@ async fn refusals_name_their_reason_and_secrets_are_displayed_to_nobody(database
     assert_eq!(client.get(SETTINGS).await.status, 401);
 }
 
-async fn of_many_changes_at_once_each_is_stored(database: TestDatabase) {
+async fn concurrent_changes_are_all_stored(database: TestDatabase) {
     let (_app, _, console) = administrator(Setting::on(database)).await;
     let keys = ["Audit:RetentionDays", "Feedback:RetentionDays", "Feedback:AnswerRetentionDays"];
 

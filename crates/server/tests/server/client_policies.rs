@@ -1,4 +1,4 @@
-//! Client policies: from an administrator's browser to a member's pull.
+//! Tests of client policies, from the console to a member's pull.
 
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
@@ -17,14 +17,14 @@ const DOCUMENT: &str = "{\"enforce\" : {\"theme\":\"\\u0064ark\", \"n\":1.50}}";
 
 on_both_databases!(
     a_member_gets_an_assigned_policy_with_the_next_pull,
-    a_policy_is_displayed_listed_replaced_and_deleted,
+    a_policy_is_read_listed_replaced_and_deleted,
     refusals_name_their_reason,
-    of_many_writes_of_a_policy_each_is_stored_whole,
+    concurrent_writes_of_a_policy_are_atomic,
     every_write_is_audited,
     versions_are_read_compared_and_restored,
 );
 
-/// An administrator's browser, on a server that requires no second factor.
+/// Creates a policy and returns its id.
 async fn created(console: &Console, name: &str) -> String {
     let body = json!({ "name": name, "document": format!("  {DOCUMENT}\n") });
     let created = console.write("POST", POLICIES, body).await;
@@ -68,17 +68,17 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert_eq!(pull(&client, "").await["clientPolicy"], json!({ "document": "{}" }));
 }
 
-async fn a_policy_is_displayed_listed_replaced_and_deleted(database: TestDatabase) {
+async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
     let (_app, _, console) = administrator(Setting::on(database)).await;
     assert_eq!(console.get(POLICIES).await.body, json!([]));
     let id = created(&console, " Office ").await;
     let path = format!("{POLICIES}/{id}");
 
-    let presented = console.get(&path).await.body;
-    assert_eq!((&presented["name"], &presented["document"]), (&json!("Office"), &json!(DOCUMENT)));
+    let stored = console.get(&path).await.body;
+    assert_eq!((&stored["name"], &stored["document"]), (&json!("Office"), &json!(DOCUMENT)));
     console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
     let listed = console.get(POLICIES).await.body;
-    let updated_at = presented["updatedAt"].clone();
+    let updated_at = stored["updatedAt"].clone();
     assert_eq!(
         listed,
         json!([{ "id": id, "name": "Office", "documentBytes": DOCUMENT.len(),
@@ -132,7 +132,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
     assert_eq!(numbers.refusal(), (400, "validation_failed"));
 }
 
-async fn of_many_writes_of_a_policy_each_is_stored_whole(database: TestDatabase) {
+async fn concurrent_writes_of_a_policy_are_atomic(database: TestDatabase) {
     let (_app, _, console) = administrator(Setting::on(database)).await;
     let path = format!("{POLICIES}/{}", created(&console, "Office").await);
 

@@ -1,4 +1,4 @@
-//! Groups, managed from an administrator's browser.
+//! Tests of groups in the console.
 
 use futures_util::future::join_all;
 use pia_server_testkit::console::{Console, administrator};
@@ -13,12 +13,12 @@ const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
 on_both_databases!(
     members_are_searched_and_listed_by_page,
-    what_a_user_gets_is_displayed_with_its_source,
+    effective_settings_of_a_user_name_their_source,
     a_group_is_created_renamed_and_deleted,
     settings_change_one_by_one,
-    a_moved_user_is_in_the_group_with_the_next_request,
+    a_moved_user_is_in_the_group_from_the_next_request,
     refusals_name_their_reason,
-    of_many_that_create_one_name_one_does,
+    one_of_many_concurrent_creations_of_a_name_succeeds,
     a_manager_of_an_organisation_reads_their_own_group_alone,
 );
 
@@ -34,11 +34,11 @@ async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
 
     let renamed = console.write("PUT", &path, json!({ "name": "Sellers" })).await;
     assert_eq!(renamed.status, 200, "{}", renamed.text());
-    let presented = console.get(&path).await.body;
-    assert_eq!((&presented["name"], &presented["memberCount"]), (&json!("Sellers"), &json!(0)));
+    let group = console.get(&path).await.body;
+    assert_eq!((&group["name"], &group["memberCount"]), (&json!("Sellers"), &json!(0)));
     let listed = console.get(GROUPS).await.body;
     assert_eq!((&listed[0]["isDefault"], &listed[0]["memberCount"]), (&json!(true), &json!(1)));
-    assert_eq!(listed[1], presented);
+    assert_eq!(listed[1], group);
 
     assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));
@@ -65,7 +65,7 @@ async fn settings_change_one_by_one(database: TestDatabase) {
     assert_eq!(console.get(&path).await.body, changed.body);
 }
 
-async fn a_moved_user_is_in_the_group_with_the_next_request(database: TestDatabase) {
+async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDatabase) {
     let (app, client, console) = administrator(Setting::on(database)).await;
     let sales = created(&console, "Sales").await;
     let me = client.get("/auth/me").await.body;
@@ -128,11 +128,11 @@ async fn refusals_name_their_reason(database: TestDatabase) {
     let taken = console.write("POST", GROUPS, json!({ "name": "SALES" })).await;
     assert_eq!(taken.refusal(), (409, "name_taken"));
     let default = format!("{GROUPS}/{DEFAULT_GROUP}");
-    let stored = console.write("DELETE", &default, Value::Null).await;
-    assert_eq!(stored.refusal(), (409, "default_group"));
+    let deleted = console.write("DELETE", &default, Value::Null).await;
+    assert_eq!(deleted.refusal(), (409, "default_group"));
 }
 
-async fn of_many_that_create_one_name_one_does(database: TestDatabase) {
+async fn one_of_many_concurrent_creations_of_a_name_succeeds(database: TestDatabase) {
     let (_app, _, console) = administrator(Setting::on(database)).await;
 
     let all = (0..50).map(|_| console.write("POST", GROUPS, json!({ "name": "Sales" })));
@@ -177,7 +177,7 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
 }
 
-async fn what_a_user_gets_is_displayed_with_its_source(database: TestDatabase) {
+async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) {
     let (_app, client, console) = administrator(Setting::on(database)).await;
     let user = console.get("/api/admin/users").await.body["items"][0].clone();
     let path = format!("/api/admin/users/{}/effective", user["id"].as_str().expect("an id"));
@@ -200,26 +200,26 @@ async fn what_a_user_gets_is_displayed_with_its_source(database: TestDatabase) {
     let persona = console.write("POST", "/api/admin/managed-personas", persona).await;
     let persona = persona.body["id"].as_str().expect("an id").to_owned();
     let groups = format!("/api/admin/managed-personas/{persona}/groups");
-    let input = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
-    assert_eq!(input.status, 200, "{}", input.text());
+    let granted = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
+    assert_eq!(granted.status, 200, "{}", granted.text());
     let moved = format!("/api/admin/users/{}/group", user["id"].as_str().expect("an id"));
     console.write("PUT", &moved, json!({ "groupId": sales })).await;
 
-    let presented = console.get(&path).await.body;
+    let effective = console.get(&path).await.body;
 
-    assert_eq!(presented["group"], json!({ "id": sales, "name": "Sales" }));
-    assert_eq!(presented["clientPolicy"], console.get(&assigned).await.body);
-    assert_eq!(presented["personas"], json!([{ "id": persona, "name": "Editor" }]));
+    assert_eq!(effective["group"], json!({ "id": sales, "name": "Sales" }));
+    assert_eq!(effective["clientPolicy"], console.get(&assigned).await.body);
+    assert_eq!(effective["personas"], json!([{ "id": persona, "name": "Editor" }]));
     let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await.body;
-    assert_eq!(pulled["clientPolicy"]["document"], presented["clientPolicy"]["document"]);
+    assert_eq!(pulled["clientPolicy"]["document"], effective["clientPolicy"]["document"]);
     let number = |of: &Value| of.as_array().expect("a list").len();
-    assert_eq!(number(&presented["plugins"]), number(&pulled["plugins"]["upserted"]));
-    assert_eq!(presented["plugins"][0]["source"], "builtIn");
+    assert_eq!(number(&effective["plugins"]), number(&pulled["plugins"]["upserted"]));
+    assert_eq!(effective["plugins"][0]["source"], "builtIn");
     let models = json!({
         "modes": { "Research": "large" }, "personaTypes": {}, "allowed": ["large"]
     });
-    assert_eq!(presented["models"], models);
-    let limits = presented["limits"].as_array().expect("limits");
+    assert_eq!(effective["models"], models);
+    let limits = effective["limits"].as_array().expect("limits");
     for expected in [
         json!({ "name": "KnowledgeBases", "value": 2, "source": "group" }),
         json!({ "name": "ManagedPersonas", "value": 50, "source": "default" }),

@@ -124,15 +124,28 @@ async fn each_route_of_a_feature_needs_it(database: TestDatabase) {
 async fn bad_bodies_are_refused(database: TestDatabase) {
     let (_app, _, console) = administrator(Setting::on(database)).await;
     let nested = "[".repeat(5_000);
-    let names = "name documentation email role groupId groupIds pluginIds policyId value status note";
+    let names =
+        "name documentation email role groupId groupIds pluginIds policyId value status note";
     let hostile: serde_json::Map<String, Value> =
         names.split(' ').map(|it| (it.to_owned(), json!({ "$ne": [1, null] }))).collect();
     let hostile = Value::from(hostile).to_string();
 
     for (route, _) in routes().iter().filter(|it| is_write(&it.0) && it.0.body_limit > 2_048) {
         let json = ("content-type", "application/json");
-        let headers = [json, ("x-csrf-token", console.csrf_token.as_str()), ("cookie", &console.cookie)];
-        for body in ["", "{", "[]", "5", "\"x\"", "null", &nested, &hostile, "\u{0}", "{\"name\":\"\\ud800\"}"] {
+        let headers =
+            [json, ("x-csrf-token", console.csrf_token.as_str()), ("cookie", &console.cookie)];
+        for body in [
+            "",
+            "{",
+            "[]",
+            "5",
+            "\"x\"",
+            "null",
+            &nested,
+            &hostile,
+            "\u{0}",
+            "{\"name\":\"\\ud800\"}",
+        ] {
             let method = route.method.as_str();
             let answer = console.client.send(method, &path(route), &headers, body.as_bytes()).await;
             let status = answer.status;
@@ -143,12 +156,19 @@ async fn bad_bodies_are_refused(database: TestDatabase) {
 
 async fn publishing_to_a_group_writes_nothing_for_each_member(database: TestDatabase) {
     const TABLES: [&str; 7] = [
-        "group_personas", "audit_entries", "mails", "sync_items", "sync_events", "ledgers", "sessions",
+        "group_personas",
+        "audit_entries",
+        "mails",
+        "sync_items",
+        "sync_events",
+        "ledgers",
+        "sessions",
     ];
     let (app, _, console) = administrator(Setting::on(database)).await;
     let persona = json!({ "name": "Reader", "systemPrompt": "Read." });
     let persona = console.write("POST", "/api/admin/managed-personas", persona).await.body;
-    let path = format!("/api/admin/managed-personas/{}/groups", persona["id"].as_str().expect("an id"));
+    let path =
+        format!("/api/admin/managed-personas/{}/groups", persona["id"].as_str().expect("an id"));
     let group = console.write("POST", "/api/admin/groups", json!({ "name": "Small" })).await.body;
     for number in 0..20 {
         app.sign_up(&format!("member{number}@example.org")).await;

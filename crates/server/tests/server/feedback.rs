@@ -1,4 +1,4 @@
-//! Feedback: from a desktop's report to an administrator's triage.
+//! Tests of feedback, from a client's report to an administrator's triage.
 
 use pia_server_testkit::client::Client;
 use pia_server_testkit::console::administrator;
@@ -16,7 +16,7 @@ on_both_databases!(
     a_report_is_stored_with_every_key_and_triaged,
     only_a_negative_report_queues_an_email,
     a_malformed_report_is_refused,
-    a_report_goes_with_its_account,
+    a_report_is_exported_and_deleted_with_its_account,
 );
 
 fn report(rating: &str) -> Value {
@@ -123,14 +123,14 @@ async fn a_malformed_report_is_refused(database: TestDatabase) {
     }
 }
 
-async fn a_report_goes_with_its_account(database: TestDatabase) {
+async fn a_report_is_exported_and_deleted_with_its_account(database: TestDatabase) {
     let (app, _, console) = administrator(Setting::on(database)).await;
     let client = app.sign_up("eve@example.org").await;
     submitted(&client, &report("down")).await;
     let json = [("accept", "application/json")];
     let export = client.send("GET", "/auth/account/export", &json, b"").await;
     assert!(export.text().contains(ANSWER), "{}", export.text());
-    let leave = json!({ "confirm": "DELETE", "password": PASSWORD });
-    assert_eq!(client.post("/auth/account/delete", &leave).await.status, 200);
+    let deletion = json!({ "confirm": "DELETE", "password": PASSWORD });
+    assert_eq!(client.post("/auth/account/delete", &deletion).await.status, 200);
     assert_eq!(console.get(REPORTS).await.body["items"], json!([]));
 }

@@ -1,4 +1,4 @@
-//! Tests that other people's rows look as if they did not exist.
+//! Tests that other users' rows are indistinguishable from missing ones.
 
 use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
 use pia_server_testkit::chats::stored;
@@ -17,9 +17,9 @@ use uuid::Uuid;
 
 const BUILT_IN_PLUGIN: &str = "10000000-0000-0000-0000-000000000001";
 
-on_both_databases!(a_foreign_id_is_answered_as_an_unknown_one);
+on_both_databases!(a_foreign_id_is_answered_like_an_unknown_one);
 
-/// Routes with an id in their path, whoever adds one. Models are nobody's.
+/// Returns all routes with an id in their path, except ids of models.
 fn all_routes_with_an_id() -> Vec<Route> {
     pia_server::routes()
         .into_iter()
@@ -27,7 +27,7 @@ fn all_routes_with_an_id() -> Vec<Route> {
         .collect()
 }
 
-/// Routes whose id names a row of the caller's; what administrators manage belongs to no one.
+/// Returns the routes whose id names a row of the caller, so none of the console.
 fn routes_with_an_id() -> Vec<Route> {
     let mut routes = all_routes_with_an_id();
     let belongs_to_nobody = |it: &Route| {
@@ -38,8 +38,8 @@ fn routes_with_an_id() -> Vec<Route> {
     routes
 }
 
-/// Something of the owner's that the route's id could name. Whoever adds such
-/// a route says here what that is.
+/// Returns the id of a row of the owner that the route could name. Each new
+/// route with an id requires an arm here.
 async fn owned(route: &Route, owner: &Client) -> String {
     let owned = match route.path {
         "/auth/app-passwords/{appPasswordId}" => Some(app_password_id(owner).await),
@@ -49,7 +49,7 @@ async fn owned(route: &Route, owner: &Client) -> String {
             Some(enrol(owner, &mut Authenticator::new(), "Key").await)
         }
         "/api/v1/chats/{id}" => Some(stored(owner).await),
-        // Nobody's, and without files.
+        // Not a user's, and without files.
         path if path.starts_with("/api/plugins/") => Some(BUILT_IN_PLUGIN.to_owned()),
         path if path.starts_with("/api/e2ee/devices/{deviceId}/") => {
             let device = Machine::new();
@@ -61,10 +61,10 @@ async fn owned(route: &Route, owner: &Client) -> String {
     owned.expect(route.path)
 }
 
-/// Returns the expected answer where the caller has nothing. Ids of chats are
-/// unique within an account only: one that is stored under an id of another
-/// account is new, and there is nothing to delete.
-fn nothing_there(route: &Route) -> u16 {
+/// Returns the expected status for a caller without such a row. Ids of chats
+/// are unique within an account only: one that is stored under an id of
+/// another account is new, and deleting it has no effect.
+fn expected_status(route: &Route) -> u16 {
     match (route.method.as_str(), route.path) {
         ("PUT", "/api/v1/chats/{id}") => 400,
         ("DELETE", "/api/v1/chats/{id}") => 204,
@@ -89,16 +89,15 @@ fn body(route: &Route) -> Vec<u8> {
     }
 }
 
-/// All of an answer but when it was given and its number; headers come in no
-/// order.
-fn seen(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
+/// Returns an answer without its date and id, and with sorted headers.
+fn comparable(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
     let mut headers = answer.headers.clone();
     headers.retain(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
     headers.sort();
     (answer.status, headers, answer.bytes.clone())
 }
 
-async fn a_foreign_id_is_answered_as_an_unknown_one(database: TestDatabase) {
+async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
     let app = Setting::on(database).with("Server__PublicUrl", ORIGIN).start().await;
     let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
     let routes = routes_with_an_id();
@@ -107,13 +106,13 @@ async fn a_foreign_id_is_answered_as_an_unknown_one(database: TestDatabase) {
         let foreign = owned(route, &owner).await;
         let unknown = call(&stranger, route, &Uuid::now_v7().to_string()).await;
 
-        assert_eq!(unknown.status, nothing_there(route), "{}", route.path);
+        assert_eq!(unknown.status, expected_status(route), "{}", route.path);
         if unknown.status == 404 {
             assert_eq!(unknown.refusal(), (404, "not_found"), "{}", route.path);
         }
         for id in [&*foreign, &foreign.to_uppercase(), "5", "%00", "null", &"x".repeat(5000)] {
             let answer = call(&stranger, route, id).await;
-            assert_eq!(seen(&answer), seen(&unknown), "{} {id}", route.path);
+            assert_eq!(comparable(&answer), comparable(&unknown), "{} {id}", route.path);
         }
     }
     assert_eq!(sessions(&owner).await.len(), 1);
@@ -121,7 +120,7 @@ async fn a_foreign_id_is_answered_as_an_unknown_one(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_token_every_id_is_refused_alike() {
+async fn without_a_token_every_id_is_refused_equally() {
     let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", ORIGIN);
     let app = setting.start().await;
     let owner = app.signed_in().await;

@@ -1,11 +1,11 @@
-//! Tests of what holds for every route.
+//! Tests of properties of all routes.
 
 use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_answers_and_states_that_it_is_ready() {
+async fn the_server_answers_and_reports_readiness() {
     let app = TestApp::spawn().await;
 
     let health = app.stranger().get("/health").await;
@@ -16,7 +16,7 @@ async fn the_server_answers_and_states_that_it_is_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_signs_up_can_look_at_their_account() {
+async fn a_new_user_can_read_their_account() {
     let app = TestApp::spawn().await;
 
     let ada = app.sign_up("Ada@example.org").await;
@@ -27,10 +27,10 @@ async fn a_person_who_signs_up_can_look_at_their_account() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_has_an_id_of_the_servers_own_whatever_was_sent() {
+async fn every_answer_has_an_id_that_the_server_generates() {
     let trusting =
         Setting::on(TestDatabase::sqlite()).with("Server__TrustedProxies", "127.0.0.0/8");
-    let mut seen = std::collections::BTreeSet::new();
+    let mut ids = std::collections::BTreeSet::new();
 
     for app in [TestApp::spawn().await, trusting.start().await] {
         for (path, id) in [
@@ -43,13 +43,13 @@ async fn every_answer_has_an_id_of_the_servers_own_whatever_was_sent() {
             let answer = app.stranger().send("GET", path, &[("x-request-id", id)], b"").await;
             let own = answer.header("x-request-id").expect("an id").to_owned();
             assert!(uuid::Uuid::parse_str(&own).is_ok(), "{own}");
-            assert!(seen.insert(own));
+            assert!(ids.insert(own));
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_can_live_under_a_path_that_its_proxy_may_strip() {
+async fn the_server_may_have_a_base_path_that_its_proxy_may_strip() {
     let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
     let ada = app.signed_in().await;
 
@@ -72,30 +72,30 @@ async fn the_server_can_live_under_a_path_that_its_proxy_may_strip() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_that_is_not_good_is_no_hindrance_where_none_is_needed() {
+async fn an_invalid_token_is_ignored_where_none_is_required() {
     let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     app.sign_up("ada@example.org").await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD }).to_string();
     let json = ("content-type", "application/json");
 
-    for input in ["Bearer", "Bearer ", "Bearer x.y.z", "Basic YTpi", "Nonsense", "Bearer a b"] {
-        let bearer = ("authorization", input);
+    for value in ["Bearer", "Bearer ", "Bearer x.y.z", "Basic YTpi", "Nonsense", "Bearer a b"] {
+        let header = ("authorization", value);
         for path in ["/health", "/ready", "/api/capabilities", "/openapi/v1.json", "/admin/setup"] {
-            let answer = app.stranger().send("GET", path, &[bearer], b"").await;
-            assert_eq!(answer.status, 200, "{input} {path}");
+            let answer = app.stranger().send("GET", path, &[header], b"").await;
+            assert_eq!(answer.status, 200, "{value} {path}");
         }
         let signed_in = app
             .stranger()
-            .send("POST", "/auth/login/local", &[bearer, json], credentials.as_bytes())
+            .send("POST", "/auth/login/local", &[header, json], credentials.as_bytes())
             .await;
-        assert_eq!(signed_in.status, 200, "{input}");
-        let refused = app.stranger().send("GET", "/auth/me", &[bearer], b"").await;
-        assert_eq!(refused.refusal(), (401, "unauthorized"), "{input}");
+        assert_eq!(signed_in.status, 200, "{value}");
+        let refused = app.stranger().send("GET", "/auth/me", &[header], b"").await;
+        assert_eq!(refused.refusal(), (401, "unauthorized"), "{value}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_name_of_the_bearer_scheme_may_be_written_in_any_case() {
+async fn the_bearer_scheme_is_case_insensitive() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let token = ada.access.clone().expect("a token");
@@ -109,7 +109,7 @@ async fn the_name_of_the_bearer_scheme_may_be_written_in_any_case() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_absent_is_left_out_of_every_answer() {
+async fn absent_values_are_omitted_from_every_answer() {
     let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
     let stranger = app.stranger();
@@ -154,11 +154,11 @@ fn has_null(value: &Value) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn several_requests_may_use_one_connection() {
     let app = TestApp::spawn().await;
-    let ask = b"GET /health HTTP/1.1\r\nhost: test\r\n\r\n".repeat(3);
+    let requests = b"GET /health HTTP/1.1\r\nhost: test\r\n\r\n".repeat(3);
     let last = b"GET /nowhere HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n";
 
     let mut socket = tokio::net::TcpStream::connect(app.addr).await.expect("a connection");
-    tokio::io::AsyncWriteExt::write_all(&mut socket, &[&ask[..], last].concat())
+    tokio::io::AsyncWriteExt::write_all(&mut socket, &[&requests[..], last].concat())
         .await
         .expect("sent");
     let mut raw = String::new();
@@ -169,7 +169,7 @@ async fn several_requests_may_use_one_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_cache_keeps_an_answer_and_no_browser_guesses_what_it_is() {
+async fn answers_are_neither_cached_nor_sniffed() {
     let app = TestApp::spawn().await;
 
     for path in ["/health", "/auth/me", "/no/such/path"] {
@@ -181,7 +181,7 @@ async fn no_cache_keeps_an_answer_and_no_browser_guesses_what_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_loads_nothing_and_browsers_come_back_by_tls() {
+async fn answers_load_nothing_and_enforce_tls() {
     let https = ("Server__PublicUrl", "https://pia.example.com");
     let strict = Setting::on(TestDatabase::sqlite()).with(https.0, https.1).start().await;
     let own = Setting::on(TestDatabase::sqlite()).with(https.0, https.1);
@@ -209,10 +209,10 @@ async fn an_answer_loads_nothing_and_browsers_come_back_by_tls() {
     }
 }
 
-/// Framing must not be ambiguous: a proxy in front that sees another end of a
-/// request would let somebody's bytes begin another's.
+/// Ambiguous framing would allow request smuggling through a proxy that finds
+/// another end of a request.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_whose_end_is_in_doubt_is_refused() {
+async fn a_request_with_ambiguous_framing_is_refused() {
     let app = TestApp::spawn().await;
     let smuggled = "GET /health HTTP/1.1\r\nhost: test\r\n\r\n";
 
@@ -243,7 +243,7 @@ async fn a_request_whose_end_is_in_doubt_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_coding_that_there_is_not_is_answered_in_plain() {
+async fn an_unsupported_encoding_is_answered_uncompressed() {
     let app = TestApp::spawn().await;
     let coding = [("accept-encoding", "br, identity;q=0")];
 
@@ -253,7 +253,7 @@ async fn a_coding_that_there_is_not_is_answered_in_plain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_array_is_not_taken_for_the_values_of_an_object() {
+async fn an_array_is_not_accepted_as_an_object() {
     let app = TestApp::spawn().await;
 
     let values = serde_json::json!(["ada@example.org", "correct horse battery staple"]);

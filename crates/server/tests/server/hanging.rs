@@ -1,5 +1,5 @@
-//! A database that hangs or is restarted beneath two instances, and instances
-//! that are restarted.
+//! Tests of two instances whose database hangs or restarts, and of rolling
+//! restarts.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,26 +19,26 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// Longest wait: the time limit of a statement, and a margin.
+/// Maximum duration of a request: the timeout of a statement, and a margin.
 const MAX_WAIT: Duration = Duration::from_secs(6);
 const LOGIN: &str = "/auth/login/local";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Traffic {
     Flows,
-    /// Connections stay, and nobody answers: as with a stopped process.
+    /// Connections stay open without responses, as of a stopped process.
     Halted,
-    /// Connections are closed, and new ones too: as while one restarts.
+    /// Connections are closed, and so are new ones, as during a restart.
     Closed,
 }
 
-/// A way to a database that can be blocked.
-struct Way {
+/// Proxy of a database that can block its traffic.
+struct DatabaseProxy {
     traffic: watch::Sender<Traffic>,
 }
 
-impl Way {
-    /// Puts one before this database, which is reached through it from now on.
+impl DatabaseProxy {
+    /// Starts a proxy and redirects the database's URL to it.
     async fn before(database: &mut TestDatabase) -> Self {
         let (scheme, rest) = database.url.split_once('@').expect("a user");
         let (server, name) = rest.split_once('/').expect("a database");
@@ -46,11 +46,11 @@ impl Way {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
         database.url = format!("{scheme}@{addr}/{name}");
-        let (traffic, seen) = watch::channel(Traffic::Flows);
+        let (traffic, receiver) = watch::channel(Traffic::Flows);
         #[expect(clippy::disallowed_methods, reason = "ends with the test")]
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                tokio::spawn(carry(near, server, seen.clone()));
+                tokio::spawn(forward(near, server, receiver.clone()));
             }
         });
         Self { traffic }
@@ -61,9 +61,9 @@ impl Way {
     }
 }
 
-async fn carry(near: TcpStream, server: SocketAddr, mut traffic: watch::Receiver<Traffic>) {
+async fn forward(near: TcpStream, server: SocketAddr, mut traffic: watch::Receiver<Traffic>) {
     let mut closed = traffic.clone();
-    let carrying = async {
+    let forwarding = async {
         let open = traffic.wait_for(|it| *it == Traffic::Flows).await.is_ok();
         if !open {
             return;
@@ -76,7 +76,7 @@ async fn carry(near: TcpStream, server: SocketAddr, mut traffic: watch::Receiver
         }
     };
     tokio::select! {
-        () = carrying => {}
+        () = forwarding => {}
         _ = closed.wait_for(|it| *it == Traffic::Closed) => {}
     }
 }
@@ -95,22 +95,22 @@ async fn copy(
     }
 }
 
-/// Two instances on one database with a way to it.
-async fn two_instances(upstream: &str) -> (Way, TestApp, TestApp) {
+/// Starts two instances on one database behind a proxy.
+async fn two_instances(upstream: &str) -> (DatabaseProxy, TestApp, TestApp) {
     let mut database = TestDatabase::postgres().await;
-    let way = Way::before(&mut database).await;
+    let proxy = DatabaseProxy::before(&mut database).await;
     let one = Setting::on(database).with_upstream(upstream).start().await;
     let other = Setting::beside(&one).with_upstream(upstream).start().await;
-    (way, one, other)
+    (proxy, one, other)
 }
 
 async fn timed(answer: impl Future<Output = Answer>) -> (Answer, Duration) {
-    let begun = Instant::now();
-    (answer.await, begun.elapsed())
+    let start = Instant::now();
+    (answer.await, start.elapsed())
 }
 
-/// Runs all that a person does at once, and returns how long each took.
-async fn everything(app: &TestApp, ada: &Client) -> Vec<(Answer, Duration)> {
+/// Runs a client's operations concurrently, and returns their durations.
+async fn all_operations(app: &TestApp, ada: &Client) -> Vec<(Answer, Duration)> {
     let stranger = app.stranger();
     let ada = ada.clone().at(app.addr);
     let login = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -126,16 +126,16 @@ async fn everything(app: &TestApp, ada: &Client) -> Vec<(Answer, Duration)> {
     one.into_iter().chain(two).chain([three]).collect()
 }
 
-async fn all_is_well(app: &TestApp, ada: &Client) -> bool {
-    let answers = everything(app, ada).await;
+async fn all_succeed(app: &TestApp, ada: &Client) -> bool {
+    let answers = all_operations(app, ada).await;
     let ready = app.stranger().get("/ready").await.status == 200;
     ready && answers.iter().all(|(answer, _)| answer.status < 300)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_hangs_holds_up_nobody_and_all_is_well_once_it_wakes() {
+async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
     let upstream = Peer::start().await;
-    let (way, one, other) = two_instances(&upstream.endpoint).await;
+    let (proxy, one, other) = two_instances(&upstream.endpoint).await;
     let ada = one.sign_up("ada@example.org").await;
     one.admin("group set default credits.daily=100000").await.expect("a limit");
     let mut stream = Live::ask(&ada, CHAT, &streamed("Hello")).await;
@@ -145,18 +145,19 @@ async fn a_database_that_hangs_holds_up_nobody_and_all_is_well_once_it_wakes() {
     call.say(first).await;
     stream.until("before").await;
 
-    way.set(Traffic::Halted);
-    let halted = join(everything(&one, &ada), everything(&other, &ada));
-    let going_on = async {
+    proxy.set(Traffic::Halted);
+    let halted = join(all_operations(&one, &ada), all_operations(&other, &ada));
+    let streaming = async {
         call.say("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"meanwhile\"}}]}\n\n")
             .await;
         stream.until("meanwhile").await
     };
     let stranger = other.stranger();
     let ready = timed(stranger.get("/ready"));
-    let requested = chat_request("Hello");
-    let chat = timed(ada.post(CHAT, &requested));
-    let ((mut here, there), _, (ready, waited), chat) = tokio::join!(halted, going_on, ready, chat);
+    let request = chat_request("Hello");
+    let chat = timed(ada.post(CHAT, &request));
+    let ((mut here, there), _, (ready, waited), chat) =
+        tokio::join!(halted, streaming, ready, chat);
     here.push(chat);
 
     assert_eq!((ready.status, waited < Duration::from_secs(2)), (503, true), "{waited:?}");
@@ -168,14 +169,14 @@ async fn a_database_that_hangs_holds_up_nobody_and_all_is_well_once_it_wakes() {
         }
     }
     for answers in [&here, &there] {
-        assert!(answers.iter().any(|(it, _)| it.status == 503), "nobody noticed");
+        assert!(answers.iter().any(|(it, _)| it.status == 503), "no request was refused");
     }
-    way.set(Traffic::Flows);
-    let woken = Instant::now();
+    proxy.set(Traffic::Flows);
+    let resumed = Instant::now();
     for app in [&one, &other] {
-        until(async || all_is_well(app, &ada).await.then_some(())).await;
+        until(async || all_succeed(app, &ada).await.then_some(())).await;
     }
-    assert!(woken.elapsed() < Duration::from_secs(5), "{:?}", woken.elapsed());
+    assert!(resumed.elapsed() < Duration::from_secs(5), "{:?}", resumed.elapsed());
     call.say("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
         .await;
     call.say("data: [DONE]\n\n").await;
@@ -183,15 +184,15 @@ async fn a_database_that_hangs_holds_up_nobody_and_all_is_well_once_it_wakes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_restarted_is_found_again() {
+async fn a_restarted_database_is_reconnected() {
     let upstream = Peer::start().await;
-    let (way, one, other) = two_instances(&upstream.endpoint).await;
+    let (proxy, one, other) = two_instances(&upstream.endpoint).await;
     let ada = one.sign_up("ada@example.org").await;
-    assert!(all_is_well(&one, &ada).await && all_is_well(&other, &ada).await);
+    assert!(all_succeed(&one, &ada).await && all_succeed(&other, &ada).await);
 
-    way.set(Traffic::Closed);
-    let (here, there) = join(everything(&one, &ada), everything(&other, &ada)).await;
-    way.set(Traffic::Flows);
+    proxy.set(Traffic::Closed);
+    let (here, there) = join(all_operations(&one, &ada), all_operations(&other, &ada)).await;
+    proxy.set(Traffic::Flows);
 
     for (answer, waited) in here.iter().chain(&there) {
         assert!(*waited < MAX_WAIT, "{waited:?}: {}", answer.text());
@@ -199,13 +200,13 @@ async fn a_database_that_is_restarted_is_found_again() {
     }
     let back = Instant::now();
     for app in [&one, &other] {
-        until(async || all_is_well(app, &ada).await.then_some(())).await;
+        until(async || all_succeed(app, &ada).await.then_some(())).await;
     }
     assert!(back.elapsed() < Duration::from_secs(5), "{:?}", back.elapsed());
 }
 
-/// Asks one instance; nothing where it ends before it answers.
-async fn ask(addr: SocketAddr, request: &str) -> Option<Answer> {
+/// Sends a request to an instance; `None` if it stops before it answers.
+async fn send_request(addr: SocketAddr, request: &str) -> Option<Answer> {
     let mut socket = TcpStream::connect(addr).await.ok()?;
     socket.write_all(request.as_bytes()).await.ok()?;
     let mut raw = Vec::new();
@@ -213,9 +214,9 @@ async fn ask(addr: SocketAddr, request: &str) -> Option<Answer> {
     (!raw.is_empty()).then(|| parse(&raw))
 }
 
-/// Calls whichever instance answers, as a balancer does, until stopped.
-/// Answers how many were answered.
-async fn keep_asking(
+/// Sends a request repeatedly to all instances, like a load balancer, until
+/// `ended`. Returns the number of answers.
+async fn send_repeatedly(
     instances: &watch::Receiver<[SocketAddr; 2]>,
     request: &str,
     ended: &AtomicBool,
@@ -224,7 +225,7 @@ async fn keep_asking(
     while !ended.load(Ordering::Relaxed) {
         let addrs = *instances.borrow();
         for addr in addrs {
-            if let Some(answer) = ask(addr, request).await {
+            if let Some(answer) = send_request(addr, request).await {
                 assert_eq!(answer.status, 200, "{}", answer.text());
                 answered += 1;
             }
@@ -234,7 +235,7 @@ async fn keep_asking(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn instances_that_are_restarted_one_by_one_fail_nobody() {
+async fn a_rolling_restart_fails_no_request() {
     let database = TestDatabase::postgres().await;
     let call = || {
         Call::new()
@@ -251,7 +252,7 @@ async fn instances_that_are_restarted_one_by_one_fail_nobody() {
     }
     let envelope = one.stranger().post(LOGIN, &ada).await;
     let token = envelope.body["accessToken"].as_str().expect("a token");
-    let (report, instances) = watch::channel([one.addr, other.addr]);
+    let (addresses, instances) = watch::channel([one.addr, other.addr]);
     let ended = AtomicBool::new(false);
     let (body, head) = (bob.to_string(), "host: x\r\nconnection: close\r\n");
     let length = body.len();
@@ -262,11 +263,11 @@ async fn instances_that_are_restarted_one_by_one_fail_nobody() {
              content-length: {length}\r\n\r\n{body}"
         ),
     ];
-    let asking = join_all(requests.iter().map(|it| keep_asking(&instances, it, &ended)));
+    let clients = join_all(requests.iter().map(|it| send_repeatedly(&instances, it, &ended)));
     let restarting = async {
         for _ in 0..2 {
             let next = call().start().await;
-            report.send_replace([other.addr, next.addr]);
+            addresses.send_replace([other.addr, next.addr]);
             one.signal("TERM");
             assert!(one.end().await.success());
             (one, other) = (other, next);
@@ -274,7 +275,7 @@ async fn instances_that_are_restarted_one_by_one_fail_nobody() {
         ended.store(true, Ordering::Relaxed);
     };
 
-    let (answered, ()) = join(asking, restarting).await;
+    let (answered, ()) = join(clients, restarting).await;
 
     assert!(answered.iter().all(|it| *it > 3), "{answered:?}");
 }

@@ -1,4 +1,4 @@
-//! The licence: none yet, put in, replaced, and ended.
+//! Tests of the licence: missing, installed, replaced and expired.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -19,7 +19,7 @@ async fn unlicensed() -> TestApp {
     Setting::on(TestDatabase::sqlite()).licensed(None).start().await
 }
 
-/// A server that finds this in its licence's place.
+/// Starts a server with this content of its licence file.
 async fn unlicensed_with(file: &[u8]) -> TestApp {
     Setting::on(TestDatabase::sqlite()).licence_file(file).start().await
 }
@@ -47,7 +47,7 @@ async fn submit(app: &TestApp, token: &str, text: &str) -> Answer {
     app.stranger().send("POST", "/admin/setup", &headers, form.as_bytes()).await
 }
 
-/// A server whose licence ends in a minute of its clock.
+/// Starts a server whose licence ends in a minute of its clock.
 async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let end = Some(clock.now() + Duration::from_mins(1));
@@ -61,7 +61,7 @@ async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_licence_nothing_is_open_but_probes_and_the_set_up() {
+async fn without_a_licence_only_probes_and_set_up_are_open() {
     let setting = Setting::on(TestDatabase::sqlite()).licensed(None);
     let app = setting.with("Server__PublicUrl", "https://pia.example.com/pia").start().await;
     let stranger = app.stranger();
@@ -93,7 +93,7 @@ async fn without_a_licence_nothing_is_open_but_probes_and_the_set_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_is_put_in_by_who_can_read_the_token() {
+async fn the_setup_token_authorises_the_installation_of_a_licence() {
     let app = unlicensed().await;
     let file = app.dir.join("license.lic");
     assert_eq!(mode(&app.dir.join(".setup-token")), 0o600);
@@ -116,7 +116,7 @@ async fn a_licence_is_put_in_by_who_can_read_the_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_that_was_put_in_outlives_the_process() {
+async fn an_installed_licence_survives_a_restart() {
     let app = unlicensed().await;
     let text = licence(&terms());
     upload(&app, &token(&app), &text).await;
@@ -129,7 +129,7 @@ async fn a_licence_that_was_put_in_outlives_the_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_is_put_in_with_a_form_too() {
+async fn a_licence_is_installed_with_a_form_too() {
     let app = unlicensed().await;
     let page = app.stranger().get("/admin/setup").await;
 
@@ -149,7 +149,7 @@ async fn a_licence_is_put_in_with_a_form_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_token_learns_nothing() {
+async fn a_wrong_token_reveals_nothing() {
     let app = unlicensed().await;
     let right = token(&app);
     let cut = right.get(..right.len() - 1).unwrap_or_default();
@@ -165,10 +165,10 @@ async fn a_wrong_token_learns_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_with_a_licence_is_distinguished() {
+async fn each_error_of_a_licence_has_a_distinct_code() {
     let app = unlicensed().await;
-    let whole = licence(&terms());
-    let cut = whole.get(..whole.len() / 2).unwrap_or_default().to_owned();
+    let valid = licence(&terms());
+    let cut = valid.get(..valid.len() / 2).unwrap_or_default().to_owned();
 
     for (text, code) in [
         (forged(), "license_forged"),
@@ -182,13 +182,13 @@ async fn what_is_wrong_with_a_licence_is_distinguished() {
         assert_eq!(answer.refusal(), (400, code), "{text}");
     }
     assert!(!app.dir.join("license.lic").exists());
-    assert_eq!(upload(&app, &token(&app), &whole).await.status, 200);
-    let again = upload(&app, "whatever", &whole).await;
+    assert_eq!(upload(&app, &token(&app), &valid).await.status, 200);
+    let again = upload(&app, "whatever", &valid).await;
     assert_eq!(again.refusal(), (409, "already_licensed"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_file_that_is_no_good_is_as_none() {
+async fn an_invalid_licence_file_counts_as_missing() {
     for text in [forged(), foreign(), "nonsense".to_owned()] {
         let app = unlicensed_with(text.as_bytes()).await;
 
@@ -199,7 +199,7 @@ async fn a_licence_file_that_is_no_good_is_as_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_file_in_its_place_takes_effect_without_a_restart() {
+async fn a_replaced_file_takes_effect_without_a_restart() {
     let app = unlicensed().await;
     let file = app.dir.join("license.lic");
     let licensed = async || app.stranger().get("/ready").await.body["license"].clone();
@@ -223,7 +223,7 @@ async fn another_file_in_its_place_takes_effect_without_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_past_its_end_lets_people_stay_signed_in_and_read() {
+async fn an_expired_licence_permits_sign_in_and_reading() {
     let (app, ada, clock) = ending().await;
     clock.advance(Duration::from_mins(2));
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -251,7 +251,7 @@ async fn a_licence_past_its_end_lets_people_stay_signed_in_and_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_past_its_end_stops_writing_and_what_costs() {
+async fn an_expired_licence_stops_writes_and_ai_calls() {
     let (app, ada, clock) = ending().await;
     clock.advance(Duration::from_mins(2));
 
@@ -274,7 +274,7 @@ async fn a_licence_past_its_end_stops_writing_and_what_costs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_licence_past_its_end_is_renewed_like_a_first_one() {
+async fn an_expired_licence_is_renewed_like_a_first_one() {
     let (app, ada, clock) = ending().await;
     clock.advance(Duration::from_mins(2));
     let token = until(async || {
@@ -290,7 +290,7 @@ async fn a_licence_past_its_end_is_renewed_like_a_first_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_licence_does_not_include_is_refused_by_name() {
+async fn a_feature_without_licence_is_refused_by_its_name() {
     let without = Terms { features: Some([Feature::Sync, Feature::E2ee].into()), ..terms() };
     let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
     let ada = app.signed_in().await;
@@ -311,7 +311,7 @@ async fn what_the_licence_does_not_include_is_refused_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nobody_has_stated_how_the_server_is_reached_a_path_is_reported() {
+async fn without_a_public_url_the_setup_url_is_a_path() {
     let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
 
     let refused = app.stranger().get("/auth/me").await;

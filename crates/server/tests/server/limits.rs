@@ -1,4 +1,4 @@
-//! Rate budgets: who pays from which, and what is said when one is spent.
+//! Tests of rate limits: the keys they are counted by, and their refusals.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 on_both_databases!(
-    accounts_are_made_within_the_budget_of_an_address,
-    passwords_are_tried_within_the_budget_of_an_address,
-    sessions_behind_one_address_do_not_pay_for_each_other,
+    registrations_are_limited_by_address,
+    password_attempts_are_limited_by_address,
+    sessions_behind_one_address_are_limited_separately,
 );
 
-/// The test's own address is trusted to say for whom it calls.
+/// Trusts the test's address as a proxy.
 fn behind_a_proxy(database: TestDatabase) -> Setting {
     Setting::on(database).with("Server__TrustedProxies", "127.0.0.0/8")
 }
@@ -28,10 +28,10 @@ async fn post_from(address: &str, caller: &Client, path: &str, body: serde_json:
     caller.send("POST", path, &headers, body.to_string().as_bytes()).await
 }
 
-fn spent(answer: &Answer, longest_wait: u64) {
+fn assert_rate_limited(answer: &Answer, max_wait: u64) {
     assert_eq!(answer.refusal(), (429, "rate_limited"), "{}", answer.text());
     let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
-    assert!(wait.is_some_and(|it| (1..=longest_wait).contains(&it)), "{wait:?}");
+    assert!(wait.is_some_and(|it| (1..=max_wait).contains(&it)), "{wait:?}");
 }
 
 async fn register(app: &TestApp, address: &str) -> Answer {
@@ -40,19 +40,19 @@ async fn register(app: &TestApp, address: &str) -> Answer {
     post_from(address, &app.stranger(), "/auth/register", person).await
 }
 
-async fn accounts_are_made_within_the_budget_of_an_address(database: TestDatabase) {
+async fn registrations_are_limited_by_address(database: TestDatabase) {
     let app = behind_a_proxy(database).with("RateLimits__Auth", 3).start().await;
 
     for _ in 0..3 {
         assert_eq!(register(&app, "192.0.2.1").await.status, 200);
     }
 
-    spent(&register(&app, "192.0.2.1").await, 20);
+    assert_rate_limited(&register(&app, "192.0.2.1").await, 20);
     assert_eq!(register(&app, "192.0.2.2").await.status, 200);
     assert_eq!(register(&app, "2001:db8::1").await.status, 200);
 }
 
-async fn passwords_are_tried_within_the_budget_of_an_address(database: TestDatabase) {
+async fn password_attempts_are_limited_by_address(database: TestDatabase) {
     let app = behind_a_proxy(database).with("RateLimits__LocalAuth", 2).start().await;
     let guess = async |address: &str, email: &str| {
         let credentials = json!({ "email": email, "password": "a wrong password" });
@@ -65,12 +65,12 @@ async fn passwords_are_tried_within_the_budget_of_an_address(database: TestDatab
     let malformed = post_from("192.0.2.1", &app.stranger(), "/auth/login/local", json!([])).await;
 
     assert_eq!(tries.map(|it| it.status), [401, 401]);
-    spent(&third, 30);
-    spent(&malformed, 30);
+    assert_rate_limited(&third, 30);
+    assert_rate_limited(&malformed, 30);
     assert_eq!(guess("192.0.2.2", "a@example.org").await.status, 401);
 }
 
-async fn sessions_behind_one_address_do_not_pay_for_each_other(database: TestDatabase) {
+async fn sessions_behind_one_address_are_limited_separately(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.without("RateLimits__Auth").start().await;
@@ -85,19 +85,19 @@ async fn sessions_behind_one_address_do_not_pay_for_each_other(database: TestDat
     for _ in 0..2 {
         assert_eq!(refresh(Some(unknown)).await.status, 401);
     }
-    spent(&refresh(Some(unknown)).await, 30);
+    assert_rate_limited(&refresh(Some(unknown)).await, 30);
     for person in &people {
         let first = refresh(person.refresh.as_deref()).await;
         let second = refresh(first.body["refreshToken"].as_str()).await;
         assert_eq!((first.status, second.status), (200, 200));
-        spent(&refresh(second.body["refreshToken"].as_str()).await, 30);
+        assert_rate_limited(&refresh(second.body["refreshToken"].as_str()).await, 30);
     }
     let body = json!({ "refreshToken": people.first().and_then(|it| it.refresh.clone()) });
-    spent(&app.stranger().post("/auth/logout", &body).await, 30);
+    assert_rate_limited(&app.stranger().post("/auth/logout", &body).await, 30);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_is_only_believed_from_those_who_are_trusted() {
+async fn forwarded_addresses_are_trusted_from_proxies_only() {
     let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
 
     let statuses = [
@@ -110,7 +110,7 @@ async fn an_address_is_only_believed_from_those_who_are_trusted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_client_claims_before_its_proxy_is_not_believed() {
+async fn addresses_that_a_client_prepends_are_not_trusted() {
     let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
 
     let statuses = [
@@ -124,7 +124,7 @@ async fn what_a_client_claims_before_its_proxy_is_not_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn neighbours_in_one_ipv6_network_pay_together() {
+async fn addresses_of_one_ipv6_network_share_a_limit() {
     let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
 
     let statuses = [
@@ -138,24 +138,24 @@ async fn neighbours_in_one_ipv6_network_pay_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_shows_a_good_token_pays_for_themselves_wherever_they_are() {
+async fn requests_with_a_valid_token_are_limited_by_user() {
     let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__Global", 3).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
-    let ask = async |who: &Client, address: &str| {
+    let request = async |who: &Client, address: &str| {
         who.send("GET", "/api/capabilities", &[("x-forwarded-for", address)], b"").await
     };
 
     for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3"] {
-        assert_eq!(ask(&ada, address).await.status, 200);
+        assert_eq!(request(&ada, address).await.status, 200);
     }
 
-    spent(&ask(&ada, "192.0.2.4").await, 20);
-    assert_eq!(ask(&bob, "192.0.2.1").await.status, 200);
-    assert_eq!(ask(&app.stranger(), "192.0.2.1").await.status, 200);
+    assert_rate_limited(&request(&ada, "192.0.2.4").await, 20);
+    assert_eq!(request(&bob, "192.0.2.1").await.status, 200);
+    assert_eq!(request(&app.stranger(), "192.0.2.1").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guessing_a_token_costs_the_guesser() {
+async fn requests_with_an_invalid_token_are_limited_by_address() {
     let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
     let guesser = Client { access: Some("e30.e30.e30".to_owned()), ..app.stranger() };
 
@@ -169,7 +169,7 @@ async fn guessing_a_token_costs_the_guesser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_models_are_counted_by_user_and_apart() {
+async fn ai_calls_are_limited_by_user_and_separately() {
     let demo = Demo::start(0).expect("an upstream");
     let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
     let app = setting.with("RateLimits__Ai", 2).start().await;
@@ -180,20 +180,20 @@ async fn calls_of_models_are_counted_by_user_and_apart() {
     assert_eq!(optimize(&ada).await.status, 200);
     assert_eq!(ada.post("/api/ai/chat", &json!([])).await.status, 400);
 
-    spent(&optimize(&ada).await, 30);
-    spent(&ada.post("/api/ai/chat/completions", &json!({})).await, 30);
+    assert_rate_limited(&optimize(&ada).await, 30);
+    assert_rate_limited(&ada.post("/api/ai/chat/completions", &json!({})).await, 30);
     assert_eq!(optimize(&bob).await.status, 200);
     assert_eq!(ada.get("/api/ai/status").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn probes_never_starve() {
+async fn probes_are_never_rate_limited() {
     let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
     let stranger = app.stranger();
     for _ in 0..2 {
         assert_eq!(stranger.get("/api/capabilities").await.status, 200);
     }
-    spent(&stranger.get("/api/capabilities").await, 30);
+    assert_rate_limited(&stranger.get("/api/capabilities").await, 30);
 
     let health = [
         stranger.get("/health").await.status,
@@ -201,7 +201,7 @@ async fn probes_never_starve() {
         stranger.get("/health").await.status,
     ];
 
-    assert_eq!(health, [200, 200, 429], "a bucket of its own, of the same size");
+    assert_eq!(health, [200, 200, 429], "a separate bucket of the same size");
     for _ in 0..20 {
         assert_eq!(stranger.get("/ready").await.status, 200);
         assert_eq!(stranger.get("/metrics").await.status, 200);
@@ -209,7 +209,7 @@ async fn probes_never_starve() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn raised_budgets_take_effect_at_once() {
+async fn raised_limits_take_effect_at_once() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(TestDatabase::sqlite())
         .at(Arc::<ManualClock>::clone(&clock))
@@ -220,12 +220,12 @@ async fn raised_budgets_take_effect_at_once() {
     app.reload(&json!({ "RateLimits": { "Global": 1, "Auth": 1 } }));
     let stranger = app.stranger();
     assert_eq!(stranger.get("/api/capabilities").await.status, 200);
-    spent(&stranger.get("/api/capabilities").await, 60);
+    assert_rate_limited(&stranger.get("/api/capabilities").await, 60);
     assert_eq!(register(&app, "192.0.2.1").await.status, 200);
-    spent(&register(&app, "192.0.2.1").await, 60);
+    assert_rate_limited(&register(&app, "192.0.2.1").await, 60);
 
     app.reload(&json!({ "RateLimits": { "Global": 100, "Auth": 100 } }));
-    // What an address owes is stored; it is paid off at the new rate.
+    // A bucket's debt remains; it is refilled at the new rate.
     clock.advance(Duration::from_secs(1));
 
     assert_eq!(stranger.get("/api/capabilities").await.status, 200);
@@ -233,7 +233,7 @@ async fn raised_budgets_take_effect_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_opens_no_bucket_to_guess_from() {
+async fn an_account_has_no_separate_limit_of_password_attempts() {
     let app = behind_a_proxy(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2).start().await;
     let ada = app.signed_in().await;
     let guess = async |caller: &Client| {
@@ -244,5 +244,5 @@ async fn an_account_opens_no_bucket_to_guess_from() {
         assert_eq!(guess(&app.stranger()).await.status, 401);
     }
 
-    spent(&guess(&ada).await, 60);
+    assert_rate_limited(&guess(&ada).await, 60);
 }

@@ -1,4 +1,4 @@
-//! Managed personas: from an administrator's browser to a member's pull.
+//! Tests of managed personas, from the console to a member's pull.
 
 use pia_server_testkit::client::{Answer, Client};
 use pia_server_testkit::console::{Console, administrator};
@@ -14,7 +14,7 @@ const MEMORY: &str = "10000000-0000-0000-0000-000000000001";
 
 on_both_databases!(
     a_member_gets_an_assigned_persona_until_it_is_deleted,
-    a_persona_is_displayed_listed_and_replaced,
+    a_persona_is_read_listed_and_replaced,
     a_stale_update_is_refused,
     refusals_name_their_reason,
     a_full_group_gets_no_more_personas,
@@ -48,18 +48,18 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
 
     assert_eq!(assign(&console, &path, &[DEFAULT_GROUP]).await.status, 200);
     let snapshot = pulled(&client).await;
-    let presented = &snapshot["personas"][0];
-    assert_eq!((&presented["name"], &presented["isManaged"]), (&json!("Ada"), &json!(true)));
-    assert_eq!((&presented["expertise"], &presented["toolScope"]), (&json!(["law"]), &json!(1)));
-    assert!(presented.get("isActive").is_none());
+    let assigned = &snapshot["personas"][0];
+    assert_eq!((&assigned["name"], &assigned["isManaged"]), (&json!("Ada"), &json!(true)));
+    assert_eq!((&assigned["expertise"], &assigned["toolScope"]), (&json!(["law"]), &json!(1)));
+    assert!(assigned.get("isActive").is_none());
 
     let mut inactive = persona("Ada");
     inactive["isActive"] = json!(false);
     console.write("PUT", &path, inactive).await;
-    let removed = json!({ "personas": [], "recentlyRemoved": [presented["id"]] });
+    let removed = json!({ "personas": [], "recentlyRemoved": [assigned["id"]] });
     assert_eq!(pulled(&client).await, removed);
-    let stored = console.write("PUT", &path, persona("Eve")).await;
-    assert_eq!((stored.status, pulled(&client).await), (200, removed.clone()));
+    let updated = console.write("PUT", &path, persona("Eve")).await;
+    assert_eq!((updated.status, pulled(&client).await), (200, removed.clone()));
 
     let mut active = persona("Eve");
     active["isActive"] = json!(true);
@@ -70,7 +70,7 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
     assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));
 }
 
-async fn a_persona_is_displayed_listed_and_replaced(database: TestDatabase) {
+async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
     let (app, _, console) = administrator(Setting::on(database)).await;
     assert_eq!(console.get(PERSONAS).await.body, json!([]));
     let path = created(&console, " Ada ").await;
@@ -78,8 +78,8 @@ async fn a_persona_is_displayed_listed_and_replaced(database: TestDatabase) {
     assert_eq!(console.write("PUT", &format!("{path}/plugins"), plugins).await.status, 200);
     assign(&console, &path, &[DEFAULT_GROUP, DEFAULT_GROUP]).await;
 
-    let presented = console.get(&path).await.body;
-    assert_eq!((&presented["name"], &presented["isActive"]), (&json!("Ada"), &json!(true)));
+    let stored = console.get(&path).await.body;
+    assert_eq!((&stored["name"], &stored["isActive"]), (&json!("Ada"), &json!(true)));
     assert_eq!(console.get(&format!("{path}/plugins")).await.body, json!([MEMORY]));
     assert_eq!(console.get(&format!("{path}/groups")).await.body, json!([DEFAULT_GROUP]));
     let listed = console.get(PERSONAS).await.body;
@@ -88,8 +88,8 @@ async fn a_persona_is_displayed_listed_and_replaced(database: TestDatabase) {
 
     let bare = json!({ "name": "Eve", "systemPrompt": "Be kind." });
     assert_eq!(console.write("PUT", &path, bare).await.status, 200);
-    let presented = console.get(&path).await.body;
-    assert_eq!((&presented["expertise"], &presented["toolScope"]), (&Value::Null, &json!(2)));
+    let stored = console.get(&path).await.body;
+    assert_eq!((&stored["expertise"], &stored["toolScope"]), (&Value::Null, &json!(2)));
     for (action, count) in [
         ("Created", 1),
         ("Updated", 1),
@@ -105,8 +105,8 @@ async fn a_persona_is_displayed_listed_and_replaced(database: TestDatabase) {
 async fn a_stale_update_is_refused(database: TestDatabase) {
     let (_app, _, console) = administrator(Setting::on(database)).await;
     let path = created(&console, "Ada").await;
-    let presented = console.get(&path).await;
-    let tag = presented.header("etag").expect("a tag").to_owned();
+    let current = console.get(&path).await;
+    let tag = current.header("etag").expect("a tag").to_owned();
     let update = async |tag: &str| {
         let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag)];
         console.send("PUT", &path, &headers, &persona("Eve")).await

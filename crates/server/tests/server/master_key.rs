@@ -1,11 +1,11 @@
-//! The binary and its master key, which stored data depends on.
+//! Tests of the binary with its master key.
 
 use pia_server_testkit::harness::MASTER_KEY;
 use pia_server_testkit::program::{Call, ServerProcess};
 
 const ANOTHER: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8c7e61f4a392";
 
-/// A folder whose data was made under [`MASTER_KEY`].
+/// Returns a call in a folder whose data is encrypted under [`MASTER_KEY`].
 async fn used() -> Call {
     let call = Call::new().licensed();
     stop(call.start().await).await;
@@ -18,27 +18,27 @@ async fn stop(program: ServerProcess) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_key_is_taken_again() {
+async fn the_current_key_is_accepted() {
     let call = used().await;
 
     stop(call.start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_key_stops_the_start() {
+async fn another_key_prevents_the_start() {
     let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
 
-    let reported = call.fails();
+    let error = call.fails();
 
-    assert!(reported.contains("SVC-ENC-001"), "{reported}");
+    assert!(error.contains("SVC-ENC-001"), "{error}");
     for key in [MASTER_KEY, ANOTHER] {
-        assert!(!reported.contains(key), "{reported}");
+        assert!(!error.contains(key), "{error}");
     }
     stop(call.with("ENCRYPTION_MASTER_KEY", MASTER_KEY).start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_may_follow_the_one_before() {
+async fn a_key_may_succeed_the_previous_one() {
     let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
     let call = call.with("Encryption__PreviousMasterKey", MASTER_KEY);
 
@@ -49,7 +49,7 @@ async fn a_key_may_follow_the_one_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_old_data_may_be_abandoned() {
+async fn old_data_may_be_abandoned_explicitly() {
     let call = used().await.with("ENCRYPTION_MASTER_KEY", ANOTHER);
 
     let program = call.with("Encryption__AcceptNewMasterKey", "true").start().await;

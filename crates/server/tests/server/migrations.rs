@@ -1,9 +1,9 @@
-//! The binary and its database: who may change the tables, and when.
+//! Tests of database migrations by the binary.
 
 use pia_server_testkit::program::Call;
 use pia_testkit::databases::TestDatabase;
 
-/// Returns the settings of a migration: the database, and nothing else.
+/// Returns a call that migrates, with no settings but the database.
 fn migrating(database: &TestDatabase) -> Call {
     on(Call::bare().argument("--migrate-only"), database)
 }
@@ -17,8 +17,8 @@ async fn migrates_and_serves(database: TestDatabase) {
     let first = migrating(&database).run();
     let second = migrating(&database).run();
 
-    let reported = String::from_utf8_lossy(&first.stderr);
-    assert!(first.status.success() && second.status.success(), "{reported}");
+    let output = String::from_utf8_lossy(&first.stderr);
+    assert!(first.status.success() && second.status.success(), "{output}");
     let program = on(Call::new().licensed(), &database).start().await;
     let ready = program.stranger().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
@@ -35,16 +35,16 @@ async fn postgresql_is_migrated_without_any_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgresql_is_not_migrated_by_a_role_that_only_serves() {
+async fn postgresql_is_not_migrated_by_the_serving_role() {
     let database = TestDatabase::empty_postgres().await;
 
-    let reported = on(Call::new(), &database).fails();
+    let error = on(Call::new(), &database).fails();
 
-    assert!(reported.contains("SVC-DB-001") && reported.contains("--migrate-only"), "{reported}");
+    assert!(error.contains("SVC-DB-001") && error.contains("--migrate-only"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgresql_is_migrated_at_the_start_by_the_role_that_may() {
+async fn postgresql_is_migrated_at_the_start_by_the_migration_role() {
     let database = TestDatabase::empty_postgres().await;
     let call = on(Call::new().licensed(), &database);
 
@@ -54,12 +54,12 @@ async fn postgresql_is_migrated_at_the_start_by_the_role_that_may() {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_reported_without_its_password() {
-    let reported = Call::new()
+fn an_unreachable_database_is_reported_without_its_password() {
+    let error = Call::new()
         .with("Database__Provider", "postgresql")
         .with("Database__ConnectionString", "postgres://pia:Zq81Zq81@127.0.0.1:1/pia")
         .fails();
 
-    assert!(reported.contains("SVC-DB-002"), "{reported}");
-    assert!(!reported.contains("Zq81"), "{reported}");
+    assert!(error.contains("SVC-DB-002"), "{error}");
+    assert!(!error.contains("Zq81"), "{error}");
 }

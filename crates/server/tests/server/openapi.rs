@@ -1,4 +1,4 @@
-//! The description of the API, as tools read it.
+//! Tests of the OpenAPI description with published tools.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -19,8 +19,7 @@ fn variable(name: &str) -> String {
     })
 }
 
-/// Runs a program beside the interpreter that `TEST_PYTHON` names, whose own
-/// programs it finds.
+/// Runs a program of the environment whose interpreter `TEST_PYTHON` names.
 async fn python(program: &str, folder: &Path, args: &[&str]) -> Output {
     let programs = variable("TEST_PYTHON");
     let programs = Path::new(&programs).parent().expect("a folder of programs");
@@ -42,15 +41,15 @@ async fn run(program: impl AsRef<OsStr>, path: &str, folder: &Path, args: &[&str
     ran.await.expect("a program of the tests")
 }
 
-fn check(ran: &Output) {
-    let message = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success(), "{message}{}", String::from_utf8_lossy(&ran.stderr));
+fn assert_success(ran: &Output) {
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success(), "{stdout}{}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// Every answer to bodies that fit and bodies that do not is one that is
-/// described, and none is a failure of the server.
+/// All answers to valid and invalid bodies must be described, and none may be
+/// an internal error.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fuzzer_finds_no_answer_that_is_not_described() {
+async fn a_fuzzer_finds_no_undescribed_answer() {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = before(&demo.endpoint()).start().await;
     let ada = app.signed_in().await;
@@ -90,19 +89,21 @@ async fn a_fuzzer_finds_no_answer_that_is_not_described() {
     )
     .await;
 
-    check(&ran);
+    assert_success(&ran);
 }
 
 #[tokio::test]
-async fn a_client_for_typescript_is_made_of_it() {
+async fn a_client_for_typescript_is_generated() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (modules, path) = (variable("TEST_OPENAPI"), variable("PATH"));
     let programs = Path::new(&modules).join("node_modules/.bin");
     let at = folder.path();
 
     let made = ["openapi.d.ts"];
-    check(&run(programs.join("openapi-typescript"), &path, at, &[DOCUMENT, "-o", made[0]]).await);
-    check(&run(programs.join("tsc"), &path, at, &["--noEmit", "--strict", made[0]]).await);
+    assert_success(
+        &run(programs.join("openapi-typescript"), &path, at, &[DOCUMENT, "-o", made[0]]).await,
+    );
+    assert_success(&run(programs.join("tsc"), &path, at, &["--noEmit", "--strict", made[0]]).await);
 
     let types = std::fs::read_to_string(at.join(made[0])).expect("the types");
     assert!(types.contains("postAuthLoginLocal: {"), "operations have no names");
@@ -112,14 +113,14 @@ async fn a_client_for_typescript_is_made_of_it() {
 }
 
 #[tokio::test]
-async fn a_client_for_python_is_made_of_it() {
+async fn a_client_for_python_is_generated() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = folder.path();
 
     let generate = ["generate", "--path", DOCUMENT, "--config", CONFIG, "--output-path", "made"];
     let quietly = ["--meta", "none", "--fail-on-warning"];
-    check(&python("openapi-python-client", at, &[&generate[..], &quietly].concat()).await);
-    check(&python("python", at, &["-m", "compileall", "-q", "made"]).await);
+    assert_success(&python("openapi-python-client", at, &[&generate[..], &quietly].concat()).await);
+    assert_success(&python("python", at, &["-m", "compileall", "-q", "made"]).await);
 
     let login = at.join("made/api/auth/post_auth_login_local.py");
     assert!(login.exists(), "operations have no names");

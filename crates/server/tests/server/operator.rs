@@ -8,20 +8,20 @@ use serde_json::json;
 
 const TOKEN: &str = "q7Zt3LxV9mR2cWb5Ks8N";
 
-on_both_databases!(readiness_reports_of_each_part);
+on_both_databases!(readiness_reports_each_component);
 
-async fn readiness_reports_of_each_part(database: TestDatabase) {
+async fn readiness_reports_each_component(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let ready = app.stranger().get("/ready").await;
 
-    let all_is_well =
+    let expected =
         json!({ "status": "ready", "database": "ok", "migrations": "ok", "license": "valid" });
-    assert_eq!((ready.status, ready.body), (200, all_is_well));
+    assert_eq!((ready.status, ready.body), (200, expected));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn chats_are_promised_where_the_licence_includes_them() {
+async fn chats_are_a_capability_if_the_licence_includes_them() {
     let app = TestApp::spawn().await;
     let without = Terms { features: Some([Feature::E2ee].into()), ..terms() };
     let other = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
@@ -34,18 +34,19 @@ async fn chats_are_promised_where_the_licence_includes_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_metrics_token_is_called_of_everybody() {
+async fn a_metrics_token_is_required_from_all_callers() {
     let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let stranger = app.stranger();
     let (right, wrong) = (format!("Bearer {TOKEN}"), format!("Bearer {TOKEN}x"));
     let here = stranger.get("/metrics").await;
-    let ask = async |headers: &[(&str, &str)]| stranger.send("GET", "/metrics", headers, b"").await;
+    let get_metrics =
+        async |headers: &[(&str, &str)]| stranger.send("GET", "/metrics", headers, b"").await;
 
     let forwarded = ("x-forwarded-for", "198.51.100.7");
-    let from_elsewhere = ask(&[forwarded]).await;
-    let through_a_proxy = ask(&[("forwarded", "for=198.51.100.7")]).await;
-    let with_token = ask(&[forwarded, ("authorization", &right)]).await;
-    let with_wrong_token = ask(&[forwarded, ("authorization", &wrong)]).await;
+    let from_elsewhere = get_metrics(&[forwarded]).await;
+    let through_a_proxy = get_metrics(&[("forwarded", "for=198.51.100.7")]).await;
+    let with_token = get_metrics(&[forwarded, ("authorization", &right)]).await;
+    let with_wrong_token = get_metrics(&[forwarded, ("authorization", &wrong)]).await;
 
     assert_eq!(here.refusal(), (401, "unauthorized"));
     assert_eq!(from_elsewhere.refusal(), (401, "unauthorized"));
@@ -55,7 +56,7 @@ async fn a_metrics_token_is_called_of_everybody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accounts_token_does_not_open_the_metrics() {
+async fn an_access_token_does_not_authorise_metrics() {
     let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let ada = app.signed_in().await;
 
@@ -65,7 +66,7 @@ async fn an_accounts_token_does_not_open_the_metrics() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn metrics_count_requests_by_route_and_report_no_secret() {
+async fn metrics_count_requests_by_route_without_secrets() {
     let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for path in ["/health", "/health", "/auth/me", "/secret-path"] {
@@ -95,7 +96,7 @@ async fn metrics_count_requests_by_route_and_report_no_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_description_is_off_until_it_is_switched_on() {
+async fn the_description_is_off_until_it_is_enabled() {
     let app = TestApp::spawn().await;
     let off = app.stranger().get("/openapi/v1.json").await;
 

@@ -1,14 +1,14 @@
-//! The pages, over the wire and as a browser shows them.
+//! Tests of the pages, over HTTP and in a browser.
 
 mod browsed;
-mod letters;
+mod emails;
 
 use pia_server_testkit::client::Answer;
 use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
-on_both_databases! { who_registers_on_the_page_can_sign_in }
+on_both_databases! { an_account_from_the_page_can_sign_in }
 
 const REGISTER: &str = "/auth/register.html";
 const HTML: (&str, &str) = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
@@ -33,22 +33,22 @@ fn is_page(answer: &Answer) -> bool {
         && answer.text().starts_with("<!doctype html>")
 }
 
-async fn who_registers_on_the_page_can_sign_in(database: TestDatabase) {
+async fn an_account_from_the_page_can_sign_in(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = [("email", "ada@example.org"), ("password", PASSWORD), ("displayName", "Ada")];
 
-    let made = submit(&app, REGISTER, &ada).await;
+    let created = submit(&app, REGISTER, &ada).await;
     let again = submit(&app, REGISTER, &ada).await;
     let weak = submit(&app, REGISTER, &[("email", "b@example.org"), ("password", "ada")]).await;
 
-    assert_eq!((made.status, again.status, weak.status), (303, 409, 400));
-    let place = format!("/auth/{}", made.header("location").expect("a place"));
-    let made = open(&app, &place).await;
-    for page in [&made, &again, &weak] {
+    assert_eq!((created.status, again.status, weak.status), (303, 409, 400));
+    let location = format!("/auth/{}", created.header("location").expect("a place"));
+    let created = open(&app, &location).await;
+    for page in [&created, &again, &weak] {
         assert!(is_page(page), "{}", page.text());
         assert!(!page.text().contains(PASSWORD), "{}", page.text());
     }
-    assert!(made.text().contains("Your account is ready"), "{}", made.text());
+    assert!(created.text().contains("Your account is ready"), "{}", created.text());
     assert!(again.text().contains("There is an account with this address"), "{}", again.text());
     let envelope = serde_json::json!({ "email": "ada@example.org", "password": PASSWORD });
     let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
@@ -56,7 +56,7 @@ async fn who_registers_on_the_page_can_sign_in(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_requests_what_the_operator_wants_at_the_moment() {
+async fn the_page_follows_the_current_rules_of_registration() {
     let app = Setting::on(TestDatabase::sqlite()).start().await;
     let before = open(&app, REGISTER).await.text();
 
@@ -78,7 +78,7 @@ async fn the_page_requests_what_the_operator_wants_at_the_moment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_and_their_style_are_there_below_a_base_path() {
+async fn pages_and_their_style_are_served_below_a_base_path() {
     let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for path in ["/pia/auth/register.html", "/auth/register.html?lang=de"] {
@@ -89,7 +89,7 @@ async fn pages_and_their_style_are_there_below_a_base_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
+async fn refusals_of_the_gates_are_pages_for_browsers_and_json_for_programs() {
     let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
     let first = submit(&app, REGISTER, &[]).await;
 
@@ -112,7 +112,7 @@ async fn what_the_gates_refuse_is_a_page_for_browsers_and_json_for_programs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_front_page_reports_browsers_what_this_is() {
+async fn the_front_page_names_the_server_to_browsers() {
     let setting = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia");
     let app = setting.with("Server__Name", "Pia of <Ada>").start().await;
 
@@ -129,7 +129,7 @@ async fn the_front_page_reports_browsers_what_this_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn password_managers_find_what_there_is() {
+async fn password_managers_find_the_well_known_resources() {
     let app = Setting::on(TestDatabase::sqlite()).start().await;
 
     let change = open(&app, "/.well-known/change-password").await;
@@ -142,7 +142,7 @@ async fn password_managers_find_what_there_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nothing_is_a_browser_is_reported_by_a_page() {
+async fn unknown_paths_are_a_page_for_browsers() {
     let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for (path, style) in [
@@ -174,7 +174,7 @@ async fn where_nothing_is_a_browser_is_reported_by_a_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_licence_there_are_no_pages_but_their_style() {
+async fn without_a_licence_pages_are_refused_with_their_style() {
     let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
 
     let page = open(&app, REGISTER).await;
@@ -185,7 +185,7 @@ async fn without_a_licence_there_are_no_pages_but_their_style() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn forms_that_make_no_sense_are_answered_by_pages() {
+async fn malformed_forms_are_answered_by_pages() {
     let app = Setting::on(TestDatabase::sqlite()).start().await;
 
     for page in ["register", "forgot-password", "reset-password", "verify-email"] {

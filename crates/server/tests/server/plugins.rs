@@ -1,4 +1,4 @@
-//! Plugins: from an administrator's upload to a member's client.
+//! Tests of plugins, from an administrator's upload to a member's client.
 
 use pia_server_testkit::client::{Answer, Client};
 use pia_server_testkit::console::{Console, administrator};
@@ -54,7 +54,7 @@ async fn trust(console: &Console) -> Value {
     added.body
 }
 
-/// A plugin with a package, which the default group has.
+/// Creates a plugin with a package and assigns it to the default group.
 async fn published(console: &Console) -> String {
     let id = created(console).await;
     trust(console).await;
@@ -107,14 +107,14 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
     ] {
         let part = client.send("GET", &path, &[("range", range)], b"").await;
         assert_eq!((part.status, &*part.bytes), (206, expected), "{range}");
-        let place = part.header("content-range").expect("a place");
-        assert!(place.ends_with(&format!("/{}", PACKAGE.len())), "{place}");
+        let content_range = part.header("content-range").expect("a range");
+        assert!(content_range.ends_with(&format!("/{}", PACKAGE.len())), "{content_range}");
     }
     let beyond = format!("bytes={}-", last + 1);
     assert_eq!(client.send("GET", &path, &[("range", &*beyond)], b"").await.status, 416);
-    for whole in ["bytes=0-0,5-6", "lines=1-2", "bytes=x"] {
-        let whole = client.send("GET", &path, &[("range", whole)], b"").await;
-        assert_eq!((whole.status, whole.bytes.len()), (200, PACKAGE.len()));
+    for range in ["bytes=0-0,5-6", "lines=1-2", "bytes=x"] {
+        let full = client.send("GET", &path, &[("range", range)], b"").await;
+        assert_eq!((full.status, full.bytes.len()), (200, PACKAGE.len()));
     }
     let other = [("range", "bytes=0-0"), ("if-range", "\"other\"")];
     assert_eq!(client.send("GET", &path, &other, b"").await.status, 200);

@@ -1,4 +1,4 @@
-//! The binary as a process: its start, its end, and what it does not lose.
+//! Tests of the binary as a process: start, shutdown and crash.
 
 use std::net::TcpListener;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 const PROXIES: &str = "Server__TrustedProxies";
 
-/// A request that is under way: its head and half of its body are sent.
+/// Sends the head and half of the body of a request.
 async fn half_a_registration(program: &ServerProcess) -> (TcpStream, String) {
     let body = json!({ "email": "slow@example.org", "password": PASSWORD }).to_string();
     let (first, rest) = body.split_at(body.len() / 2);
@@ -32,7 +32,7 @@ async fn half_a_registration(program: &ServerProcess) -> (TcpStream, String) {
     (socket, rest.to_owned())
 }
 
-/// A connection that waits for its next request.
+/// Opens a connection that is idle after a request.
 async fn idle(program: &ServerProcess) -> TcpStream {
     let mut socket = TcpStream::connect(program.addr).await.expect("a connection");
     socket.write_all(b"GET /health HTTP/1.1\r\nhost: test\r\n\r\n").await.expect("sent");
@@ -43,7 +43,7 @@ async fn idle(program: &ServerProcess) -> TcpStream {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_id_of_a_trusted_proxy_is_logged_beside_the_servers_own() {
+async fn the_request_id_of_a_trusted_proxy_is_logged_too() {
     let call = Call::new().licensed().with(PROXIES, "127.0.0.1");
     for (call, logged) in [(call.beside(), Some("of-the-proxy")), (call.without(PROXIES), None)] {
         let program = call.start().await;
@@ -58,24 +58,24 @@ async fn the_id_of_a_trusted_proxy_is_logged_beside_the_servers_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_free_group_that_is_none_is_reported_of_at_the_start_and_when_it_changes() {
+async fn an_unknown_free_group_is_logged_at_the_start_and_after_changes() {
     let [one, other] = [1, 2].map(|it| format!("01970000-0000-7000-8000-00000000000{it}"));
     let naming = |id: &str| json!({ "FreeTier": { "GroupId": id } }).to_string();
     let call = Call::new().licensed().file("appsettings.json", &naming(&one));
 
     let program = call.start().await;
-    let reported = "FreeTier:GroupId names no group, so nobody is in the free tier";
-    program.logs(reported).await;
+    let message = "FreeTier:GroupId names no group, so nobody is in the free tier";
+    program.logs(message).await;
     assert!(program.log().contains(&one), "{}", program.log());
     std::fs::write(call.dir().join("appsettings.json"), naming(&other)).expect("a file");
-    let lines = || program.log().lines().filter(|it| it.contains(reported)).count();
+    let lines = || program.log().lines().filter(|it| it.contains(message)).count();
     until(async || (lines() == 2).then_some(())).await;
 
-    assert!(program.log().lines().any(|it| it.contains(reported) && it.contains(&other)));
+    assert!(program.log().lines().any(|it| it.contains(message) && it.contains(&other)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn development_needs_two_secrets_and_nothing_else() {
+async fn development_requires_two_secrets_alone() {
     let call = Call::new().licensed();
 
     let program = call.start().await;
@@ -96,7 +96,7 @@ async fn development_needs_two_secrets_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_reports_apart_what_is_wrong_with_a_licence() {
+async fn each_error_of_a_licence_is_logged_with_a_distinct_code() {
     for (text, code) in [
         (String::new(), "SVC-LIC-002"),
         (foreign(), "SVC-LIC-003"),
@@ -114,17 +114,17 @@ async fn the_log_reports_apart_what_is_wrong_with_a_licence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_is_taken_stops_the_start() {
+async fn an_address_in_use_prevents_the_start() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
 
-    let reported = Call::new().with("Server__Address", &address).fails();
+    let error = Call::new().with("Server__Address", &address).fails();
 
-    assert!(reported.contains("SVC-RUN-004"), "{reported}");
+    assert!(error.contains("SVC-RUN-004"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_running_request_ends_before_the_process_does_and_no_new_one_begins() {
+async fn shutdown_completes_running_requests_and_accepts_no_new_ones() {
     let program = Call::new().licensed().start().await;
     let idle = idle(&program).await;
     let (mut socket, rest) = half_a_registration(&program).await;
@@ -145,36 +145,36 @@ async fn a_running_request_ends_before_the_process_does_and_no_new_one_begins() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_idle_connection_does_not_keep_the_process() {
+async fn an_idle_connection_does_not_delay_shutdown() {
     let program = Call::new().licensed().start().await;
     let idle = idle(&program).await;
 
-    let requested = Instant::now();
+    let signalled = Instant::now();
     program.signal("TERM");
     let status = program.end().await;
 
     assert_eq!(status.code(), Some(0));
-    assert!(requested.elapsed() < Duration::from_secs(5), "{:?}", requested.elapsed());
+    assert!(signalled.elapsed() < Duration::from_secs(5), "{:?}", signalled.elapsed());
     drop(idle);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_without_an_end_keeps_the_process_no_longer_than_allowed() {
+async fn an_endless_request_delays_shutdown_by_the_timeout_at_most() {
     let call = Call::new().licensed().with("Server__ShutdownTimeout", "1s");
     let program = call.start().await;
     let (socket, _rest) = half_a_registration(&program).await;
 
-    let requested = Instant::now();
+    let signalled = Instant::now();
     program.signal("TERM");
     let status = program.end().await;
 
     assert_eq!(status.code(), Some(0));
-    assert!(requested.elapsed() < Duration::from_secs(8), "{:?}", requested.elapsed());
+    assert!(signalled.elapsed() < Duration::from_secs(8), "{:?}", signalled.elapsed());
     drop(socket);
 }
 
-/// Registers until the server is gone; records who got
-/// account.
+/// Registers accounts until the server is down; records those that were
+/// confirmed.
 async fn register_on(program: &ServerProcess, lane: usize, made: &Mutex<Vec<String>>) {
     for number in 0..10_000 {
         let email = format!("p{lane}-{number}@example.org");
@@ -191,19 +191,19 @@ async fn register_on(program: &ServerProcess, lane: usize, made: &Mutex<Vec<Stri
         if !raw.starts_with(b"HTTP/1.1 200") {
             return;
         }
-        made.lock().expect("nobody panics").push(email);
+        made.lock().expect("no poisoning").push(email);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_before_a_crash_is_there_after_it() {
+async fn confirmed_registrations_survive_a_crash() {
     let call = Call::new().licensed();
     let program = call.start().await;
     let made = Mutex::new(Vec::new());
 
     let lanes = join_all((0..4).map(|lane| register_on(&program, lane, &made)));
     let crash = async {
-        until(async || (made.lock().expect("nobody panics").len() >= 24).then_some(())).await;
+        until(async || (made.lock().expect("no poisoning").len() >= 24).then_some(())).await;
         program.signal("KILL");
     };
     tokio::join!(lanes, crash);
@@ -211,7 +211,7 @@ async fn what_was_answered_before_a_crash_is_there_after_it() {
     let again = call.start().await;
 
     assert_eq!(status.code(), None, "it was killed");
-    let made = made.into_inner().expect("nobody panicked");
+    let made = made.into_inner().expect("no poisoning");
     assert!(made.len() >= 24);
     let ready = again.stranger().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
@@ -223,7 +223,7 @@ async fn what_was_answered_before_a_crash_is_there_after_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_settings_file_is_noticed_and_reported_by_its_keys() {
+async fn a_changed_settings_file_is_applied_and_logged_by_key() {
     let call = Call::new().licensed();
     let program = call.start().await;
     assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 404);
@@ -248,16 +248,16 @@ async fn a_changed_settings_file_is_noticed_and_reported_by_its_keys() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_settings_file_with_a_fault_changes_nothing() {
+async fn an_invalid_settings_file_changes_nothing() {
     let call = Call::new().licensed().file("appsettings.json", r#"{"OpenApi":{"Enabled":true}}"#);
     let program = call.start().await;
 
     let settings = json!({ "OpenApi": { "Enabled": false }, "RateLimits": { "Ai": "manyZq81" } });
     std::fs::write(call.dir().join("appsettings.json"), settings.to_string()).expect("a file");
-    let reported = program.logs("settings unchanged: the new configuration is invalid").await;
+    let line = program.logs("settings unchanged: the new configuration is invalid").await;
 
-    let reported = reported.to_string();
-    assert!(reported.contains("SVC-CFG-003") && reported.contains("RateLimits:Ai"), "{reported}");
-    assert!(!reported.contains("Zq81"), "{reported}");
+    let line = line.to_string();
+    assert!(line.contains("SVC-CFG-003") && line.contains("RateLimits:Ai"), "{line}");
+    assert!(!line.contains("Zq81"), "{line}");
     assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! Tests of quotes and other SQL syntax wherever a request takes text.
+//! Tests of quotes and other SQL syntax in all text of a request.
 
 use std::fmt::Write as _;
 
@@ -9,9 +9,9 @@ use pia_testkit::databases::TestDatabase;
 use pia_web::Route;
 use serde_json::json;
 
-on_both_databases!(whatever_ends_a_text_in_sql_is_a_text_in_every_header_and_parameter);
+on_both_databases!(sql_syntax_is_plain_text_in_every_header_and_parameter);
 
-/// Each is sent as a header, so none holds what no header may.
+/// Hostile texts, of characters that are permitted in headers.
 const HOSTILE: [&str; 8] = [
     "'",
     "\"",
@@ -23,10 +23,10 @@ const HOSTILE: [&str; 8] = [
     "\u{201c}\u{2019}\u{ff07}",
 ];
 
-/// Control characters for an address.
+/// Control characters, for paths and queries.
 const CONTROLS: [&str; 3] = ["\0", "'\0--", "\u{0}\u{1}\r\n'"];
 
-/// Every header that is read anywhere.
+/// All headers that any route reads.
 const HEADERS: [&str; 16] = [
     "x-pia-device-id",
     "x-pia-app-version",
@@ -46,7 +46,7 @@ const HEADERS: [&str; 16] = [
     "cookie",
 ];
 
-/// Every parameter that is read anywhere.
+/// All parameters that any route reads.
 const PARAMETERS: [&str; 21] = [
     "provider",
     "redirect_uri",
@@ -78,7 +78,7 @@ fn encoded(text: &str) -> String {
     })
 }
 
-/// The route's address with this for each id and parameter.
+/// Returns the route's path and query with this text for each id and parameter.
 fn address(route: &Route, hostile: &str) -> String {
     let hostile = encoded(hostile);
     let parts = route.path.split('/').map(|it| if it.starts_with('{') { &*hostile } else { it });
@@ -97,9 +97,7 @@ async fn call(client: &Client, route: &Route, address: &str, headers: &[(&str, &
     assert!(answer.status < 500, "{} {address} {headers:?}: {}", route.method, answer.text());
 }
 
-async fn whatever_ends_a_text_in_sql_is_a_text_in_every_header_and_parameter(
-    database: TestDatabase,
-) {
+async fn sql_syntax_is_plain_text_in_every_header_and_parameter(database: TestDatabase) {
     let app = Setting::on(database).with("Server__PublicUrl", "http://test").start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let routes: Vec<Route> = pia_server::routes();

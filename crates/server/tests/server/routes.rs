@@ -1,4 +1,4 @@
-//! The route table, against a second list of what it must say.
+//! Tests of the route table, against an independent list of its rows.
 
 use pia_identity::Role;
 use pia_server_testkit::client::Client;
@@ -11,9 +11,9 @@ use pia_web::{
 };
 use serde_json::Value;
 
-/// Every route: who may call it, under which licence, and what it is counted
-/// against. Whoever adds a route says here too what is meant.
-const MEANT: &str = "
+/// All routes: the required access and licence, and the rate limit. A new route
+/// must be added here too.
+const EXPECTED: &str = "
     GET  /health                   anyone    unlicensed health
     GET  /ready                    anyone    unlicensed free
     GET  /metrics                  operator  unlicensed free
@@ -215,7 +215,7 @@ fn table() -> Vec<Route> {
     pia_server::routes()
 }
 
-fn reported(route: &Route) -> String {
+fn format_route(route: &Route) -> String {
     let access = match route.access {
         Access::Anonymous => "anyone",
         Access::Bearer => "signed-in",
@@ -242,7 +242,7 @@ fn reported(route: &Route) -> String {
     line.trim_end().to_owned()
 }
 
-/// Announces so long a body and sends none: who answers has not waited for it.
+/// Announces a body of this length and sends none, so that an answer did not wait for it.
 async fn announce(
     caller: &Client,
     route: &Route,
@@ -257,19 +257,20 @@ async fn announce(
 }
 
 #[test]
-fn the_table_states_of_every_route_what_is_meant() {
+fn the_table_has_the_expected_routes() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut meant: Vec<String> = MEANT.lines().map(words).filter(|line| !line.is_empty()).collect();
-    let mut table: Vec<String> = table().iter().map(reported).collect();
+    let mut expected: Vec<String> =
+        EXPECTED.lines().map(words).filter(|line| !line.is_empty()).collect();
+    let mut table: Vec<String> = table().iter().map(format_route).collect();
 
-    meant.sort();
+    expected.sort();
     table.sort();
 
-    assert_eq!(table, meant);
+    assert_eq!(table, expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
+async fn anonymous_callers_are_refused_before_the_body_is_read() {
     let app = TestApp::spawn().await;
     let closed: Vec<Route> =
         table().into_iter().filter(|it| it.access != Access::Anonymous).collect();
@@ -277,14 +278,14 @@ async fn a_stranger_is_turned_away_before_a_byte_of_their_body_is_read() {
     for route in &closed {
         let answer = announce(&app.stranger(), route, 5).await;
 
-        assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", reported(route));
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", reported(route));
+        assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
     assert_eq!(closed.len(), 146);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
+async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
     let app =
         Setting::on(TestDatabase::sqlite()).with("Admin:RequireSecondFactor", false).start().await;
     let ada = app.signed_in().await;
@@ -305,18 +306,18 @@ async fn a_body_that_is_announced_too_long_is_refused_before_it_is_read() {
             announce(&ada, route, route.body_limit + 1).await
         };
 
-        assert_eq!(answer.refusal(), (413, "body_too_large"), "{}", reported(route));
+        assert_eq!(answer.refusal(), (413, "body_too_large"), "{}", format_route(route));
         if route.path.starts_with("/scim/") {
             continue;
         }
         let limit = answer.body["limit"].as_u64().or(answer.body["error"]["limit"].as_u64());
-        assert_eq!(limit, Some(route.body_limit as u64), "{}", reported(route));
+        assert_eq!(limit, Some(route.body_limit as u64), "{}", format_route(route));
     }
 }
 
-/// Clients and operators go by the paths; the gates go by the rows alone.
+/// Paths imply properties that the gates take from the rows alone.
 #[test]
-fn rows_say_what_their_paths_promise() {
+fn rows_match_their_paths() {
     let mut wrong = Vec::new();
     for route in table() {
         let below = |prefixes: &[&str]| prefixes.iter().any(|it| route.path.starts_with(it));
@@ -326,10 +327,10 @@ fn rows_say_what_their_paths_promise() {
                 | RateLimit::InHandler(Budget::Auth | Budget::LocalAuth)
         );
         let anonymous = route.access == Access::Anonymous;
-        let calls_models = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);
+        let is_ai_call = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);
 
-        let promised = (
-            calls_models,
+        let expected_properties = (
+            is_ai_call,
             !anonymous && below(&["/auth/"]),
             anonymous && guards,
             below(&["/admin", "/api/admin"]),
@@ -340,15 +341,15 @@ fn rows_say_what_their_paths_promise() {
             route.payer == PaidBy::Address,
             route.document == Document::Admin,
         );
-        if actual != promised {
-            wrong.push((reported(&route), actual, promised));
+        if actual != expected_properties {
+            wrong.push((format_route(&route), actual, expected_properties));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_that_nobody_knows_is_not_found() {
+async fn an_unknown_path_is_not_found() {
     let app = TestApp::spawn().await;
 
     for path in ["/nowhere", "/auth/me/", "/auth/me/x", "//auth/me", "/AUTH/ME", "/auth/%zz"] {
@@ -364,7 +365,7 @@ async fn a_path_that_nobody_knows_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_method_is_reported_which_ones_there_are() {
+async fn another_method_is_refused_with_the_allowed_ones() {
     let app = TestApp::spawn().await;
 
     for (path, allowed) in [
@@ -385,18 +386,23 @@ async fn another_method_is_reported_which_ones_there_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn head_answers_as_get_does_without_the_body() {
+async fn head_answers_like_get_without_the_body() {
     let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", "http://test");
     let app = setting.start().await;
     let ada = app.signed_in().await;
 
     for route in table().into_iter().filter(|it| it.method == "GET") {
-        let whole = ada.get(route.path).await;
+        let get_answer = ada.get(route.path).await;
         let head = ada.send("HEAD", route.path, &[], b"").await;
 
-        assert_eq!(head.status, whole.status, "{}", route.path);
-        assert_eq!(head.header("content-type"), whole.header("content-type"), "{}", route.path);
+        assert_eq!(head.status, get_answer.status, "{}", route.path);
+        assert_eq!(
+            head.header("content-type"),
+            get_answer.header("content-type"),
+            "{}",
+            route.path
+        );
         assert!(head.bytes.is_empty(), "{}", route.path);
-        assert_eq!(whole.bytes.is_empty(), whole.status == 302, "{}", route.path);
+        assert_eq!(get_answer.bytes.is_empty(), get_answer.status == 302, "{}", route.path);
     }
 }

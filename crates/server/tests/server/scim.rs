@@ -6,6 +6,8 @@ mod okta;
 mod tokens;
 mod users;
 
+use std::fmt::Write as _;
+
 use pia_server_testkit::client::{Answer, Client};
 use pia_server_testkit::console::{Console, administrator, scim_client};
 use pia_server_testkit::harness::{Setting, TestApp};
@@ -67,13 +69,13 @@ impl Provisioned {
     /// Sends a `PATCH` that must succeed; returns the resource.
     async fn patch(&self, resource: &Value, operations: Value) -> Value {
         let path = path_of(resource);
-        let answer = self.send("PATCH", &path, patch(operations)).await;
+        let answer = self.send("PATCH", &path, patch(&operations)).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.body
     }
 }
 
-fn patch(operations: Value) -> Value {
+fn patch(operations: &Value) -> Value {
     json!({
         "schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": operations,
     })
@@ -91,6 +93,9 @@ fn id_of(resource: &Value) -> &str {
 
 /// Returns a filter as part of a query.
 fn filtered(path: &str, filter: &str) -> String {
-    let filter: String = filter.bytes().map(|it| format!("%{it:02X}")).collect();
-    format!("{path}?filter={filter}")
+    let mut path = format!("{path}?filter=");
+    for byte in filter.bytes() {
+        write!(path, "%{byte:02X}").expect("text");
+    }
+    path
 }

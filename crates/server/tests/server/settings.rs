@@ -1,4 +1,4 @@
-//! Settings that the binary refuses, each under its code and without its value.
+//! Tests of settings that the binary refuses, with their code and without their value.
 
 use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY};
 use pia_server_testkit::program::Call;
@@ -27,42 +27,42 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_bad_value_stops_the_start_and_is_named_but_not_reported() {
+fn an_invalid_value_prevents_the_start_and_is_not_repeated() {
     for (variable, value, code, key) in REFUSED {
-        let reported = Call::new().with(variable, value).fails();
+        let error = Call::new().with(variable, value).fails();
 
-        assert!(reported.contains(code) && reported.contains(key), "{variable}: {reported}");
-        assert!(reported.contains("environment"), "it says from where: {reported}");
-        assert!(value.len() < 3 || !reported.contains(value), "{variable}: {reported}");
-        assert!(!reported.contains(JWT_KEY) && !reported.contains(MASTER_KEY), "{reported}");
+        assert!(error.contains(code) && error.contains(key), "{variable}: {error}");
+        assert!(error.contains("environment"), "the source is named: {error}");
+        assert!(value.len() < 3 || !error.contains(value), "{variable}: {error}");
+        assert!(!error.contains(JWT_KEY) && !error.contains(MASTER_KEY), "{error}");
     }
 }
 
 #[test]
-fn what_has_no_default_must_be_set() {
+fn settings_without_a_default_are_required() {
     for (variable, key) in
         [("JWT_SECRET_KEY", "Jwt:SecretKey"), ("ENCRYPTION_MASTER_KEY", "Encryption:MasterKey")]
     {
-        let reported = Call::new().without(variable).fails();
+        let error = Call::new().without(variable).fails();
 
-        assert!(reported.contains("SVC-CFG-002") && reported.contains(key), "{reported}");
-        assert!(reported.contains(variable), "it says what to do: {reported}");
+        assert!(error.contains("SVC-CFG-002") && error.contains(key), "{error}");
+        assert!(error.contains(variable), "the variable is named: {error}");
     }
 }
 
 #[test]
-fn outside_development_more_must_be_set() {
-    let reported = Call::new().without("PIA_ENVIRONMENT").fails();
+fn outside_development_more_settings_are_required() {
+    let error = Call::new().without("PIA_ENVIRONMENT").fails();
 
     for key in ["Server:PublicUrl", "Database:ConnectionString"] {
-        let line = reported.lines().find(|it| it.contains(key));
-        assert!(line.is_some_and(|it| it.contains("SVC-CFG-002")), "{key}: {reported}");
+        let line = error.lines().find(|it| it.contains(key));
+        assert!(line.is_some_and(|it| it.contains("SVC-CFG-002")), "{key}: {error}");
     }
 }
 
 #[test]
-fn all_that_is_wrong_is_reported_at_once() {
-    let reported = Call::new()
+fn all_errors_are_reported_at_once() {
+    let error = Call::new()
         .without("JWT_SECRET_KEY")
         .with("RateLimits__Ai", "many")
         .file("appsettings.json", r#"{ "Server": { "MaxConnections": -1 } }"#)
@@ -75,14 +75,14 @@ fn all_that_is_wrong_is_reported_at_once() {
         ("SVC-CFG-003", "Server:MaxConnections", "appsettings.json"),
         ("SVC-CFG-003", "Jwt:RefreshGrace", "command line"),
     ] {
-        let line = reported.lines().find(|it| it.contains(key));
+        let line = error.lines().find(|it| it.contains(key));
         let line = line.unwrap_or_default();
-        assert!(line.contains(code) && line.contains(origin), "{key}: {reported}");
+        assert!(line.contains(code) && line.contains(origin), "{key}: {error}");
     }
 }
 
 #[test]
-fn a_source_that_makes_no_sense_stops_the_start() {
+fn an_invalid_source_prevents_the_start() {
     for call in [
         Call::new().file("appsettings.json", "{ // Zq81\n}"),
         Call::new().file("appsettings.Development.json", "[\"Zq81\"]"),
@@ -90,15 +90,15 @@ fn a_source_that_makes_no_sense_stops_the_start() {
         Call::new().argument("Zq81"),
         Call::new().argument("--content-root=/Zq81/nowhere"),
     ] {
-        let reported = call.fails();
+        let error = call.fails();
 
-        assert!(reported.contains("SVC-CFG-001"), "{reported}");
-        assert!(!reported.contains("Zq81"), "{reported}");
+        assert!(error.contains("SVC-CFG-001"), "{error}");
+        assert!(!error.contains("Zq81"), "{error}");
     }
 }
 
 #[test]
-fn whoever_requests_help_gets_it_without_any_setting() {
+fn help_and_version_require_no_settings() {
     let help = Call::bare().argument("--help").run();
     let version = Call::bare().argument("--version").run();
 

@@ -1,4 +1,4 @@
-//! TLS in the binary.
+//! Tests of TLS in the binary.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -25,8 +25,8 @@ fn serving(certificate: &str, key: &str) -> Call {
         .with("Server__Tls__KeyPath", "server.key")
 }
 
-/// Asks for `/health`, trusting this certificate alone.
-fn ask(addr: SocketAddr, trusted: CertificateDer<'static>) -> std::io::Result<Answer> {
+/// Requests `/health`, trusting this certificate alone.
+fn get_health(addr: SocketAddr, trusted: CertificateDer<'static>) -> std::io::Result<Answer> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted).expect("a certificate");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -40,27 +40,31 @@ fn ask(addr: SocketAddr, trusted: CertificateDer<'static>) -> std::io::Result<An
     let mut stream = StreamOwned::new(connection, TcpStream::connect(addr)?);
     stream.write_all(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
     let mut raw = Vec::new();
-    // Whether the connection is closed politely is not what is asked here.
+    // An unclean close of the connection is irrelevant here.
     drop(stream.read_to_end(&mut raw));
     Ok(parse(&raw))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_shows_its_certificate() {
+async fn the_server_presents_its_certificate() {
     let (certificate, key, trusted) = certified();
     let (_, _, another) = certified();
     let program = serving(&certificate, &key).start().await;
     let addr = program.addr;
 
-    let trusting = tokio::task::spawn_blocking(move || ask(addr, trusted)).await.expect("asked");
-    let wary = tokio::task::spawn_blocking(move || ask(addr, another)).await.expect("asked");
+    let trusting = tokio::task::spawn_blocking(move || get_health(addr, trusted))
+        .await
+        .expect("a finished task");
+    let untrusting = tokio::task::spawn_blocking(move || get_health(addr, another))
+        .await
+        .expect("a finished task");
 
     assert_eq!(trusting.expect("an answer").text(), r#"{"status":"healthy"}"#);
-    assert!(wary.is_err(), "another's certificate is trusted");
+    assert!(untrusting.is_err(), "another's certificate is trusted");
 }
 
 #[test]
-fn a_certificate_that_cannot_be_displayed_stops_the_start() {
+fn an_unusable_certificate_prevents_the_start() {
     let ((certificate, key, _), (_, another_key, _)) = (certified(), certified());
 
     for (call, code) in [
@@ -69,8 +73,8 @@ fn a_certificate_that_cannot_be_displayed_stops_the_start() {
         (serving(&certificate, &another_key), "SVC-TLS-002"),
         (serving(&certificate, &key).with("Server__Tls__KeyPath", "missing"), "SVC-TLS-001"),
     ] {
-        let reported = call.fails();
-        assert!(reported.contains(code), "{code}: {reported}");
-        assert!(!reported.contains("PRIVATE KEY"), "{reported}");
+        let error = call.fails();
+        assert!(error.contains(code), "{code}: {error}");
+        assert!(!error.contains("PRIVATE KEY"), "{error}");
     }
 }

@@ -1,12 +1,12 @@
-//! Stored chats.
+//! Tests of stored chats.
 
+mod at_rest;
 mod bodies;
 mod documents;
 mod encrypted;
 mod hosted;
 mod lists;
 mod memory;
-mod stored;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,13 +32,13 @@ async fn get(client: &Client, id: &str) -> Answer {
     client.get(&format!("{CHATS}/{id}")).await
 }
 
-/// The fields that a chat is refused for.
+/// Returns the fields that a chat is refused for.
 fn fields(answer: &Answer) -> Vec<&str> {
     let errors = answer.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     errors.iter().filter_map(|it| it["field"].as_str()).collect()
 }
 
-/// The ids of a list, in its order.
+/// Returns the ids of a list, in its order.
 fn ids(list: &Value) -> Vec<String> {
     let chats = list.as_array().expect("a list");
     let id = |it: &Value| it.as_str().or(it["id"].as_str()).map(str::to_owned);
@@ -55,7 +55,7 @@ async fn execute(app: &TestApp, sql: &str) {
     done.unwrap_or_else(|err| panic!("{sql}: {err}"));
 }
 
-/// Everybody who has ever stored anything has an encrypted account from now on.
+/// Marks all accounts with stored data as encrypted.
 async fn encrypt(app: &TestApp) {
     execute(app, "UPDATE ledgers SET encrypted_at = last_stamp").await;
 }

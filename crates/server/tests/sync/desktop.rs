@@ -1,19 +1,18 @@
-//! The published desktop client, written from what is known of it on the wire
-//! and from nothing of the server: two devices of one account go through whole
-//! days, and many go through disorder.
+//! Tests with a model of the published desktop client, which is written from
+//! its wire format alone: two devices of one account over days, and many
+//! devices concurrently.
 //!
-//! Every refusal of a test names the section that it rests on: `sync` is
+//! Every assertion names the section that it is based on: `sync` is
 //! `client-sync-chats.md`, `e2ee` is `client-auth-e2ee.md`, `row` is a row of
 //! `decisions.md`.
 //!
-//! - [`device`] is what a device keeps; [`push`], [`pull`], [`chats`] and
-//!   [`encryption`] are what it does; [`read`] fails the test where an answer
-//!   has a form that the client cannot read.
-//! - [`world`] is the server, and the clock that the server and all devices
-//!   share, each device with a skew of its own. Every request moves it a little,
-//!   as the client's own pacing does.
-//! - [`days`] are the tests of whole days. [`chaos`] is the one of disorder; it
-//!   prints its seed, and judges by what [`model`] says can have become of a row.
+//! - [`device`] is the state of a device; [`push`], [`pull`], [`chats`] and
+//!   [`encryption`] are its operations; [`read`] fails the test if the client
+//!   could not parse an answer.
+//! - [`world`] is the server and its clock, to which each device has its own
+//!   skew. Every request advances it a little, like the client's pacing.
+//! - [`days`] are the tests of two devices over days. [`chaos`] is the
+//!   concurrent one; it prints its seed, and checks rows against [`model`].
 
 mod chaos;
 mod chats;

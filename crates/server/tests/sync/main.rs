@@ -1,4 +1,4 @@
-//! Synchronisation, stored chats and encrypted accounts, as devices see them.
+//! Tests of synchronisation, stored chats and encrypted accounts.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 

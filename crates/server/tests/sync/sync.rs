@@ -1,4 +1,4 @@
-//! Keeping devices in step, as the desktop client does it.
+//! Tests of synchronisation, with requests of the desktop client.
 
 mod bad_input;
 mod encrypted;
@@ -12,9 +12,9 @@ use pia_server_testkit::client::{Answer, Client};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// Watermark of a device that has nothing yet.
+/// Initial cursor of a device.
 pub(crate) const NOTHING: &str = "0001-01-01T00:00:00.0000000Z";
-/// The channels whose changes are `upserted`.
+/// Channels whose changes are `upserted`.
 const UPSERTED: [&str; 8] = [
     "templates",
     "personas",
@@ -30,13 +30,13 @@ pub(crate) fn id(number: u128) -> String {
     Uuid::from_u128(number).to_string()
 }
 
-/// A todo that was changed at this second of a minute long ago.
+/// Returns a to-do item that was changed at this second of a past minute.
 pub(crate) fn todo(number: u128, second: u32, title: &str) -> Value {
     let at = format!("2026-03-01T10:00:{second:02}Z");
     json!({ "id": id(number), "title": title, "createdAt": at, "updatedAt": at, "sortOrder": 1 })
 }
 
-/// A push of these todos, as from a device that has seen nothing.
+/// Returns a push of these to-do items, from a device without a cursor.
 pub(crate) fn todos(items: &[Value]) -> Value {
     json!({
         "clientTimestamp": "2026-03-01T10:01:00Z",
@@ -46,7 +46,7 @@ pub(crate) fn todos(items: &[Value]) -> Value {
     })
 }
 
-/// A push that is taken.
+/// Pushes, asserting success.
 pub(crate) async fn push(client: &Client, body: &Value) -> Value {
     let answer = client.post("/api/sync/push", body).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -63,14 +63,14 @@ pub(crate) async fn pull(client: &Client, since: &str) -> Value {
     answer.body
 }
 
-/// After which stamp to ask next.
+/// Returns the cursor of the next pull.
 pub(crate) fn cursor(pulled: &Value) -> &str {
     pulled["serverTimestamp"].as_str().expect("a stamp")
 }
 
-/// The ids of all that a pull brings, and of all that it takes away.
-pub(crate) fn moved(pulled: &Value) -> (Vec<String>, Vec<String>) {
-    let (mut there, mut gone) = (Vec::new(), Vec::new());
+/// Returns the ids of the added and of the deleted items of a pull.
+pub(crate) fn changed_ids(pulled: &Value) -> (Vec<String>, Vec<String>) {
+    let (mut added, mut deleted) = (Vec::new(), Vec::new());
     for (channel, part) in
         UPSERTED.map(|it| (it, "upserted")).into_iter().chain([("sessions", "added")])
     {
@@ -78,8 +78,8 @@ pub(crate) fn moved(pulled: &Value) -> (Vec<String>, Vec<String>) {
             let all = of.as_array().expect(channel).iter();
             all.map(|it| it["id"].as_str().or(it.as_str()).expect("an id").to_owned()).collect()
         };
-        there.extend(ids(&pulled[channel][part]));
-        gone.extend(ids(&pulled[channel]["deleted"]));
+        added.extend(ids(&pulled[channel][part]));
+        deleted.extend(ids(&pulled[channel]["deleted"]));
     }
-    (there, gone)
+    (added, deleted)
 }

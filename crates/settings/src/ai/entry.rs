@@ -1,4 +1,4 @@
-//! Entry of the catalogue.
+//! Entries of the catalogue.
 
 use pia_assistant::{Protection, ProviderType, SearchDepth, SearchProvider, Target};
 
@@ -14,12 +14,12 @@ use crate::snapshot::Effect;
 /// Base URL of Linkup.
 const LINKUP: &str = "https://api.linkup.so/v1";
 
-/// An entry, as it is written down. What is wrong with it was reported.
+/// Catalogue entry as configured. Its errors have been reported.
 pub(super) struct Entry {
-    /// None where it is missing.
+    /// Id; `None` if it is missing or invalid.
     pub(super) id: Option<String>,
     pub(super) kind: Kind,
-    /// True if it turns texts into vectors, and talks to nobody.
+    /// True if it is an embedding model rather than a chat model.
     pub(super) embeds: bool,
     name: Option<String>,
     pub(super) model: Model,
@@ -29,36 +29,36 @@ impl Entry {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let id = from.restart("Id").required::<EntryId>("an entry needs an id of its own");
         let name = from.restart("Name").optional();
-        let input = from.restart("ProviderType").optional::<Kind>();
-        let kind = input.unwrap_or(Kind::Chat(ProviderType::OpenAi));
+        let provider_type = from.restart("ProviderType").optional::<Kind>();
+        let kind = provider_type.unwrap_or(Kind::Chat(ProviderType::OpenAi));
         let embeds = from.restart("Embeddings").or(false);
         if embeds && [Kind::Search, Kind::Chat(ProviderType::Anthropic)].contains(&kind) {
-            let none = Reason::combination("this type of provider has no embeddings");
-            from.refuse("Embeddings", none);
+            let reason = Reason::combination("this type of provider has no embeddings");
+            from.refuse("Embeddings", reason);
         }
         let mut model = Model::from_section(from, Effect::Restart);
         match kind {
             Kind::Chat(provider) => {
                 model.provider = Some(provider);
-                model.mention_idle(from);
+                model.warn_unused(from);
             }
-            Kind::Search => model.mention_idle_of_search(from),
+            Kind::Search => model.warn_unused_by_search(from),
         }
         Self { id: id.map(|it| it.0), kind, embeds, name, model }
     }
 
-    /// Builds a model; nothing where something is missing or invalid.
+    /// Builds a model; `None` if a setting is missing or invalid.
     pub(super) fn target(self, from: &mut Section<'_>) -> Option<Target> {
         let Self { id, name, model, .. } = self;
         let rates = model.rates(from);
-        let sound = model.is_sound(from);
+        let is_sound = model.is_sound(from);
         if !model.is_named() && !from.refused("Model") && !from.refused("AzureDeploymentName") {
             from.restart("Model").required::<String>("say which model the entry stands for");
         }
         if model.is_named() && !model.is_reachable() {
             from.warn("ApiKey", "is missing: without a key the upstream will refuse every call");
         }
-        if !sound {
+        if !is_sound {
             return None;
         }
         let target = model.target(rates?, from)?;
@@ -67,7 +67,7 @@ impl Entry {
         Some(Target { id: Some(id), name: Some(name), ..target })
     }
 
-    /// Builds a search provider; nothing where something is missing or invalid.
+    /// Builds a search provider; `None` if a setting is missing or invalid.
     pub(super) fn search(self, from: &mut Section<'_>) -> Option<SearchProvider> {
         let Self { id, model, .. } = self;
         let depth = from.restart("Model").required("say fast, standard or deep");

@@ -1,4 +1,4 @@
-//! Texts of a form: ids, keys, and what becomes part of an address.
+//! Identifiers: ids, keys, and parts of URLs.
 
 use pia_assistant::DEFAULT_MODEL;
 use pia_kernel::Secret;
@@ -9,7 +9,7 @@ use crate::setting::Setting;
 /// Maximum length of an id, which appears in lists, logs and the database.
 const MAX_ID_CHARS: usize = 100;
 
-/// The id of a catalogue entry.
+/// Id of a catalogue entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EntryId(pub(super) String);
 
@@ -37,7 +37,7 @@ impl Setting for EntryId {
     }
 }
 
-/// Key that can stand in a header, or an empty one.
+/// Key that is valid in a header, or empty.
 pub(super) struct ApiKey(pub(super) Secret<String>);
 
 impl Setting for ApiKey {
@@ -67,8 +67,8 @@ impl Setting for ApiVersion {
 
     fn parse(text: &str) -> Result<Self, Reason> {
         let text = text.trim();
-        let plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'.');
-        if text.is_empty() || text.len() > 40 || !text.bytes().all(plain) {
+        let is_allowed = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'.');
+        if text.is_empty() || text.len() > 40 || !text.bytes().all(is_allowed) {
             return Err(Reason::form("expected a version such as 2024-10-21"));
         }
         Ok(Self(text.to_owned()))

@@ -5,10 +5,10 @@ use pia_assistant::{ProviderType, ReasoningEffort};
 use crate::fault::Reason;
 use crate::setting::{Setting, choice};
 
-/// The type of what searches the web.
+/// Type of a search provider.
 const LINKUP: &str = "Linkup";
 
-/// The type of an entry of the catalogue.
+/// Type of a catalogue entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Chat(ProviderType),
@@ -22,8 +22,8 @@ impl Setting for Kind {
         if text.trim().eq_ignore_ascii_case(LINKUP) {
             return Ok(Self::Search);
         }
-        let of_chat = numbered(text).map(Self::Chat);
-        of_chat.ok_or_else(|| expected(&[LINKUP]))
+        let chat = numbered(text).map(Self::Chat);
+        chat.ok_or_else(|| expected(&[LINKUP]))
     }
 
     fn format(&self) -> String {
@@ -49,13 +49,13 @@ impl Setting for ProviderType {
     }
 }
 
-/// The type of this name or number.
+/// Returns the type of a name or a number.
 fn numbered(text: &str) -> Option<ProviderType> {
     let text = text.trim();
     let mut numbered = (1_u8..).zip(ProviderType::ALL);
-    let found = numbered
+    let entry = numbered
         .find(|(number, it)| it.name().eq_ignore_ascii_case(text) || number.to_string() == text);
-    found.map(|(_, it)| it)
+    entry.map(|(_, it)| it)
 }
 
 fn expected(others: &[&str]) -> Reason {
@@ -64,8 +64,7 @@ fn expected(others: &[&str]) -> Reason {
     Reason::form(format!("expected one of {}", names.join(", ")))
 }
 
-/// Returns the default endpoint of a type; nothing where it has to be
-/// configured.
+/// Returns the default endpoint of a type; `None` if it must be configured.
 pub(super) fn endpoint(provider: ProviderType) -> Option<&'static str> {
     match provider {
         ProviderType::OpenAi => Some("https://api.openai.com/v1"),
@@ -77,8 +76,8 @@ pub(super) fn endpoint(provider: ProviderType) -> Option<&'static str> {
     }
 }
 
-/// Returns whether a type is in the public network where nobody says where it
-/// is: what it fetches, it fetches from there.
+/// Returns whether a type is on the public network by default, so that
+/// addresses may be fetched from there.
 pub(super) fn is_public(provider: ProviderType) -> bool {
     endpoint(provider).is_some_and(|it| it.starts_with("https://"))
 }

@@ -1,11 +1,11 @@
-//! Entries that the catalogue lists, for configurations that only name them.
+//! Ids of the catalogue, for configurations that only refer to them.
 
 use super::identifier::EntryId;
 use super::kind::Kind;
 use crate::section::Section;
 use crate::setting::Setting;
 
-/// The ids of the catalogue, whatever else is wrong with its entries.
+/// Ids of the catalogue, regardless of other errors in its entries.
 #[derive(Debug, Clone, Default)]
 pub struct ListedEntries {
     models: Vec<String>,
@@ -13,19 +13,19 @@ pub struct ListedEntries {
 }
 
 impl ListedEntries {
-    /// Providers of `Ai:Providers`, numbered from 0 without a gap, as a server reads them. Reports
-    /// nothing as missing.
+    /// Reads the ids of `Ai:Providers`, numbered from 0 without a gap, as a
+    /// server does. Reports no missing settings.
     pub(crate) fn from_section(from: &Section<'_>) -> Self {
         let (mut listed, names) = (Self::default(), from.names());
         for number in (0..names.len()).map(|it| it.to_string()) {
             if !names.contains(&number.as_str()) {
                 break;
             }
-            let message = |key: &str| from.peek(&format!("{number}:{key}"));
-            let Some(EntryId(id)) = message("Id").and_then(|it| EntryId::parse(it).ok()) else {
+            let peek = |key: &str| from.peek(&format!("{number}:{key}"));
+            let Some(EntryId(id)) = peek("Id").and_then(|it| EntryId::parse(it).ok()) else {
                 continue;
             };
-            match message("ProviderType").and_then(|it| Kind::parse(it).ok()) {
+            match peek("ProviderType").and_then(|it| Kind::parse(it).ok()) {
                 Some(Kind::Search) => listed.searches.push(id),
                 Some(Kind::Chat(_)) | None => listed.models.push(id),
             }
@@ -33,8 +33,8 @@ impl ListedEntries {
         listed
     }
 
-    /// Returns the reason why no model answers by this id, in any case; nothing
-    /// where one may.
+    /// Returns the reason why no model has this id, in any case; `None` if one
+    /// may have it.
     pub fn fault(&self, id: &str) -> Option<&'static str> {
         let is_in = |listed: &[String]| listed.iter().any(|it| it.eq_ignore_ascii_case(id));
         if is_in(&self.models) {

@@ -15,15 +15,14 @@ use crate::fault::{Code, Reason};
 use crate::section::Section;
 use crate::snapshot::Effect;
 
-/// The version of Azure's API that is requested if nobody says: the last one
-/// of those with dates that is not a preview.
+/// Default version of Azure's API: the last dated one that is not a preview.
 const AZURE_API: &str = "2024-10-21";
 
-/// A model, as far as one section describes it.
+/// Model, as configured by one section.
 #[derive(Clone, Default)]
 pub(super) struct Model {
     pub(super) provider: Option<ProviderType>,
-    /// None where the upstream wants none, though there are some by default.
+    /// `None` if not configured; empty if explicitly without keys.
     keys: Option<Vec<Secret<String>>>,
     pub(super) name: Option<String>,
     pub(super) endpoint: Option<BaseUrl>,
@@ -45,15 +44,15 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// All that `Ai` or a mode says, of which a chat model is made.
+    /// Reads all settings of a chat model from `Ai` or a mode.
     pub(super) fn of_chat(from: &mut Section<'_>, effect: Effect) -> Self {
         let provider = from.field("ProviderType", effect).optional();
         let model = Self { provider, ..Self::from_section(from, effect) };
-        model.mention_idle(from);
+        model.warn_unused(from);
         model
     }
 
-    /// All but the type, which is read before.
+    /// Reads all settings except for the type.
     pub(super) fn from_section(from: &mut Section<'_>, effect: Effect) -> Self {
         let id = |from: &mut Section<'_>, name| {
             from.field(name, effect).optional::<EntryId>().map(|it| it.0)
@@ -84,7 +83,7 @@ impl Model {
         }
     }
 
-    pub(super) fn is_granted(&self) -> bool {
+    pub(super) fn is_configured(&self) -> bool {
         let texts = [&self.name, &self.deployment, &self.api_version, &self.agent];
         let tools = [&self.web_search_tool, &self.vision_tool];
         let switches = [self.takes_effort, self.web_search, self.vision, self.addresses];
@@ -97,11 +96,11 @@ impl Model {
             || !self.upstream_tools.is_empty()
             || !self.unsupported.is_empty()
             || !self.fallbacks.is_empty()
-            || self.prices.is_granted()
+            || self.prices.is_configured()
             || self.protection != Protection::default()
     }
 
-    /// Fills in from `default` what this section leaves out.
+    /// Completes this section from `default`.
     pub(super) fn over(self, default: &Self, from: &mut Section<'_>) -> Self {
         let default = default.clone();
         let other = self.provider.is_some_and(|it| it != default.provider());
@@ -148,18 +147,18 @@ impl Model {
         self.provider.unwrap_or(ProviderType::OpenAi)
     }
 
-    /// Returns whether it is off that the model looks at pictures.
+    /// Returns whether vision is turned off.
     pub(super) fn is_blind(&self) -> bool {
         self.vision == Some(false)
     }
 
-    /// Returns whether it says which model is meant: Azure's deployments and
-    /// Mistral's agents have one of their own.
+    /// Returns whether a model is named: Azure's deployments and Mistral's
+    /// agents have a model of their own.
     pub(super) fn is_named(&self) -> bool {
         self.name.is_some() || self.own_name().is_some()
     }
 
-    /// Returns whether it has a key, or an endpoint that may want none.
+    /// Returns whether it has a key, or an endpoint that may need none.
     pub(super) fn is_reachable(&self) -> bool {
         let keyless = self.provider() == ProviderType::Ollama && self.name.is_some();
         keyless || self.has_key() || self.endpoint.is_some()
@@ -177,16 +176,17 @@ impl Model {
         self.prices.rates(from)
     }
 
-    /// Returns whether it says what its type cannot do without.
+    /// Returns whether the settings that its type requires are present; reports
+    /// those that are missing.
     pub(super) fn is_sound(&self, from: &mut Section<'_>) -> bool {
         let provider = self.provider();
-        let mut sound = true;
+        let mut is_sound = true;
         let mut missing = |name: &str, what: &str| {
             let text = format!("is missing: the type {} needs {what}", provider.name());
             if !from.refused(name) {
                 from.refuse(name, Reason::new(Code::Missing, text));
             }
-            sound = false;
+            is_sound = false;
         };
         if self.endpoint.is_none() && kind::endpoint(provider).is_none() {
             missing("Endpoint", "the base URL of its server");
@@ -194,34 +194,34 @@ impl Model {
         if provider == ProviderType::AzureOpenAi && self.deployment.is_none() {
             missing("AzureDeploymentName", "the name of the deployment");
         }
-        sound
+        is_sound
     }
 
-    /// The model; nothing where it misses something, which is reported.
+    /// Builds the model; `None` if a setting is missing, which is reported.
     pub(super) fn target(self, rates: Rates, from: &mut Section<'_>) -> Option<Target> {
         if !self.is_sound(from) {
             return None;
         }
         let provider = self.provider();
-        let input = self.endpoint.as_ref().map(BaseUrl::as_str);
-        let endpoint = input.or(kind::endpoint(provider))?;
+        let endpoint_setting = self.endpoint.as_ref().map(BaseUrl::as_str);
+        let endpoint = endpoint_setting.or(kind::endpoint(provider))?;
         let model = self.name.as_deref().or(self.own_name())?;
-        let public = kind::is_public(provider) && input.is_none();
+        let public = kind::is_public(provider) && endpoint_setting.is_none();
         let fetches = self.addresses.unwrap_or(public);
-        let is = |it| provider == it;
+        let is_type = |it| provider == it;
         Some(Target {
             keys: self.keys(),
-            deployment: self.deployment.clone().filter(|_| is(ProviderType::AzureOpenAi)),
-            api_version: is(ProviderType::AzureOpenAi)
+            deployment: self.deployment.clone().filter(|_| is_type(ProviderType::AzureOpenAi)),
+            api_version: is_type(ProviderType::AzureOpenAi)
                 .then(|| self.api_version.clone().unwrap_or_else(|| AZURE_API.to_owned())),
-            agent: self.agent.clone().filter(|_| is(ProviderType::Mistral)),
+            agent: self.agent.clone().filter(|_| is_type(ProviderType::Mistral)),
             reasoning_effort: self.effort,
-            takes_reasoning_effort: is(ProviderType::OpenAiCompatible)
+            takes_reasoning_effort: is_type(ProviderType::OpenAiCompatible)
                 && self.takes_effort.unwrap_or(false),
             web_search: provider.searches_the_web() && self.web_search.unwrap_or(false),
             vision: self.vision.unwrap_or(true),
             addresses: if fetches { Addresses::PassedOn } else { Addresses::Refused },
-            upstream_tools: if is(ProviderType::Anthropic) {
+            upstream_tools: if is_type(ProviderType::Anthropic) {
                 Vec::new()
             } else {
                 self.upstream_tools.clone()
@@ -236,20 +236,20 @@ impl Model {
         })
     }
 
-    /// Reports of what is said in vain, since the type has no such thing.
-    pub(super) fn mention_idle(&self, from: &mut Section<'_>) {
-        // A mode that takes its type from the default says enough with that.
+    /// Warns of settings that have no effect with this type.
+    pub(super) fn warn_unused(&self, from: &mut Section<'_>) {
+        // A mode that inherits its type need not be warned.
         let Some(provider) = self.provider else { return };
-        let mut idle = |name: &str, input: bool, of: ProviderType| {
-            if input && provider != of {
-                from.warn(name, format!("has no effect but with the type {}", of.name()));
+        let mut warn_unless = |name: &str, is_configured: bool, required: ProviderType| {
+            if is_configured && provider != required {
+                from.warn(name, format!("has no effect but with the type {}", required.name()));
             }
         };
-        idle("AzureDeploymentName", self.deployment.is_some(), ProviderType::AzureOpenAi);
-        idle("AzureApiVersion", self.api_version.is_some(), ProviderType::AzureOpenAi);
-        idle("MistralAgentId", self.agent.is_some(), ProviderType::Mistral);
+        warn_unless("AzureDeploymentName", self.deployment.is_some(), ProviderType::AzureOpenAi);
+        warn_unless("AzureApiVersion", self.api_version.is_some(), ProviderType::AzureOpenAi);
+        warn_unless("MistralAgentId", self.agent.is_some(), ProviderType::Mistral);
         let supports = self.takes_effort == Some(true);
-        idle("SupportsReasoningEffort", supports, ProviderType::OpenAiCompatible);
+        warn_unless("SupportsReasoningEffort", supports, ProviderType::OpenAiCompatible);
         if !self.upstream_tools.is_empty() && provider == ProviderType::Anthropic {
             from.warn("UpstreamTools", "has no effect with the type Anthropic");
         }
@@ -259,9 +259,9 @@ impl Model {
         }
     }
 
-    /// Reports of what is said in vain of what searches the web.
-    pub(super) fn mention_idle_of_search(&self, from: &mut Section<'_>) {
-        let of_models = [
+    /// Warns of settings that have no effect for a search provider.
+    pub(super) fn warn_unused_by_search(&self, from: &mut Section<'_>) {
+        let model_settings = [
             ("AzureDeploymentName", self.deployment.is_some()),
             ("AzureApiVersion", self.api_version.is_some()),
             ("MistralAgentId", self.agent.is_some()),
@@ -276,10 +276,10 @@ impl Model {
             ("VisionToolProviderId", self.vision_tool.is_some()),
             ("Fallbacks", !self.fallbacks.is_empty()),
         ];
-        for (name, _) in of_models.into_iter().filter(|(_, input)| *input) {
+        for (name, _) in model_settings.into_iter().filter(|(_, is_configured)| *is_configured) {
             from.warn(name, "has no effect with the type Linkup");
         }
-        self.prices.mention_idle(from);
+        self.prices.warn_unused(from);
         if self.protection.tokens_per_minute.is_some() {
             let text = "has no effect with the type Linkup, which takes no tokens";
             from.section("Protection").warn("TokensPerMinute", text);
@@ -295,7 +295,7 @@ impl Model {
     }
 }
 
-/// The keys, each once; a blank `ApiKey` says that there are none.
+/// Returns the keys without duplicates; a blank `ApiKey` stands for no keys.
 fn keys(from: &mut Section<'_>, effect: Effect) -> Option<Vec<Secret<String>>> {
     let one = from.field("ApiKey", effect).optional_or_blank::<ApiKey>();
     let more = from.field("ApiKeys", effect).list::<ApiKey>();

@@ -1,4 +1,4 @@
-//! `CreditRates`: what tokens cost.
+//! `CreditRates`: prices of tokens.
 
 use pia_assistant::{Micros, Rates};
 
@@ -25,7 +25,7 @@ pub(super) struct Prices {
 impl Prices {
     pub(super) fn from_section(from: &mut Section<'_>, effect: Effect) -> Self {
         let mut from = from.section(SECTION);
-        // A blank text is refused: an operator who means 0 says so.
+        // A blank text is refused: an operator who means 0 must set it.
         let mut price = |name| from.field(name, effect).optional_or_blank::<Price>();
         Self {
             input: price(INPUT),
@@ -35,21 +35,21 @@ impl Prices {
         }
     }
 
-    pub(super) fn is_granted(&self) -> bool {
+    pub(super) fn is_configured(&self) -> bool {
         let Self { input, output, cached_input, connector } = self;
         [input, output, cached_input, connector].into_iter().any(Option::is_some)
     }
 
-    /// Reports of each price of what takes no tokens.
-    pub(super) fn mention_idle(&self, from: &mut Section<'_>) {
+    /// Warns of every price of a provider without tokens.
+    pub(super) fn warn_unused(&self, from: &mut Section<'_>) {
         let mut from = from.section(SECTION);
-        for (name, input) in [
+        for (name, is_configured) in [
             (INPUT, self.input.is_some()),
             (OUTPUT, self.output.is_some()),
             (CACHED, self.cached_input.is_some()),
             (CONNECTOR, self.connector.is_some()),
         ] {
-            if input {
+            if is_configured {
                 from.warn(name, "has no effect with the type Linkup, which takes no tokens");
             }
         }
@@ -64,8 +64,8 @@ impl Prices {
         }
     }
 
-    /// All four; nothing where a cached token would cost more than a fresh
-    /// one. If nobody says what it costs, it costs no more than that.
+    /// Returns all four rates; `None` if a cached token would cost more than a
+    /// fresh one. By default a cached token costs no more than that.
     pub(super) fn rates(self, from: &mut Section<'_>) -> Option<Rates> {
         let usual = Rates::default();
         let input = self.input.map_or(usual.input, |it| it.0);
@@ -81,14 +81,14 @@ impl Prices {
     }
 }
 
-/// Credits, for a million tokens or a call, in thousandths of a credit.
+/// Price of a million tokens or of a call, in thousandths of a credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Price(u64);
 
 impl Price {
     const MAX_PRICE: u64 = 10_000_000_000;
 
-    /// Parses an amount of credits that is not per million.
+    /// Returns the price as an amount of credits.
     pub(super) fn credits(self) -> Micros {
         Micros(i64::try_from(self.0.saturating_mul(1000)).unwrap_or(i64::MAX))
     }
@@ -106,35 +106,38 @@ impl Setting for Price {
     }
 
     fn format(&self) -> String {
-        let (whole, part) = (self.0 / 1000, self.0 % 1000);
-        if part == 0 {
-            return whole.to_string();
+        let (integer, fraction) = (self.0 / 1000, self.0 % 1000);
+        if fraction == 0 {
+            return integer.to_string();
         }
-        format!("{whole}.{part:03}").trim_end_matches('0').to_owned()
+        format!("{integer}.{fraction:03}").trim_end_matches('0').to_owned()
     }
 }
 
-/// The thousandths of a number that is written with digits, maybe a point, and
-/// maybe an exponent; halves of them are rounded up. Nothing for what is no such
-/// number, or out of the range.
+/// Parses a decimal number with an optional exponent into thousandths, rounded
+/// half up. `None` if it is invalid or out of range.
 fn thousandths(text: &str) -> Option<u64> {
     let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    let (integer, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let is_digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
     let unsigned = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-    if !digits(whole) || !digits(part) || !digits(unsigned) || text.len() > MAX_PRICE_CHARS {
+    if !is_digits(integer)
+        || !is_digits(fraction)
+        || !is_digits(unsigned)
+        || text.len() > MAX_PRICE_CHARS
+    {
         return None;
     }
-    // As long as it may be, nothing of this overflows.
-    let number: u128 = format!("{whole}{part}").parse().ok()?;
+    // Given the maximum length, nothing here overflows.
+    let number: u128 = format!("{integer}{fraction}").parse().ok()?;
     let exponent: i32 = exponent.parse().ok()?;
-    let decimals = i32::try_from(part.len()).ok()?.checked_sub(exponent)?.checked_sub(3)?;
-    let power = |of: i32| 10_u128.checked_pow(u32::try_from(of).ok()?);
+    let decimals = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?.checked_sub(3)?;
+    let power = |exponent: i32| 10_u128.checked_pow(u32::try_from(exponent).ok()?);
     if decimals <= 0 {
         let thousandths = if number == 0 { 0 } else { number.checked_mul(power(-decimals)?)? };
         return u64::try_from(thousandths).ok().filter(|it| *it <= Price::MAX_PRICE);
     }
-    // So small that nothing is left of it.
+    // The number is too small to be represented.
     let Some(divisor) = power(decimals) else { return Some(0) };
     if number > divisor.saturating_mul(Price::MAX_PRICE.into()) {
         return None;
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_price_is_stored_in_thousandths() {
-        for (text, thousandths, reported) in [
+        for (text, thousandths, formatted) in [
             ("0", 0, "0"),
             (" 1000 ", 1_000_000, "1000"),
             ("0.001", 1, "0.001"),
@@ -170,12 +173,12 @@ mod tests {
         ] {
             let price = Price::parse(text).unwrap();
 
-            assert_eq!((price.0, price.format().as_str()), (thousandths, reported), "{text}");
+            assert_eq!((price.0, price.format().as_str()), (thousandths, formatted), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_price_is_refused() {
+    fn invalid_prices_are_rejected() {
         for text in [
             "",
             " ",

@@ -13,17 +13,17 @@ use crate::fault::Reason;
 use crate::section::Section;
 use crate::setting::Setting;
 
-/// The entries there are.
+/// Entries of the catalogue.
 pub(super) struct Providers {
     pub(super) entries: Vec<Arc<Target>>,
     pub(super) searches: Vec<Arc<SearchProvider>>,
     pub(super) embedders: Vec<Arc<Target>>,
-    /// Entries that others may name, invalid ones included: an error is
-    /// reported once, not wherever its entry is named.
-    named: Vec<Named>,
+    /// Entries that others may refer to, invalid ones included: an error is
+    /// reported once, not at every reference.
+    referable: Vec<ReferableEntry>,
 }
 
-struct Named {
+struct ReferableEntry {
     id: String,
     kind: Kind,
     embeds: bool,
@@ -32,24 +32,24 @@ struct Named {
 
 impl Providers {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
-        let count = in_order(from);
+        let count = count_entries(from);
         let mut providers = Self {
             entries: Vec::new(),
             searches: Vec::new(),
             embedders: Vec::new(),
-            named: Vec::new(),
+            referable: Vec::new(),
         };
         let mut entries = Vec::new();
         for number in 0..count {
             let mut section = from.section(&number.to_string());
             let entry = Entry::from_section(&mut section);
-            providers.name(&entry, &mut section);
+            providers.register(&entry, &mut section);
             entries.push((number, entry));
         }
         for (number, entry) in entries {
             let mut section = from.section(&number.to_string());
             providers.check(&entry.model, &mut section);
-            check_itself(&entry, &mut section);
+            check_self_reference(&entry, &mut section);
             match entry.kind {
                 Kind::Chat(_) if entry.embeds => {
                     providers.embedders.extend(entry.target(&mut section).map(Arc::new));
@@ -61,67 +61,73 @@ impl Providers {
         providers
     }
 
-    /// Returns whether what a model names is there, and what it is to be.
+    /// Checks that the entries that a model refers to exist and have the right
+    /// type.
     pub(super) fn check(&self, model: &Model, from: &mut Section<'_>) {
         if let Some(id) = &model.web_search_tool {
-            let wrong = match self.find(id) {
+            let error = match self.find(id) {
                 None => Some("names no entry of Ai:Providers"),
                 Some(it) if it.kind != Kind::Search => Some("expected an entry of type Linkup"),
                 Some(_) => None,
             };
-            refuse(from, "WebSearchToolProviderId", wrong);
+            refuse(from, "WebSearchToolProviderId", error);
         }
         if let Some(id) = &model.vision_tool {
-            let wrong = match self.find(id) {
+            let error = match self.find(id) {
                 None => Some("names no entry of Ai:Providers"),
                 Some(it) if it.kind == Kind::Search => Some("expected a chat model, not Linkup"),
                 Some(it) if it.embeds => Some("expected a chat model, not one of embeddings"),
                 Some(it) if it.is_blind => Some("names an entry whose EnableVision is off"),
                 Some(_) => None,
             };
-            refuse(from, "VisionToolProviderId", wrong);
+            refuse(from, "VisionToolProviderId", error);
         }
-        let wrong = model.fallbacks.iter().find_map(|id| match self.find(id) {
+        let error = model.fallbacks.iter().find_map(|id| match self.find(id) {
             None => Some("names what is no entry of Ai:Providers"),
             Some(it) if it.kind == Kind::Search => Some("expected chat models, not Linkup"),
             Some(it) if it.embeds => Some("expected chat models, not one of embeddings"),
             Some(_) => None,
         });
-        refuse(from, "Fallbacks", wrong);
+        refuse(from, "Fallbacks", error);
     }
 
-    fn find(&self, id: &str) -> Option<&Named> {
-        self.named.iter().find(|it| it.id.eq_ignore_ascii_case(id))
+    fn find(&self, id: &str) -> Option<&ReferableEntry> {
+        self.referable.iter().find(|it| it.id.eq_ignore_ascii_case(id))
     }
 
-    /// Makes an entry known to the others.
-    fn name(&mut self, entry: &Entry, from: &mut Section<'_>) {
+    /// Registers an entry, so that others may refer to it.
+    fn register(&mut self, entry: &Entry, from: &mut Section<'_>) {
         let Some(id) = &entry.id else { return };
-        let again = self.find(id).is_some();
-        refuse(from, "Id", again.then_some("is that of another entry, whatever its case"));
-        if !again {
+        let is_duplicate = self.find(id).is_some();
+        refuse(from, "Id", is_duplicate.then_some("is that of another entry, whatever its case"));
+        if !is_duplicate {
             let (id, is_blind) = (id.clone(), entry.model.is_blind());
-            self.named.push(Named { id, kind: entry.kind, embeds: entry.embeds, is_blind });
+            self.referable.push(ReferableEntry {
+                id,
+                kind: entry.kind,
+                embeds: entry.embeds,
+                is_blind,
+            });
         }
     }
 }
 
-/// No entry answers in its own place.
-fn check_itself(entry: &Entry, from: &mut Section<'_>) {
-    let own = |it: &String| entry.id.as_ref().is_some_and(|id| it.eq_ignore_ascii_case(id));
-    let wrong = entry.model.fallbacks.iter().any(own);
-    refuse(from, "Fallbacks", wrong.then_some("names the entry itself"));
+/// Checks that an entry is not its own fallback.
+fn check_self_reference(entry: &Entry, from: &mut Section<'_>) {
+    let is_own_id = |it: &String| entry.id.as_ref().is_some_and(|id| it.eq_ignore_ascii_case(id));
+    let error = entry.model.fallbacks.iter().any(is_own_id);
+    refuse(from, "Fallbacks", error.then_some("names the entry itself"));
 }
 
-fn refuse(from: &mut Section<'_>, name: &str, wrong: Option<&'static str>) {
-    if let Some(wrong) = wrong {
-        from.refuse(name, Reason::combination(wrong));
+fn refuse(from: &mut Section<'_>, name: &str, error: Option<&'static str>) {
+    if let Some(error) = error {
+        from.refuse(name, Reason::combination(error));
     }
 }
 
-/// Returns the number of entries there are from 0 on without a gap. Those
-/// behind one are left aside, which is notified of each.
-fn in_order(from: &mut Section<'_>) -> usize {
+/// Returns the number of entries from 0 on without a gap. Entries behind a gap
+/// are ignored, with a notice for each.
+fn count_entries(from: &mut Section<'_>) -> usize {
     from.may_be_empty();
     let names = from.names();
     let numbers: BTreeSet<usize> = names

@@ -1,4 +1,4 @@
-//! `UnsupportedParameters`: parameters that a model refuses.
+//! `UnsupportedParameters`: parameters that a model rejects.
 
 use pia_assistant::SAMPLING;
 
@@ -7,10 +7,10 @@ use crate::section::Section;
 use crate::setting::Setting;
 use crate::snapshot::Effect;
 
-/// The parameters that requests are sent without.
+/// Returns the parameters that are removed from requests.
 pub(super) fn unsupported(from: &mut Section<'_>, effect: Effect) -> Vec<&'static str> {
-    let listed: Vec<Parameter> = from.field("UnsupportedParameters", effect).list();
-    listed.into_iter().map(|it| it.0).collect()
+    let parameters: Vec<Parameter> = from.field("UnsupportedParameters", effect).list();
+    parameters.into_iter().map(|it| it.0).collect()
 }
 
 /// One of [`SAMPLING`].
@@ -20,8 +20,8 @@ impl Setting for Parameter {
     const IS_SECRET: bool = false;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let known = SAMPLING.into_iter().find(|it| it.eq_ignore_ascii_case(text.trim()));
-        known.map(Self).ok_or(Reason::form("expected temperature, top_p or top_k"))
+        let parameter = SAMPLING.into_iter().find(|it| it.eq_ignore_ascii_case(text.trim()));
+        parameter.map(Self).ok_or(Reason::form("expected temperature, top_p or top_k"))
     }
 
     fn format(&self) -> String {

@@ -1,4 +1,4 @@
-//! `UpstreamTools`: what upstreams may run for callers, and what that costs.
+//! `UpstreamTools`: tools that upstreams may run for callers, and their prices.
 
 use pia_assistant::UpstreamTool;
 
@@ -11,11 +11,11 @@ use crate::snapshot::Effect;
 const UPSTREAM_TOOLS: &str = "UpstreamTools";
 const MAX_TYPE_BYTES: usize = 64;
 
-/// The tools of a section, no type twice.
+/// Returns the tools of a section, without duplicate types.
 pub(super) fn upstream_tools(from: &mut Section<'_>, effect: Effect) -> Vec<UpstreamTool> {
-    let listed: Vec<PricedType> = from.field(UPSTREAM_TOOLS, effect).list();
+    let priced_types: Vec<PricedType> = from.field(UPSTREAM_TOOLS, effect).list();
     let mut tools: Vec<UpstreamTool> = Vec::new();
-    for PricedType { kind, price } in listed {
+    for PricedType { kind, price } in priced_types {
         if tools.iter().any(|it| it.kind == kind) {
             from.refuse(UPSTREAM_TOOLS, Reason::combination("expected no type twice"));
         }
@@ -24,7 +24,7 @@ pub(super) fn upstream_tools(from: &mut Section<'_>, effect: Effect) -> Vec<Upst
     tools
 }
 
-/// A type of tools with its price: `web_search=10`.
+/// Type of tools with its price: `web_search=10`.
 struct PricedType {
     kind: String,
     price: Price,
@@ -37,8 +37,9 @@ impl Setting for PricedType {
         let form = || Reason::form("expected types with prices in credits, such as web_search=10");
         let (kind, price) = text.split_once('=').ok_or_else(form)?;
         let kind = kind.trim();
-        let plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.' | b':');
-        if kind.is_empty() || kind.len() > MAX_TYPE_BYTES || !kind.bytes().all(plain) {
+        let is_allowed =
+            |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.' | b':');
+        if kind.is_empty() || kind.len() > MAX_TYPE_BYTES || !kind.bytes().all(is_allowed) {
             return Err(form());
         }
         if matches!(kind, "function" | "custom") {

@@ -1,10 +1,10 @@
-//! The models of `Ai` and of the modes.
+//! Tests of the models of `Ai` and of the modes.
 
 use pia_assistant::{Addresses, Mode, ProviderType, Rates, Target};
 
 use super::*;
 
-/// Sets the model that serves a mode: address, name and key.
+/// Returns the model that serves a mode: name, endpoint and key.
 fn model(operator: &Operator, mode: Mode) -> Option<[String; 3]> {
     let target = operator.read().ai.catalogue.serving(Some(mode))?;
     let key = target.keys.first().map(|it| it.expose().clone()).unwrap_or_default();
@@ -30,7 +30,7 @@ fn a_model_needs_its_name_and_a_key_or_an_endpoint() {
 }
 
 #[test]
-fn a_mode_takes_from_the_default_what_it_does_not_say() {
+fn a_mode_inherits_missing_settings_from_the_default() {
     let operator = Operator::development()
         .argument("Ai:Model=m")
         .argument("Ai:ApiKey=k")
@@ -44,7 +44,7 @@ fn a_mode_takes_from_the_default_what_it_does_not_say() {
 }
 
 #[test]
-fn a_mode_of_its_own_needs_no_default() {
+fn a_complete_mode_needs_no_default() {
     let operator = Operator::development()
         .argument("Ai:Modes:Assistant:Model=a")
         .argument("Ai:Modes:Assistant:ApiKey=k");
@@ -75,27 +75,27 @@ fn a_provider_type_has_a_name_and_a_number() {
     }
     for name in ["0", "9", "01", "PiaCloud"] {
         let operator = Operator::development().argument(&format!("Ai:ProviderType={name}"));
-        assert!(operator.faults()[0].contains("expected one of OpenAI, AzureOpenAI, "), "{name}");
+        assert!(operator.errors()[0].contains("expected one of OpenAI, AzureOpenAI, "), "{name}");
     }
 }
 
 #[test]
-fn what_searches_the_web_is_no_chat_model() {
+fn a_search_provider_is_not_a_chat_model() {
     for key in
         ["Ai:ProviderType", "Ai:Modes:Assistant:ProviderType", "Ai:Modes:Research:ProviderType"]
     {
-        let faults = Operator::development().argument(&format!("{key}=linkup")).faults();
+        let errors = Operator::development().argument(&format!("{key}=linkup")).errors();
 
-        let reported = format!(
+        let expected = format!(
             "SVC-CFG-005 setting `{key}` from the command line: Linkup searches the web and is no \
              chat model"
         );
-        assert_eq!(faults, [reported]);
+        assert_eq!(errors, [expected]);
     }
 }
 
 #[test]
-fn a_type_has_its_own_endpoint_or_requests_one() {
+fn a_type_has_a_default_endpoint_or_requires_one() {
     let endpoint = |provider: &str| {
         let operator = Operator::development().arguments(&[
             &format!("Ai:ProviderType={provider}"),
@@ -115,12 +115,12 @@ fn a_type_has_its_own_endpoint_or_requests_one() {
         assert_eq!(endpoint(provider).unwrap(), usual);
     }
     for provider in ["OpenAICompatible", "VLlm"] {
-        let reported = endpoint(provider).unwrap_err().to_string();
+        let message = endpoint(provider).unwrap_err().to_string();
         let expected = format!(
             "SVC-CFG-002 setting `Ai:Endpoint`: is missing: the type {provider} needs the base URL \
              of its server"
         );
-        assert_eq!(reported, expected);
+        assert_eq!(message, expected);
     }
 }
 
@@ -128,10 +128,10 @@ fn a_type_has_its_own_endpoint_or_requests_one() {
 fn azure_needs_its_endpoint_and_its_deployment() {
     let operator = || Operator::development().argument("Ai:ProviderType=AzureOpenAI");
 
-    let faults = operator().faults();
+    let errors = operator().errors();
 
-    assert!(faults[0].starts_with("SVC-CFG-002 setting `Ai:Endpoint`"), "{faults:?}");
-    assert!(faults[1].starts_with("SVC-CFG-002 setting `Ai:AzureDeploymentName`"), "{faults:?}");
+    assert!(errors[0].starts_with("SVC-CFG-002 setting `Ai:Endpoint`"), "{errors:?}");
+    assert!(errors[1].starts_with("SVC-CFG-002 setting `Ai:AzureDeploymentName`"), "{errors:?}");
     let operator = operator().arguments(&[
         "Ai:Endpoint=https://x.openai.azure.com/",
         "Ai:AzureDeploymentName=gpt",
@@ -155,7 +155,7 @@ fn a_server_on_this_machine_needs_no_key() {
 }
 
 #[test]
-fn there_may_be_several_keys_each_once() {
+fn keys_are_deduplicated() {
     let operator = Operator::development().arguments(&[
         "Ai:Model=m",
         "Ai:ApiKey=a",
@@ -198,21 +198,21 @@ fn a_mode_may_have_everything_that_a_model_has() {
 }
 
 #[test]
-fn a_mode_of_another_type_at_the_same_address_is_mentioned() {
+fn a_mode_of_another_type_with_the_same_endpoint_has_a_notice() {
     let operator = Operator::development().arguments(&[
         "Ai:Model=m",
         "Ai:Endpoint=http://h",
         "Ai:Modes:Research:ProviderType=Ollama",
     ]);
 
-    let [reported] = operator.notices().try_into().unwrap();
+    let [notice] = operator.notices().try_into().unwrap();
 
-    assert!(reported.starts_with("setting `Ai:Modes:Research:ProviderType`"), "{reported}");
+    assert!(notice.starts_with("setting `Ai:Modes:Research:ProviderType`"), "{notice}");
     assert_eq!(target(&operator, Mode::Research).endpoint, "http://h");
 }
 
 #[test]
-fn tokens_cost_what_the_nearest_section_states() {
+fn the_rates_of_the_nearest_section_apply() {
     let operator = Operator::development().arguments(&[
         "Ai:Model=m",
         "Ai:ApiKey=k",
@@ -230,7 +230,7 @@ fn tokens_cost_what_the_nearest_section_states() {
 }
 
 #[test]
-fn a_rate_is_a_number_that_is_there() {
+fn a_rate_must_be_a_number() {
     for rate in
         ["InputPerMillion", "OutputPerMillion", "CachedInputPerMillion", "ConnectorPerMillion"]
     {
@@ -241,13 +241,13 @@ fn a_rate_is_a_number_that_is_there() {
                     .arguments(&["Ai:Providers:0:Id=a", "Ai:Providers:0:Model=m"])
                     .argument(&format!("{key}={value}"));
 
-                let faults = operator.faults();
+                let errors = operator.errors();
 
-                let reported = format!(
+                let expected = format!(
                     "SVC-CFG-003 setting `{key}` from the command line: expected a number from 0 \
                      to 10000000"
                 );
-                assert_eq!(faults, [reported]);
+                assert_eq!(errors, [expected]);
             }
         }
     }
@@ -263,15 +263,15 @@ fn a_cached_token_costs_no_more_than_a_fresh_one() {
             "Ai:Modes:Assistant:CreditRates:InputPerMillion=800",
         ],
     ] {
-        let faults = Operator::development().arguments(settings).faults();
+        let errors = Operator::development().arguments(settings).errors();
 
-        assert_eq!(faults.len(), 1, "{faults:?}");
-        assert!(faults[0].starts_with(&format!("SVC-CFG-005 setting `{key}`")), "{faults:?}");
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert!(errors[0].starts_with(&format!("SVC-CFG-005 setting `{key}`")), "{errors:?}");
     }
 }
 
 #[test]
-fn what_a_type_has_not_is_mentioned_and_off() {
+fn unsupported_features_of_a_type_are_off_with_a_notice() {
     for (provider, setting) in [
         ("Ollama", "EnableWebSearch=true"),
         ("VLlm", "EnableWebSearch=true"),
@@ -292,12 +292,12 @@ fn what_a_type_has_not_is_mentioned_and_off() {
             _ => operator,
         };
 
-        let [reported] = operator.notices().try_into().unwrap();
+        let [notice] = operator.notices().try_into().unwrap();
 
         let (name, _) = setting.split_once('=').unwrap();
         assert!(
-            reported.starts_with(&format!("setting `Ai:{name}` from the command line")),
-            "{reported}"
+            notice.starts_with(&format!("setting `Ai:{name}` from the command line")),
+            "{notice}"
         );
         let target = target(&operator, Mode::Optimize);
         assert!(!target.web_search && target.agent.is_none() && !target.takes_reasoning_effort);
@@ -305,7 +305,7 @@ fn what_a_type_has_not_is_mentioned_and_off() {
 }
 
 #[test]
-fn web_search_is_on_where_the_type_has_it() {
+fn web_search_is_on_for_types_that_support_it() {
     for provider in ["OpenAI", "OpenRouter", "Mistral", "Anthropic"] {
         let operator = Operator::development().arguments(&[
             "Ai:Model=m",

@@ -1,4 +1,4 @@
-//! The entries of `Ai:Providers`.
+//! Tests of the entries of `Ai:Providers`.
 
 use pia_assistant::{
     Addresses, ModelCatalogue, Protection, ProviderType, Rates, ReasoningEffort, SearchDepth,
@@ -7,7 +7,7 @@ use pia_assistant::{
 
 use super::*;
 
-/// An entry that needs nothing else.
+/// Minimal entry.
 const FIRST: [&str; 3] =
     ["Ai:Providers:0:Id=main", "Ai:Providers:0:Model=gpt-5", "Ai:Providers:0:ApiKey=k"];
 /// Settings of a search provider.
@@ -30,14 +30,14 @@ fn ids(catalogue: &ModelCatalogue) -> Vec<&str> {
     catalogue.entries.iter().filter_map(|it| it.id.as_deref()).collect()
 }
 
-/// The key of each fault.
+/// Returns the keys of all errors.
 fn refused(operator: &Operator) -> Vec<String> {
-    let faults = operator.sources.load_config().unwrap_err();
-    faults.iter().filter_map(|it| it.key().map(str::to_owned)).collect()
+    let errors = operator.sources.load_config().unwrap_err();
+    errors.iter().filter_map(|it| it.key().map(str::to_owned)).collect()
 }
 
 #[test]
-fn an_entry_needs_little() {
+fn a_minimal_entry_is_complete() {
     let operator = Operator::development().arguments(&FIRST);
 
     let target = entry(&operator, "MAIN");
@@ -52,7 +52,7 @@ fn an_entry_needs_little() {
 }
 
 #[test]
-fn addresses_go_to_models_at_the_public_address_of_their_type_or_where_it_is_allowed() {
+fn addresses_are_passed_on_at_public_endpoints_or_if_enabled() {
     let fetches = |more: &[&str]| {
         entry(&Operator::development().arguments(&FIRST).arguments(more), "main").addresses
             == Addresses::PassedOn
@@ -71,7 +71,7 @@ fn addresses_go_to_models_at_the_public_address_of_their_type_or_where_it_is_all
 }
 
 #[test]
-fn what_a_model_refuses_may_be_stated() {
+fn unsupported_parameters_can_be_configured() {
     let with = |names: &str| {
         let names = format!("Ai:Providers:0:UnsupportedParameters={names}");
         Operator::development().arguments(&FIRST).argument(&names)
@@ -83,34 +83,34 @@ fn what_a_model_refuses_may_be_stated() {
 }
 
 #[test]
-fn what_upstreams_run_has_a_type_and_a_price() {
+fn upstream_tools_have_a_type_and_a_price() {
     let with = |tools: &str| {
         let tools = format!("Ai:Providers:0:UpstreamTools={tools}");
         Operator::development().arguments(&FIRST).argument(&tools)
     };
-    let reported = |operator: &Operator| -> Vec<(String, i64)> {
+    let tools_of = |operator: &Operator| -> Vec<(String, i64)> {
         let tools = &entry(operator, "main").upstream_tools;
         tools.iter().map(|it| (it.kind.clone(), it.price.0)).collect()
     };
 
     let priced = with("web_search=10, openrouter:web_search=0.5,mcp=0");
     assert_eq!(
-        reported(&priced),
+        tools_of(&priced),
         [("web_search", 10_000_000), ("openrouter:web_search", 500_000), ("mcp", 0)]
             .map(|(kind, price)| (kind.to_owned(), price))
     );
-    assert!(reported(&with("")).is_empty() && priced.notices().is_empty());
+    assert!(tools_of(&with("")).is_empty() && priced.notices().is_empty());
     for wrong in ["web_search", "web_search=", "=5", "a b=5", "function=1", "custom=1", "a=1,a=2"] {
         assert_eq!(refused(&with(wrong)), ["Ai:Providers:0:UpstreamTools"], "{wrong}");
     }
     let translated = with("web_search=10").argument("Ai:Providers:0:ProviderType=Anthropic");
-    assert!(reported(&translated).is_empty());
+    assert!(tools_of(&translated).is_empty());
     let [notice] = translated.notices().try_into().unwrap();
     assert!(notice.contains("UpstreamTools") && notice.ends_with("with the type Anthropic"));
 }
 
 #[test]
-fn an_entry_may_say_everything_in_a_file() {
+fn a_file_can_configure_every_setting_of_an_entry() {
     let text = r#"{ "Ai": { "Providers": [
         { "Id": "a", "Name": "Large", "ProviderType": "OpenAICompatible",
           "Endpoint": "https://models.example/v1/", "ApiKeys": ["k1", "k2"], "Model": "m",
@@ -158,30 +158,30 @@ fn the_environment_names_entries_by_their_number() {
 }
 
 #[test]
-fn an_id_is_there_and_no_other_entry_has_it() {
+fn ids_are_required_and_unique() {
     let nameless = Operator::development().argument("Ai:Providers:0:Model=m");
     let twice = both().arguments(&["Ai:Providers:2:Id=WEB", "Ai:Providers:2:Model=m"]);
     let long = Operator::development()
         .argument(&format!("Ai:Providers:0:Id={}", "x".repeat(101)))
         .argument("Ai:Providers:0:Model=m");
 
-    for (id, reported) in [
+    for (id, reason) in [
         ("a,b", "expected no comma: ids stand in lists"),
         ("Pia-Cloud", "`pia-cloud` stands for the model of a mode, not for an entry"),
     ] {
         let model = "Ai:Providers:0:Model=m";
         let odd = Operator::development().variable("Ai__Providers__0__Id", id).argument(model);
-        let faults = odd.faults();
-        assert!(faults.len() == 1 && faults[0].ends_with(reported), "{faults:?}");
+        let errors = odd.errors();
+        assert!(errors.len() == 1 && errors[0].ends_with(reason), "{errors:?}");
         assert_eq!(refused(&odd), ["Ai:Providers:0:Id"]);
     }
-    assert!(nameless.faults()[0].starts_with("SVC-CFG-002 setting `Ai:Providers:0:Id`"));
+    assert!(nameless.errors()[0].starts_with("SVC-CFG-002 setting `Ai:Providers:0:Id`"));
     assert_eq!(refused(&twice), ["Ai:Providers:2:Id"]);
     assert_eq!(refused(&long), ["Ai:Providers:0:Id"]);
 }
 
 #[test]
-fn entries_behind_a_gap_are_ignored_and_named_once() {
+fn entries_behind_a_gap_are_ignored_and_reported_once() {
     let operator = both().arguments(&[
         "Ai:Providers:3:Id=late",
         "Ai:Providers:3:ProviderType=nonsense",
@@ -190,7 +190,7 @@ fn entries_behind_a_gap_are_ignored_and_named_once() {
         "Ai:Providers:main:Id=odd",
     ]);
 
-    let reported = operator.notices();
+    let notices = operator.notices();
 
     let from = "from the command line: ";
     let expected = [
@@ -201,49 +201,49 @@ fn entries_behind_a_gap_are_ignored_and_named_once() {
         format!("setting `Ai:Providers:5` {from}the entry is ignored, since there is no entry 2"),
         format!("setting `Ai:Providers:main` {from}is ignored: entries have numbers, from 0 on"),
     ];
-    assert_eq!(reported, expected);
+    assert_eq!(notices, expected);
     assert_eq!(ids(&operator.read().ai.catalogue), ["main"]);
 }
 
 #[test]
-fn without_entry_0_there_is_none() {
+fn without_entry_0_all_entries_are_ignored() {
     let operator = Operator::development().argument("Ai:Providers:1:Id=late");
 
-    let [reported] = operator.notices().try_into().unwrap();
+    let [notice] = operator.notices().try_into().unwrap();
 
     assert!(
-        reported.contains("`Ai:Providers:1`") && reported.contains("(`late`) is ignored"),
-        "{reported}"
+        notice.contains("`Ai:Providers:1`") && notice.contains("(`late`) is ignored"),
+        "{notice}"
     );
     assert!(ids(&operator.read().ai.catalogue).is_empty());
 }
 
 #[test]
-fn no_entries_are_nothing_to_mention() {
+fn an_empty_catalogue_has_no_notices() {
     let text = r#"{ "Ai": { "Providers": [] } }"#;
 
     assert!(Operator::development().file("appsettings.json", text).notices().is_empty());
 }
 
 #[test]
-fn what_is_no_entry_is_reported() {
+fn malformed_entries_are_reported() {
     assert_eq!(refused(&Operator::development().argument("Ai:Providers=main")), ["Ai:Providers"]);
-    let reported = refused(&Operator::development().argument("Ai:Providers:0=main"));
-    assert_eq!(reported, ["Ai:Providers:0:Id", "Ai:Providers:0:Model", "Ai:Providers:0"]);
+    let errors = refused(&Operator::development().argument("Ai:Providers:0=main"));
+    assert_eq!(errors, ["Ai:Providers:0:Id", "Ai:Providers:0:Model", "Ai:Providers:0"]);
 }
 
 #[test]
-fn a_slip_in_an_entry_is_reported_with_what_was_meant() {
-    let [reported] = both().argument("Ai:Providers:0:Fallback=web").notices().try_into().unwrap();
+fn a_misspelled_setting_of_an_entry_is_reported_with_a_suggestion() {
+    let [notice] = both().argument("Ai:Providers:0:Fallback=web").notices().try_into().unwrap();
 
     assert!(
-        reported.ends_with("is not known and has no effect; did you mean `Fallbacks`?"),
-        "{reported}"
+        notice.ends_with("is not known and has no effect; did you mean `Fallbacks`?"),
+        "{notice}"
     );
 }
 
 #[test]
-fn an_entry_states_what_its_type_cannot_do_without() {
+fn the_required_settings_of_a_type_are_checked() {
     let entry = |settings: &[&str]| {
         let operator = Operator::development().argument("Ai:Providers:0:Id=a");
         let set = |it: Operator, setting: &&str| it.argument(&format!("Ai:Providers:0:{setting}"));
@@ -280,7 +280,7 @@ fn a_search_has_a_depth() {
 }
 
 #[test]
-fn a_search_may_have_several_keys_and_bounds() {
+fn a_search_may_have_several_keys_and_limits() {
     let operator = both().arguments(&[
         "Ai:Providers:1:ApiKeys=t,s",
         "Ai:Providers:1:Protection:RequestsPerMinute=7",
@@ -298,7 +298,7 @@ fn a_search_may_have_several_keys_and_bounds() {
 }
 
 #[test]
-fn what_has_no_effect_on_a_search_is_mentioned() {
+fn settings_without_effect_on_a_search_are_reported() {
     for setting in [
         "AzureDeploymentName=d",
         "AzureApiVersion=2024-10-21",
@@ -321,18 +321,19 @@ fn what_has_no_effect_on_a_search_is_mentioned() {
     ] {
         let operator = both().argument(&format!("Ai:Providers:1:{setting}"));
 
-        let [reported] = operator.notices().try_into().unwrap();
+        let [notice] = operator.notices().try_into().unwrap();
 
         let (name, _) = setting.split_once('=').unwrap();
-        let whole = format!("setting `Ai:Providers:1:{name}` from the command line: has no effect");
-        assert!(reported.starts_with(&whole), "{reported}");
+        let expected_start =
+            format!("setting `Ai:Providers:1:{name}` from the command line: has no effect");
+        assert!(notice.starts_with(&expected_start), "{notice}");
         let catalogue = operator.read().ai.catalogue;
         assert_eq!(catalogue.search("web").unwrap().protection, Protection::default());
     }
 }
 
 #[test]
-fn an_embedding_model_talks_to_nobody() {
+fn an_embedding_model_is_not_a_chat_model() {
     let vectors = [
         "Ai:Providers:2:Id=vectors",
         "Ai:Providers:2:Model=m",
@@ -343,19 +344,19 @@ fn an_embedding_model_talks_to_nobody() {
     let catalogue = both().arguments(&vectors).read().ai.catalogue;
 
     assert!(catalogue.entry("vectors").is_none() && catalogue.embedder("Vectors").is_some());
-    for (setting, why) in [
+    for (setting, reason) in [
         ("Ai:Fallbacks=vectors", "expected chat models, not one of embeddings"),
         ("Ai:VisionToolProviderId=vectors", "expected a chat model, not one of embeddings"),
         ("Ai:Providers:2:ProviderType=Anthropic", "this type of provider has no embeddings"),
     ] {
-        let faults = both().arguments(&vectors).argument(setting).faults();
+        let errors = both().arguments(&vectors).argument(setting).errors();
 
-        assert!(faults.iter().any(|it| it.contains(why)), "{faults:?}");
+        assert!(errors.iter().any(|it| it.contains(reason)), "{errors:?}");
     }
 }
 
 #[test]
-fn a_tool_is_an_entry_of_its_kind() {
+fn a_tool_must_be_an_entry_of_the_right_type() {
     let blind = [
         "Ai:Providers:2:Id=blind",
         "Ai:Providers:2:Model=m",
@@ -363,7 +364,7 @@ fn a_tool_is_an_entry_of_its_kind() {
         "Ai:Providers:2:EnableVision=false",
     ];
     for section in ["Ai", "Ai:Modes:Research", "Ai:Providers:0"] {
-        for (setting, why) in [
+        for (setting, reason) in [
             ("WebSearchToolProviderId=none", "names no entry of Ai:Providers"),
             ("WebSearchToolProviderId=blind", "expected an entry of type Linkup"),
             ("VisionToolProviderId=none", "names no entry of Ai:Providers"),
@@ -374,12 +375,12 @@ fn a_tool_is_an_entry_of_its_kind() {
         ] {
             let operator = both().arguments(&blind).argument(&format!("{section}:{setting}"));
 
-            let faults = operator.faults();
+            let errors = operator.errors();
 
             let (name, _) = setting.split_once('=').unwrap();
-            let reported =
-                format!("SVC-CFG-005 setting `{section}:{name}` from the command line: {why}");
-            assert_eq!(faults, [reported]);
+            let expected =
+                format!("SVC-CFG-005 setting `{section}:{name}` from the command line: {reason}");
+            assert_eq!(errors, [expected]);
         }
     }
     let itself = both().argument("Ai:Providers:0:Fallbacks=MAIN");
@@ -403,7 +404,7 @@ fn tools_may_be_named_in_any_case_and_before_their_entries() {
 }
 
 #[test]
-fn all_faults_of_the_catalogue_are_reported_at_once() {
+fn all_errors_of_the_catalogue_are_reported_at_once() {
     let operator = Operator::development().arguments(&[
         "Ai:ProviderType=Linkup",
         "Ai:WebSearchToolProviderId=none",
@@ -415,9 +416,9 @@ fn all_faults_of_the_catalogue_are_reported_at_once() {
         "Ai:Providers:1:Model=far",
     ]);
 
-    let mut reported = refused(&operator);
+    let mut keys = refused(&operator);
 
-    reported.sort();
+    keys.sort();
     let expected = [
         "Ai:ProviderType",
         "Ai:Providers:0:AzureDeploymentName",
@@ -427,11 +428,11 @@ fn all_faults_of_the_catalogue_are_reported_at_once() {
         "Ai:Providers:1:Model",
         "Ai:WebSearchToolProviderId",
     ];
-    assert_eq!(reported, expected);
+    assert_eq!(keys, expected);
 }
 
 #[test]
-fn what_has_no_key_at_a_paid_address_is_mentioned() {
+fn a_paid_endpoint_without_a_key_has_a_notice() {
     let operator = Operator::development().arguments(&[
         "Ai:Providers:0:Id=a",
         "Ai:Providers:0:Model=m",
@@ -453,7 +454,7 @@ fn what_has_no_key_at_a_paid_address_is_mentioned() {
 }
 
 #[test]
-fn entries_wait_for_a_restart_and_models_do_not() {
+fn entries_need_a_restart_and_models_do_not() {
     let operator = both().arguments(&["Ai:Model=m", "Ai:ApiKey=k"]);
     let config = LiveConfig::new(operator.read());
     let started = config.latest();
@@ -479,7 +480,7 @@ fn entries_wait_for_a_restart_and_models_do_not() {
 }
 
 #[test]
-fn an_entry_that_is_gone_waits_for_a_restart_too() {
+fn a_removed_entry_needs_a_restart() {
     let config = LiveConfig::new(both().read());
 
     let changes = config.reload(&Operator::development().arguments(&FIRST).sources).unwrap();
@@ -489,7 +490,7 @@ fn an_entry_that_is_gone_waits_for_a_restart_too() {
 }
 
 #[test]
-fn no_key_of_the_catalogue_is_displayed() {
+fn debug_output_omits_the_keys_of_the_catalogue() {
     let operator = both().argument("Ai:Providers:0:ApiKeys=s3cretA,s3cretB");
 
     let config = operator.read();

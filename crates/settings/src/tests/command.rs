@@ -1,4 +1,4 @@
-//! Tests of the arguments after the program's name.
+//! Tests of the command line.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ fn without_a_switch_the_server_serves_in_production() {
 }
 
 #[test]
-fn a_switch_states_what_to_do_and_is_no_setting() {
+fn a_switch_selects_the_command() {
     for (arguments, expected) in [
         (&["--migrate-only"][..], Command::MigrateOnly),
         (&["--help"], Command::Help),
@@ -55,32 +55,32 @@ fn a_setting_is_one_argument_or_two() {
 }
 
 #[test]
-fn what_is_not_understood_is_named_by_its_place_and_not_repeated() {
+fn an_invalid_argument_is_reported_by_its_position_only() {
     for argument in ["s3cret", "--s3cret", "--s3cret=x", "-s3cret", "--Jwt:s3cret", ""] {
-        let faults = parse(&["--migrate-only", argument]).unwrap_err();
+        let errors = parse(&["--migrate-only", argument]).unwrap_err();
 
-        let reported = faults.to_string();
+        let message = errors.to_string();
         assert!(
-            reported.starts_with("SVC-CFG-001 argument 2 of the command line: expected "),
-            "{reported}"
+            message.starts_with("SVC-CFG-001 argument 2 of the command line: expected "),
+            "{message}"
         );
         assert!(
-            !reported.contains("s3cret") && !format!("{faults:?}").contains("s3cret"),
-            "{reported}"
+            !message.contains("s3cret") && !format!("{errors:?}").contains("s3cret"),
+            "{message}"
         );
     }
 }
 
 #[test]
-fn every_argument_that_is_not_understood_is_reported() {
-    let faults = parse(&["a", "--Ai:Model", "--Ai:ApiKey=b", "c"]).unwrap_err();
+fn every_invalid_argument_is_reported() {
+    let errors = parse(&["a", "--Ai:Model", "--Ai:ApiKey=b", "c"]).unwrap_err();
 
-    assert_eq!(faults.iter().count(), 3);
-    assert!(faults.iter().all(|it| it.code() == Code::Source && it.key().is_none()));
+    assert_eq!(errors.iter().count(), 3);
+    assert!(errors.iter().all(|it| it.code() == Code::Source && it.key().is_none()));
 }
 
 #[test]
-fn the_environment_has_its_name_from_the_first_who_states() {
+fn the_first_source_that_names_the_environment_wins() {
     let variables = [
         ("DOTNET_ENVIRONMENT", "Fourth"),
         ("ASPNETCORE_ENVIRONMENT", "Third"),
@@ -99,20 +99,17 @@ fn the_environment_has_its_name_from_the_first_who_states() {
 }
 
 #[test]
-fn an_environment_cannot_name_a_file_elsewhere() {
+fn an_environment_name_cannot_contain_a_path() {
     for name in ["../etc", "a/b", "", "a b"] {
-        let reported = parse(&[&format!("--environment={name}")]).unwrap_err().to_string();
+        let message = parse(&[&format!("--environment={name}")]).unwrap_err().to_string();
 
-        assert!(
-            reported.starts_with("SVC-CFG-001 the command line: expected an env"),
-            "{reported}"
-        );
+        assert!(message.starts_with("SVC-CFG-001 the command line: expected an env"), "{message}");
     }
     assert!(with(&[("PIA_ENVIRONMENT", "a/b")], &[]).is_err());
 }
 
 #[test]
-fn the_content_root_is_a_folder_that_is_there() {
+fn the_content_root_must_be_an_existing_folder() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().to_str().unwrap();
 
@@ -126,7 +123,7 @@ fn the_content_root_is_a_folder_that_is_there() {
 }
 
 #[test]
-fn what_is_done_to_accounts_stands_behind_a_word() {
+fn account_commands_are_parsed() {
     let (id, ada) = (uuid::Uuid::now_v7(), || "ada@example.org".to_owned());
     let invite = |email, role, days| AdminCommand::Invite { email, role, days };
     for (line, expected) in [
@@ -153,7 +150,7 @@ fn what_is_done_to_accounts_stands_behind_a_word() {
 }
 
 #[test]
-fn what_is_done_to_groups_stands_behind_another_word() {
+fn group_commands_are_parsed() {
     let text = |it: &str| it.to_owned();
     let set = |changes| GroupCommand::Set { group: text("g"), changes };
     for (line, expected) in [
@@ -205,7 +202,7 @@ fn what_is_done_to_groups_stands_behind_another_word() {
 }
 
 #[test]
-fn what_is_done_to_api_keys_stands_behind_another_word() {
+fn api_key_commands_are_parsed() {
     let id = uuid::Uuid::now_v7();
     let revoke = id.to_string();
     for (words, expected) in [
@@ -219,7 +216,7 @@ fn what_is_done_to_api_keys_stands_behind_another_word() {
 }
 
 #[test]
-fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() {
+fn invalid_admin_commands_are_refused_and_not_repeated() {
     for line in [
         "",
         "s3cret",
@@ -263,11 +260,11 @@ fn what_stands_behind_that_word_and_means_nothing_is_refused_and_not_repeated() 
         let words = line.split(' ').filter(|it| !it.is_empty());
         let arguments: Vec<&str> = std::iter::once("admin").chain(words).collect();
 
-        let reported = parse(&arguments).unwrap_err().to_string();
+        let message = parse(&arguments).unwrap_err().to_string();
 
-        let states = reported.contains("expected ") || reported.contains("command: use ");
-        assert!(reported.starts_with("SVC-CFG-001 ") && states, "{reported}");
-        assert!(!reported.contains("s3cret"), "{reported}");
+        let has_advice = message.contains("expected ") || message.contains("command: use ");
+        assert!(message.starts_with("SVC-CFG-001 ") && has_advice, "{message}");
+        assert!(!message.contains("s3cret"), "{message}");
     }
     for arguments in [&["--role", "admin"][..], &["--days=5"], &["grant", "ada@example.org"]] {
         assert!(parse(arguments).is_err(), "{arguments:?}");

@@ -1,4 +1,4 @@
-//! Tests of the precedence of sources, and of their forms.
+//! Tests of the precedence and the formats of sources.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ fn named_variables_stand_for_their_settings() {
 }
 
 #[test]
-fn a_variable_of_others_is_no_setting() {
+fn unrelated_variables_are_ignored() {
     let operator = Operator::development()
         .variable("DATABASE_URL", "postgres://elsewhere")
         .variable("SERVER", "x")
@@ -101,7 +101,7 @@ fn a_text_with_commas_replaces_a_list() {
 }
 
 #[test]
-fn a_list_that_is_set_to_nothing_is_empty() {
+fn an_empty_text_is_an_empty_list() {
     let operator = Operator::development()
         .file("appsettings.json", TRUSTED)
         .variable("Server__TrustedProxies", "");
@@ -110,7 +110,7 @@ fn a_list_that_is_set_to_nothing_is_empty() {
 }
 
 #[test]
-fn an_item_is_refused_by_its_number() {
+fn an_invalid_item_is_reported_by_its_index() {
     let operator = Operator::development()
         .file("appsettings.json", TRUSTED)
         .variable("Server__TrustedProxies__1", "s3cret")
@@ -122,11 +122,11 @@ fn an_item_is_refused_by_its_number() {
         "SVC-CFG-003 setting `Server:TrustedProxies:1` from the environment: expected an address \
          or a network such as 10.0.0.0/8",
     ];
-    assert_eq!(operator.faults(), expected);
+    assert_eq!(operator.errors(), expected);
 }
 
 #[test]
-fn a_file_may_hold_numbers_and_begin_with_a_mark() {
+fn a_file_may_contain_numbers_and_a_byte_order_mark() {
     let text = "\u{feff}{ \"Ai\": { \"MaxOptimizeTextLength\": 5, \"Model\": null },
         \"OpenApi\": { \"Enabled\": true } }";
 
@@ -136,7 +136,7 @@ fn a_file_may_hold_numbers_and_begin_with_a_mark() {
 }
 
 #[test]
-fn a_key_of_digits_stays_a_key() {
+fn a_key_of_digits_stays_a_text() {
     let operator = Operator::development()
         .variable("Ai__ApiKey", "0012345678901234567890")
         .variable("Ai__Model", "7");
@@ -147,7 +147,7 @@ fn a_key_of_digits_stays_a_key() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_all_reported() {
+fn all_unreadable_files_are_reported() {
     let long = format!("{{ \"A\": \"{}\" }}", "x".repeat(1024 * 1024));
     for (text, reason) in [
         ("{ \"Jwt\": { \"SecretKey\": \"s3cret\" ", "EOF while parsing"),
@@ -161,7 +161,7 @@ fn files_that_cannot_be_read_are_all_reported() {
             .file("appsettings.json", text)
             .file("appsettings.Development.json", "{");
 
-        let [first, second] = &operator.faults()[..] else { panic!("two faults") };
+        let [first, second] = &operator.errors()[..] else { panic!("two faults") };
 
         assert!(first.starts_with("SVC-CFG-001 appsettings.json: "), "{first}");
         assert!(first.contains(reason) && !first.contains("s3cret"), "{first}");
@@ -170,50 +170,50 @@ fn files_that_cannot_be_read_are_all_reported() {
 }
 
 #[test]
-fn a_folder_in_a_files_place_is_reported() {
+fn a_folder_instead_of_a_file_is_reported() {
     let operator = Operator::development();
     std::fs::create_dir(operator.dir.path().join("appsettings.json")).unwrap();
 
-    let reported = operator.faults().remove(0);
+    let error = operator.errors().remove(0);
 
-    assert!(reported.starts_with("SVC-CFG-001 appsettings.json: "), "{reported}");
+    assert!(error.starts_with("SVC-CFG-001 appsettings.json: "), "{error}");
 }
 
 #[test]
-fn a_setting_that_two_variables_set_differently_is_reported() {
+fn contradicting_variables_are_reported() {
     let operator = Operator::development()
         .variable("JWT__SECRETKEY", "s3cret")
         .variable("Ai__Model", "a")
         .variable("AI__MODEL", "a");
 
     let expected = "SVC-CFG-005 setting `JWT:SECRETKEY` from the environment: is set twice, and not to the same";
-    assert_eq!(operator.faults(), [expected]);
+    assert_eq!(operator.errors(), [expected]);
 }
 
 #[test]
-fn a_variable_that_is_no_text_is_reported() {
+fn a_variable_of_invalid_utf8_is_reported() {
     let operator = Operator::development().variable("Ai__ApiKey", "a\u{fffd}b");
 
     let expected = "SVC-CFG-001 setting `Ai:ApiKey` from the environment: expected UTF-8";
-    assert_eq!(operator.faults(), [expected]);
+    assert_eq!(operator.errors(), [expected]);
 }
 
 #[test]
-fn a_section_in_a_values_place_and_the_reverse_are_reported() {
+fn a_section_instead_of_a_value_and_the_reverse_are_reported() {
     let text = r#"{ "Jwt": { "Issuer": { "a": 1 } }, "Ai": "s3cret", "Server": { "Tls": true } }"#;
 
-    let faults = Operator::development().file("appsettings.json", text).faults();
+    let errors = Operator::development().file("appsettings.json", text).errors();
 
     let expected = [
         "SVC-CFG-003 setting `Jwt:Issuer` from appsettings.json: expected a single value",
         "SVC-CFG-003 setting `Ai` from appsettings.json: expected a section",
         "SVC-CFG-003 setting `Server:Tls` from appsettings.json: expected a section",
     ];
-    assert_eq!(faults, expected);
+    assert_eq!(errors, expected);
 }
 
 #[test]
-fn durations_take_every_form_of_their_layer() {
+fn durations_are_parsed_in_every_form() {
     for text in ["00:01:30", "90s", "90000ms"] {
         let operator = Operator::development().variable("Jwt__AccessTokenLifetime", text);
 

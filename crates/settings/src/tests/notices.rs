@@ -1,9 +1,9 @@
-//! Tests of settings that are accepted with a notice.
+//! Tests of notices about accepted settings.
 
 use super::*;
 
 #[test]
-fn a_slip_of_the_pen_is_reported_with_what_was_meant() {
+fn a_misspelled_setting_is_reported_with_a_suggestion() {
     let operator = Operator::development()
         .file("appsettings.json", r#"{ "Jwt": { "Isuer": "x" }, "Databse": { "Provider": "x" } }"#)
         .variable("Ai__Modes__Reserch__Model", "m")
@@ -27,7 +27,7 @@ fn a_slip_of_the_pen_is_reported_with_what_was_meant() {
 }
 
 #[test]
-fn sections_of_others_are_let_alone() {
+fn unrelated_sections_are_ignored() {
     let text = r#"{ "AllowedHosts": "*", "Kestrel": { "Endpoints": {} }, "$schema": "x",
         "Serilog": { "MinimumLevel": { "Microsoft.AspNetCore": "Warning" } } }"#;
 
@@ -50,7 +50,7 @@ fn names_with_dots_and_line_breaks_are_reported_on_one_line() {
 }
 
 #[test]
-fn no_more_slips_are_reported_than_anyone_reads() {
+fn the_number_of_reported_unknown_settings_is_limited() {
     let operator =
         (0..200).fold(Operator::development(), |it, n| it.argument(&format!("Ai:Unknown{n}=x")));
 
@@ -58,7 +58,7 @@ fn no_more_slips_are_reported_than_anyone_reads() {
 }
 
 #[test]
-fn open_registration_is_reported_outside_development() {
+fn open_registration_has_a_notice_outside_development() {
     let open = Operator::production().notices().remove(0);
     let closed = Operator::production().argument("LocalAuth:Registration=closed").notices();
     let development = Operator::development().notices();
@@ -68,20 +68,20 @@ fn open_registration_is_reported_outside_development() {
 }
 
 #[test]
-fn verification_that_nobody_gets_a_letter_for_is_reported() {
+fn required_verification_without_email_has_a_notice() {
     let operator = || Operator::development().argument("LocalAuth:RequireEmailVerification=true");
 
-    let reported = operator().notices();
+    let notices = operator().notices();
     let with_mail = operator().argument("Smtp:Host=mail.example").argument("Smtp:From=a@b.example");
     let with_mail = with_mail.notices();
 
-    let meant = |it: &String| it.starts_with("setting `LocalAuth:RequireEmailVerification`");
-    assert!(reported.iter().any(meant), "{reported:?}");
-    assert!(!with_mail.iter().any(meant), "{with_mail:?}");
+    let is_expected = |it: &String| it.starts_with("setting `LocalAuth:RequireEmailVerification`");
+    assert!(notices.iter().any(is_expected), "{notices:?}");
+    assert!(!with_mail.iter().any(is_expected), "{with_mail:?}");
 }
 
 #[test]
-fn weak_choices_are_reported_outside_development() {
+fn weak_settings_have_notices_outside_development() {
     let operator = Operator::production()
         .argument("LocalAuth:Registration=closed")
         .argument("Server:PublicUrl=http://pia.example.com")
@@ -104,7 +104,7 @@ fn weak_choices_are_reported_outside_development() {
 }
 
 #[test]
-fn a_public_url_on_this_machine_may_be_readable() {
+fn a_local_public_url_needs_no_https() {
     for url in ["http://localhost:8080", "http://127.0.0.1", "http://[::1]:1", "https://a.example"]
     {
         let operator = Operator::production()
@@ -120,9 +120,7 @@ fn a_file_has_no_roles() {
     let operator = Operator::development()
         .argument("Database:MigrationConnectionString=postgres://owner@db/pia");
 
-    let reported = operator.notices().remove(0);
+    let notice = operator.notices().remove(0);
 
-    assert!(
-        reported.contains("`Database:MigrationConnectionString`") && reported.contains("no roles")
-    );
+    assert!(notice.contains("`Database:MigrationConnectionString`") && notice.contains("no roles"));
 }

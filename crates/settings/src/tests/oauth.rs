@@ -1,4 +1,4 @@
-//! Identity providers, as operators set them up.
+//! Tests of identity providers.
 
 use pia_identity::Provider;
 use pia_providers::{IssuerRule, ProviderSettings};
@@ -12,7 +12,7 @@ fn provider(operator: &Operator, name: Provider) -> Option<ProviderSettings> {
 }
 
 #[test]
-fn a_provider_is_on_once_it_has_a_client_id() {
+fn a_provider_with_a_client_id_is_enabled() {
     let operator = Operator::development()
         .variable("OAUTH_GOOGLE_CLIENT_ID", "google-id")
         .variable("OAUTH_GOOGLE_CLIENT_SECRET", "google-secret")
@@ -34,7 +34,7 @@ fn a_provider_is_on_once_it_has_a_client_id() {
 }
 
 #[test]
-fn one_tenant_is_named_by_its_id_and_trusted_with_addresses() {
+fn a_tenant_is_configured_by_its_id_and_trusted_with_addresses() {
     let operator = Operator::development()
         .variable("OAUTH_ENTRAID_CLIENT_ID", "id")
         .variable("OAuth__entraid__TenantId", TENANT);
@@ -48,29 +48,29 @@ fn one_tenant_is_named_by_its_id_and_trusted_with_addresses() {
 }
 
 #[test]
-fn a_provider_without_an_address_stops_the_start() {
+fn a_provider_without_an_authority_is_an_error() {
     for name in ["entraid", "oidc"] {
-        let faults = Operator::development()
+        let errors = Operator::development()
             .variable(&format!("OAuth__{name}__ClientId"), "id")
-            .faults()
+            .errors()
             .join("\n");
 
-        assert!(faults.contains(&format!("OAuth:{name}:ClientId")), "{faults}");
-        assert!(faults.contains("SVC-CFG-005"), "{faults}");
+        assert!(errors.contains(&format!("OAuth:{name}:ClientId")), "{errors}");
+        assert!(errors.contains("SVC-CFG-005"), "{errors}");
     }
 }
 
 #[test]
-fn an_address_that_can_be_listened_to_is_refused() {
+fn an_authority_without_tls_is_refused() {
     let refused = |value: &str| {
         let operator = Operator::development().variable("OAuth__oidc__Authority", value);
         operator.sources.load_config().is_err()
     };
 
-    for good in ["https://id.example", "https://id.example/realms/a/", "http://127.0.0.1:8080"] {
-        assert!(!refused(good), "{good}");
+    for valid in ["https://id.example", "https://id.example/realms/a/", "http://127.0.0.1:8080"] {
+        assert!(!refused(valid), "{valid}");
     }
-    for bad in [
+    for invalid in [
         "http://id.example",
         "http://localhost.evil.example",
         "https://user:password@id.example",
@@ -79,12 +79,12 @@ fn an_address_that_can_be_listened_to_is_refused() {
         "id.example",
         "ftp://localhost",
     ] {
-        assert!(refused(bad), "{bad}");
+        assert!(refused(invalid), "{invalid}");
     }
 }
 
 #[test]
-fn values_of_the_wrong_form_are_refused_without_being_reported() {
+fn invalid_values_are_refused_and_not_repeated() {
     for (key, value) in [
         ("OAuth__entraid__TenantId", "common"),
         ("OAuth__entraid__TenantId", "contoso.onmicrosoft.com"),
@@ -93,14 +93,14 @@ fn values_of_the_wrong_form_are_refused_without_being_reported() {
         ("OAuth__google__TrustEmail", "perhaps"),
         ("OAuth__Timeout", "1h"),
     ] {
-        let faults = Operator::development().variable(key, value).faults().join("\n");
+        let errors = Operator::development().variable(key, value).errors().join("\n");
 
-        assert!(faults.contains("SVC-CFG-003") && !faults.contains(value), "{faults}");
+        assert!(errors.contains("SVC-CFG-003") && !errors.contains(value), "{errors}");
     }
 }
 
 #[test]
-fn scopes_stand_with_blanks_or_commas_between() {
+fn scopes_are_separated_by_blanks_or_commas() {
     for (text, scopes) in
         [("openid,email", ["openid", "email"]), ("email  openid", ["email", "openid"])]
     {
@@ -113,7 +113,7 @@ fn scopes_stand_with_blanks_or_commas_between() {
 }
 
 #[test]
-fn a_secret_without_a_client_id_is_mentioned_and_never_displayed() {
+fn a_secret_without_a_client_id_has_a_notice_and_is_not_repeated() {
     let operator = Operator::development().variable("OAUTH_OIDC_CLIENT_SECRET", "the-oidc-secret");
 
     let notices = operator.notices().join("\n");

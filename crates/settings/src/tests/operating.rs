@@ -1,4 +1,4 @@
-//! The handbook for operators, against the settings there are.
+//! Tests of the operator's handbook against the actual settings.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::config::SECTIONS;
 
 const HANDBOOK: &str = include_str!("../../../../docs/OPERATING.md");
 
-/// Returns an operator for whom every setting exists: with an entry of the
-/// catalogue.
+/// Returns the sources of an operator with every setting, including a catalogue
+/// entry.
 fn operator() -> Operator {
     Operator::production().arguments(&["Ai:Providers:0:Id=a", "Ai:Providers:0:Model=m"])
 }
 
-/// Rows of the form ``| `Section:Key` | environment | default | when | meaning |``.
-/// One for each mode or entry stands for one of each.
+/// Returns the rows of the form ``| `Section:Key` | environment | default |
+/// when | meaning |``. A row for each mode or entry is expanded to one of each.
 fn rows() -> BTreeMap<String, Vec<String>> {
     let each = |line: &str| {
         let line = line.replace("<n>", "0");
@@ -32,13 +32,13 @@ fn rows() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn the_handbook_has_every_setting_and_no_other() {
+fn the_handbook_lists_every_setting_and_no_other() {
     let config = operator().read();
 
     let known: Vec<_> = config.snapshot.keys().collect();
-    let reported: Vec<_> = rows().into_keys().collect();
+    let documented: Vec<_> = rows().into_keys().collect();
 
-    assert_eq!(reported, known);
+    assert_eq!(documented, known);
 }
 
 #[test]
@@ -55,18 +55,18 @@ fn the_handbook_states_when_a_change_takes_effect() {
 }
 
 #[test]
-fn the_handbook_states_how_the_variable_is_called() {
+fn the_handbook_states_the_names_of_variables() {
     for (key, cells) in rows() {
         let variable = format!("`{}`", key.replace(':', "__"));
         assert!(cells[1].split(", ").any(|it| it == variable), "{key}");
     }
 }
 
-/// Checks the defaults that the handbook states in so many letters.
+/// Checks the defaults that the handbook states literally.
 #[test]
-fn the_handbook_states_what_the_defaults_are() {
+fn the_handbook_states_the_defaults() {
     let config = operator().read();
-    let input = [
+    let required = [
         "Server:PublicUrl",
         "Database:ConnectionString",
         "Jwt:SecretKey",
@@ -74,18 +74,18 @@ fn the_handbook_states_what_the_defaults_are() {
         "Ai:Providers:0:Model",
     ];
 
-    for (key, cells) in rows().into_iter().filter(|(key, _)| !input.contains(&&**key)) {
-        let reported = config.snapshot.value_of(&key);
+    for (key, cells) in rows().into_iter().filter(|(key, _)| !required.contains(&&**key)) {
+        let value = config.snapshot.value_of(&key);
         match cells[2].strip_prefix('`').and_then(|it| it.split_once('`')) {
-            Some((default, _)) => assert_eq!(reported, Some(default), "{key}"),
-            None if cells[2] == "none" => assert!(reported.is_none_or(str::is_empty), "{key}"),
+            Some((default, _)) => assert_eq!(value, Some(default), "{key}"),
+            None if cells[2] == "none" => assert!(value.is_none_or(str::is_empty), "{key}"),
             None => {}
         }
     }
 }
 
 #[test]
-fn every_section_is_known_by_its_name() {
+fn every_section_is_listed() {
     let config = operator().read();
 
     let mut sections: Vec<_> =
@@ -96,7 +96,7 @@ fn every_section_is_known_by_its_name() {
 }
 
 #[test]
-fn every_example_of_a_model_can_be_used_as_it_stands() {
+fn every_example_of_a_model_is_valid() {
     let handbook = include_str!("../../../../docs/AI.md");
     let examples: Vec<_> = handbook.split("```json").skip(1).collect();
 
@@ -107,14 +107,14 @@ fn every_example_of_a_model_can_be_used_as_it_stands() {
         let config = operator.read();
         let catalogue = config.ai.catalogue;
         assert!(config.notices.is_empty(), "{:?}", config.notices);
-        let talks = catalogue.serving(Some(Mode::Research)).is_some();
+        let has_chat_model = catalogue.serving(Some(Mode::Research)).is_some();
         let listed = catalogue.entries.len() + catalogue.embedders.len();
-        assert!(talks || listed > 0, "{example}");
+        assert!(has_chat_model || listed > 0, "{example}");
     }
 }
 
 #[test]
-fn the_handbook_has_every_code() {
+fn the_handbook_lists_every_code() {
     let codes = [Code::Source, Code::Missing, Code::Form, Code::Weak, Code::Combination];
 
     for code in codes {

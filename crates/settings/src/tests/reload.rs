@@ -1,4 +1,4 @@
-//! Settings that are read again.
+//! Tests of reloading.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -15,7 +15,7 @@ fn live(operator: &Operator) -> LiveConfig {
 }
 
 #[test]
-fn what_reloads_is_seen_by_those_who_use_it() {
+fn a_reload_is_visible_to_followers() {
     let operator = Operator::development();
     let config = live(&operator);
     let policy = config.follow(|it| it.local_auth.registration.policy);
@@ -32,7 +32,7 @@ fn what_reloads_is_seen_by_those_who_use_it() {
 }
 
 #[test]
-fn what_needs_a_restart_is_reported_once_until_it_is_taken_back() {
+fn a_pending_restart_is_reported_once_until_it_is_reverted() {
     let operator = Operator::development();
     let config = live(&operator);
     let with = |issuer: &str| format!(r#"{{ "Jwt": {{ "Issuer": "{issuer}" }} }}"#);
@@ -49,7 +49,7 @@ fn what_needs_a_restart_is_reported_once_until_it_is_taken_back() {
 }
 
 #[test]
-fn another_spelling_of_the_same_value_is_no_change() {
+fn another_spelling_of_a_value_is_not_a_change() {
     let operator = Operator::development();
     let config = live(&operator);
     let operator = operator
@@ -62,21 +62,21 @@ fn another_spelling_of_the_same_value_is_no_change() {
 }
 
 #[test]
-fn a_bad_value_leaves_everything_as_it_was() {
+fn an_invalid_value_changes_nothing() {
     let operator = Operator::development();
     let config = live(&operator);
     let quotas = config.follow(|it| it.rate_limits.quotas);
     let text = r#"{ "RateLimits": { "Ai": 1, "Sync": "s3cret" } }"#;
     let operator = operator.file("appsettings.json", text);
 
-    let faults = config.reload(&operator.sources).unwrap_err();
+    let errors = config.reload(&operator.sources).unwrap_err();
 
-    assert_eq!(faults.iter().count(), 1);
+    assert_eq!(errors.iter().count(), 1);
     assert_eq!(quotas.get().ai.burst, 30);
 }
 
 #[test]
-fn a_changed_secret_is_reported_by_its_name() {
+fn a_changed_secret_is_reported_by_its_key() {
     let operator = Operator::development().argument("Ai:Model=m").argument("Ai:ApiKey=s3cretA");
     let config = live(&operator);
     let targets = config.follow(|it| it.ai.catalogue.clone());
@@ -95,7 +95,7 @@ fn a_changed_secret_is_reported_by_its_name() {
 }
 
 #[test]
-fn a_notice_is_informed_when_it_is_new() {
+fn only_new_notices_are_reported() {
     let operator = Operator::production();
     let config = live(&operator);
     let operator = operator.argument("Ai:Modle=x");
@@ -108,48 +108,48 @@ fn a_notice_is_informed_when_it_is_new() {
 }
 
 #[test]
-fn others_are_called_when_something_changed() {
+fn callbacks_are_called_after_a_change() {
     let operator = Operator::development();
     let config = live(&operator);
-    let (sender, reported) = channel();
+    let (sender, levels) = channel();
     config.on_change(move |it| sender.send(it.logging.level.clone()).unwrap());
 
     config.reload(&operator.sources).unwrap();
     config.reload(&operator.argument("Logging:Level=debug").sources).unwrap();
 
-    assert_eq!(reported.try_iter().collect::<Vec<_>>(), ["debug"]);
+    assert_eq!(levels.try_iter().collect::<Vec<_>>(), ["debug"]);
 }
 
-/// Watches the operator's files, and waits for the first look.
+/// Watches the operator's files, and waits for the first event.
 fn watched(operator: &Operator) -> (Watch, Receiver<()>) {
-    let (sender, reported) = channel();
-    let format = move || sender.send(()).unwrap_or_default();
-    let watch = watch(operator.sources.files(), SOON, format).unwrap();
-    reported.recv_timeout(LATE).unwrap();
-    (watch, reported)
+    let (sender, events) = channel();
+    let notify = move || sender.send(()).unwrap_or_default();
+    let watch = watch(operator.sources.files(), SOON, notify).unwrap();
+    events.recv_timeout(LATE).unwrap();
+    (watch, events)
 }
 
 #[test]
-fn a_file_that_appears_changes_is_replaced_or_goes_is_noticed() {
+fn created_changed_replaced_and_removed_files_are_detected() {
     let operator = Operator::development();
     let path = operator.dir.path().join("appsettings.Development.json");
     let other = operator.dir.path().join("other");
-    let (_watch, reported) = watched(&operator);
+    let (_watch, events) = watched(&operator);
 
     std::fs::write(&path, "{}").unwrap();
-    reported.recv_timeout(LATE).unwrap();
+    events.recv_timeout(LATE).unwrap();
     std::fs::write(&path, "{ }").unwrap();
-    reported.recv_timeout(LATE).unwrap();
+    events.recv_timeout(LATE).unwrap();
     std::fs::write(&other, "{}").unwrap();
     std::fs::rename(&other, &path).unwrap();
-    reported.recv_timeout(LATE).unwrap();
+    events.recv_timeout(LATE).unwrap();
     std::fs::remove_file(&path).unwrap();
-    reported.recv_timeout(LATE).unwrap();
+    events.recv_timeout(LATE).unwrap();
 }
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_is_replaced_behind_a_link_is_noticed() {
+fn a_folder_replaced_behind_a_link_is_detected() {
     use std::os::unix::fs::symlink;
 
     let operator = Operator::development();
@@ -160,28 +160,28 @@ fn a_folder_that_is_replaced_behind_a_link_is_noticed() {
     }
     symlink("v1", dir.join("data")).unwrap();
     symlink("data/appsettings.json", dir.join("appsettings.json")).unwrap();
-    let (_watch, reported) = watched(&operator);
+    let (_watch, events) = watched(&operator);
 
     symlink("v2", dir.join("new")).unwrap();
     std::fs::rename(dir.join("new"), dir.join("data")).unwrap();
 
-    reported.recv_timeout(LATE).unwrap();
+    events.recv_timeout(LATE).unwrap();
 }
 
 #[test]
-fn nobody_looks_any_more_once_the_watch_is_dropped() {
+fn a_dropped_watch_ends_its_thread() {
     let operator = Operator::development();
-    let (watch, reported) = watched(&operator);
+    let (watch, events) = watched(&operator);
 
     drop(watch);
 
-    // The thread drops its end when it ends.
-    while reported.recv_timeout(LATE).is_ok() {}
-    assert!(reported.try_recv().is_err());
+    // The thread drops its sender when it ends.
+    while events.recv_timeout(LATE).is_ok() {}
+    assert!(events.try_recv().is_err());
 }
 
 #[test]
-fn overrides_are_above_all_layers_until_they_are_taken_back() {
+fn overrides_apply_until_they_are_removed() {
     let operator = Operator::development().argument("LocalAuth:Registration=invitation");
     let config = live(&operator);
     let policy = config.follow(|it| it.local_auth.registration.policy);
@@ -190,8 +190,8 @@ fn overrides_are_above_all_layers_until_they_are_taken_back() {
     config.override_with(&operator.sources, closed).unwrap();
     config.reload(&operator.sources).unwrap();
 
-    let presented = |key: &str| config.reloadable().into_iter().find(|it| it.key == key).unwrap();
-    let registration = presented("LocalAuth:Registration");
+    let setting = |key: &str| config.reloadable().into_iter().find(|it| it.key == key).unwrap();
+    let registration = setting("LocalAuth:Registration");
     assert_eq!(*policy.get(), RegistrationPolicy::Closed);
     assert_eq!(registration.value.as_deref(), Some("closed"));
     assert_eq!(registration.origin.as_deref(), Some("the console"));
@@ -200,17 +200,17 @@ fn overrides_are_above_all_layers_until_they_are_taken_back() {
     assert!(config.override_with(&operator.sources, invalid).is_err());
     assert_eq!(*policy.get(), RegistrationPolicy::Closed);
     config.override_with(&operator.sources, Vec::new()).unwrap();
-    assert_eq!(presented("LocalAuth:Registration").origin.as_deref(), Some("the command line"));
+    assert_eq!(setting("LocalAuth:Registration").origin.as_deref(), Some("the command line"));
 }
 
 #[test]
-fn only_what_reloads_is_displayed_and_no_secret() {
+fn only_reloadable_settings_are_listed_and_no_secrets() {
     let operator =
         Operator::development().argument("Metrics:Token=s3cret-word-of-thirty-two-letters-");
-    let presented = live(&operator).reloadable();
+    let settings = live(&operator).reloadable();
 
-    assert!(!format!("{presented:?}").contains("s3cret-word"));
-    assert!(presented.iter().all(|it| it.key != "Database:Provider"));
-    assert!(presented.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
-    assert!(presented.iter().any(|it| it.key == "Metrics:Token" && it.is_secret));
+    assert!(!format!("{settings:?}").contains("s3cret-word"));
+    assert!(settings.iter().all(|it| it.key != "Database:Provider"));
+    assert!(settings.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
+    assert!(settings.iter().any(|it| it.key == "Metrics:Token" && it.is_secret));
 }

@@ -1,4 +1,4 @@
-//! Secrets: which are taken, and that none is ever reported.
+//! Tests of secrets: their strength, and that they are never printed.
 
 use super::*;
 
@@ -17,18 +17,18 @@ const SECRETS: &[&str] = &[
     "Metrics:Token",
 ];
 
-fn fault(setting: &str) -> String {
-    let faults = Operator::new("Development")
+fn error(setting: &str) -> String {
+    let errors = Operator::new("Development")
         .argument(&format!("Jwt:SecretKey={SIGNING_KEY}"))
         .argument(&format!("Encryption:MasterKey={MASTER_KEY}"))
         .argument(setting)
-        .faults();
-    assert_eq!(faults.len(), 1, "{faults:?}");
-    faults.into_iter().next().unwrap()
+        .errors();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    errors.into_iter().next().unwrap()
 }
 
 #[test]
-fn a_short_or_known_signing_key_is_refused() {
+fn a_weak_signing_key_is_refused() {
     for key in ["Jwt:SecretKey", "Jwt:PreviousSecretKey"] {
         for value in [
             "vR4mZk1uXq9TtB7cY0eHs6wLpD3fGjN",
@@ -37,16 +37,16 @@ fn a_short_or_known_signing_key_is_refused() {
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
             "vR4mZk1uvR4mZk1uvR4mZk1uvR4mZk1u",
         ] {
-            let reported = fault(&format!("{key}={value}"));
+            let message = error(&format!("{key}={value}"));
 
-            let beginning = format!("SVC-CFG-004 setting `{key}` from the command line: ");
-            assert!(reported.starts_with(&beginning) && !reported.contains(value), "{reported}");
+            let start = format!("SVC-CFG-004 setting `{key}` from the command line: ");
+            assert!(message.starts_with(&start) && !message.contains(value), "{message}");
         }
     }
 }
 
 #[test]
-fn a_master_key_is_32_bytes_that_nobody_guesses() {
+fn a_weak_or_malformed_master_key_is_refused() {
     for key in ["Encryption:MasterKey", "Encryption:PreviousMasterKey"] {
         for (value, code) in [
             ("0".repeat(64), "SVC-CFG-004"),
@@ -62,32 +62,32 @@ fn a_master_key_is_32_bytes_that_nobody_guesses() {
             (MASTER_KEY.replace('f', "g"), "SVC-CFG-003"),
             (MASTER_KEY.replace('f', "é"), "SVC-CFG-003"),
         ] {
-            let reported = fault(&format!("{key}={value}"));
+            let message = error(&format!("{key}={value}"));
 
-            assert!(reported.starts_with(&format!("{code} setting `{key}`")), "{reported}");
-            assert!(!reported.contains(&value), "{reported}");
+            assert!(message.starts_with(&format!("{code} setting `{key}`")), "{message}");
+            assert!(!message.contains(&value), "{message}");
         }
     }
 }
 
 #[test]
 fn one_secret_for_two_purposes_is_refused() {
-    let reported = fault(&format!("Jwt:SecretKey={}", MASTER_KEY.to_uppercase()));
+    let message = error(&format!("Jwt:SecretKey={}", MASTER_KEY.to_uppercase()));
 
     let expected = "SVC-CFG-004 setting `Jwt:SecretKey` from the command line: expected another \
                     secret than Encryption:MasterKey";
-    assert_eq!(reported, expected);
+    assert_eq!(message, expected);
 }
 
 #[test]
-fn a_token_for_metrics_is_long_enough() {
-    assert!(fault("Metrics:Token=short").starts_with("SVC-CFG-004 setting `Metrics:Token`"));
+fn a_short_metrics_token_is_refused() {
+    assert!(error("Metrics:Token=short").starts_with("SVC-CFG-004 setting `Metrics:Token`"));
     let config = Operator::development().argument("Metrics:Token=k2Jx9Qw7LrT4nB8v").read();
     assert!(config.metrics.token.unwrap().ct_eq("k2Jx9Qw7LrT4nB8v"));
 }
 
 #[test]
-fn no_secret_is_in_what_settings_print() {
+fn debug_output_contains_no_secret() {
     let secrets = [
         ("Jwt:SecretKey", "s3cretA-7kQ2-wX9z-Lm4p-Rt6y-Bn8v"),
         ("Jwt:PreviousSecretKey", "s3cretB-7kQ2-wX9z-Lm4p-Rt6y-Bn8v"),
@@ -112,49 +112,49 @@ fn no_secret_is_in_what_settings_print() {
     );
 
     assert!(!printed.contains("s3cret"), "{printed}");
-    // The master key as it is given, and as the bytes that it stands for.
+    // The master key as configured, and as bytes.
     assert!(!printed.contains("3f8a1c") && !printed.contains("63, 138"), "{printed}");
 }
 
 #[test]
-fn a_secret_of_the_wrong_form_is_not_reported() {
+fn a_malformed_secret_is_not_repeated() {
     for key in SECRETS {
         for value in ["s3cret\u{7}\n", "s3cret\u{e9} s3cret"] {
             let operator = Operator::production().argument(&format!("{key}={value}"));
 
-            let Err(faults) = operator.sources.load_config() else {
+            let Err(errors) = operator.sources.load_config() else {
                 panic!("{key} took {value:?}")
             };
 
-            let reported = format!("{faults} {faults:?} {faults:#?}");
-            assert!(reported.contains(&format!("`{key}`")), "{reported}");
-            assert!(!reported.contains("s3cret"), "{reported}");
+            let message = format!("{errors} {errors:?} {errors:#?}");
+            assert!(message.contains(&format!("`{key}`")), "{message}");
+            assert!(!message.contains("s3cret"), "{message}");
         }
     }
 }
 
 #[test]
-fn a_secret_that_looks_like_something_else_is_not_reported() {
+fn a_secret_with_special_characters_is_not_repeated() {
     for key in SECRETS {
         for value in ["s3cret://s3cret@", "=s3cret;s3cret=", "--s3cret", "s3cret", "{\"s3cret\":1}"]
         {
             let operator = Operator::production().argument(&format!("{key}={value}"));
 
-            let reported = format!("{:?}", operator.sources.load_config());
+            let message = format!("{:?}", operator.sources.load_config());
 
-            assert!(!reported.contains("s3cret"), "{reported}");
+            assert!(!message.contains("s3cret"), "{message}");
         }
     }
 }
 
 #[test]
-fn a_section_in_a_secrets_place_is_not_reported() {
+fn a_section_instead_of_a_secret_is_not_repeated() {
     for key in SECRETS {
         let operator = Operator::production().argument(&format!("{key}:s3cret=s3cret"));
 
-        let reported = operator.faults().join("\n");
+        let message = operator.errors().join("\n");
 
-        assert!(reported.contains(&format!("`{key}` from the command line: expected a single")));
-        assert!(!reported.contains("=s3cret") && !reported.contains("`s3cret"), "{reported}");
+        assert!(message.contains(&format!("`{key}` from the command line: expected a single")));
+        assert!(!message.contains("=s3cret") && !message.contains("`s3cret"), "{message}");
     }
 }

@@ -8,12 +8,12 @@ use pia_storage::{DatabaseKind, DatabaseTarget, Synchronous};
 
 use super::*;
 
-/// Sets one key in development; returns its one violation.
-fn fault(setting: &str) -> String {
+/// Sets one key in development, and returns its one error.
+fn error(setting: &str) -> String {
     let operator = Operator::development().argument(setting);
-    let faults = operator.faults();
-    assert_eq!(faults.len(), 1, "{faults:?}");
-    faults.into_iter().next().unwrap()
+    let errors = operator.errors();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    errors.into_iter().next().unwrap()
 }
 
 fn sqlite(text: &str) -> DatabaseTarget {
@@ -25,7 +25,7 @@ fn postgres(text: &str) -> DatabaseTarget {
 }
 
 #[test]
-fn development_needs_no_more_than_two_secrets() {
+fn development_requires_two_secrets_only() {
     let operator = Operator::development();
 
     let config = operator.read();
@@ -52,7 +52,7 @@ fn an_empty_time_zone_is_the_default_and_an_unknown_one_is_utc() {
 }
 
 #[test]
-fn production_is_reached_from_elsewhere() {
+fn production_listens_on_all_addresses() {
     let config = Operator::production().read();
 
     assert_eq!(config.server.address.to_string(), "0.0.0.0:8080");
@@ -61,10 +61,10 @@ fn production_is_reached_from_elsewhere() {
 }
 
 #[test]
-fn what_has_no_default_is_called_for_all_at_once() {
-    let faults = Operator::new("Production").sources.load_config().unwrap_err();
+fn missing_required_settings_are_reported_at_once() {
+    let errors = Operator::new("Production").sources.load_config().unwrap_err();
 
-    let keys: Vec<_> = faults.iter().map(|it| (it.code(), it.key().unwrap())).collect();
+    let keys: Vec<_> = errors.iter().map(|it| (it.code(), it.key().unwrap())).collect();
     let missing = |key| (Code::Missing, key);
     let expected = [
         missing("Server:PublicUrl"),
@@ -73,26 +73,26 @@ fn what_has_no_default_is_called_for_all_at_once() {
         missing("Encryption:MasterKey"),
     ];
     assert_eq!(keys, expected);
-    assert!(faults.to_string().contains(
+    assert!(errors.to_string().contains(
         "SVC-CFG-002 setting `Jwt:SecretKey`: is missing: set JWT_SECRET_KEY to at least 32"
     ));
 }
 
 #[test]
-fn a_blank_text_is_no_secret() {
+fn a_blank_secret_is_missing() {
     let operator = Operator::new("Development")
         .variable("JWT_SECRET_KEY", "")
         .variable("ENCRYPTION_MASTER_KEY", " ")
         .variable("JWT_PREVIOUS_SECRET_KEY", "");
 
-    let faults = operator.sources.load_config().unwrap_err();
+    let errors = operator.sources.load_config().unwrap_err();
 
-    assert!(faults.iter().all(|it| it.code() == Code::Missing));
-    assert_eq!(faults.iter().count(), 2);
+    assert!(errors.iter().all(|it| it.code() == Code::Missing));
+    assert_eq!(errors.iter().count(), 2);
 }
 
 #[test]
-fn a_migration_needs_no_secrets_and_no_address() {
+fn a_migration_requires_no_secrets_and_no_public_url() {
     let operator = Operator::new("Production")
         .variable("Database__ConnectionString", "Host=db;Database=pia;Username=pia")
         .variable("JWT_SECRET_KEY", "short")
@@ -107,15 +107,15 @@ fn a_migration_needs_no_secrets_and_no_address() {
 }
 
 #[test]
-fn a_migration_does_with_the_owners_connection_alone() {
+fn a_migration_requires_only_the_owners_connection() {
     let operator = Operator::new("Production")
         .variable("Database__MigrationConnectionString", "host=db dbname=pia user=owner");
 
     let config = operator.sources.read_for_migration().unwrap();
 
     assert!(config.database.migration_target.as_ref() == Some(&config.database.target));
-    let reported = Operator::new("Production").sources.read_for_migration().unwrap_err();
-    assert!(reported.to_string().starts_with("SVC-CFG-002 setting `Database:ConnectionString`"));
+    let error_text = Operator::new("Production").sources.read_for_migration().unwrap_err();
+    assert!(error_text.to_string().starts_with("SVC-CFG-002 setting `Database:ConnectionString`"));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_database_has_three_roles() {
 }
 
 #[test]
-fn a_connection_string_is_understood_before_the_server_starts() {
+fn an_invalid_connection_string_is_reported_at_the_start() {
     for (name, text) in [
         ("ConnectionString", "postgres://u:s3cret@db/pia?nonsense=1"),
         ("MigrationConnectionString", "Data Source=s3cret"),
@@ -141,16 +141,16 @@ fn a_connection_string_is_understood_before_the_server_starts() {
     ] {
         let operator = Operator::production().argument(&format!("Database:{name}={text}"));
 
-        let reported = operator.faults().join("\n");
+        let message = operator.errors().join("\n");
 
-        let beginning = format!("SVC-CFG-003 setting `Database:{name}` from the command line: the");
-        assert!(reported.starts_with(&beginning), "{reported}");
-        assert!(!reported.contains("s3cret"), "{reported}");
+        let start = format!("SVC-CFG-003 setting `Database:{name}` from the command line: the");
+        assert!(message.starts_with(&start), "{message}");
+        assert!(!message.contains("s3cret"), "{message}");
     }
 }
 
 #[test]
-fn a_database_in_a_file_is_to_be_had_anywhere() {
+fn sqlite_is_available_in_production() {
     let operator = Operator::production()
         .argument("Database:Provider=SQLite")
         .argument("Database:ConnectionString=Data Source=/data/pia.db")
@@ -163,7 +163,7 @@ fn a_database_in_a_file_is_to_be_had_anywhere() {
 }
 
 #[test]
-fn a_file_in_a_folder_with_signs_is_found() {
+fn a_path_with_special_characters_is_escaped() {
     let mut operator = Operator::development();
     operator.sources.dir = "/srv/50%25 = a?b#c".into();
 
@@ -173,7 +173,7 @@ fn a_file_in_a_folder_with_signs_is_found() {
 }
 
 #[test]
-fn what_is_out_of_range_is_reported_with_the_range() {
+fn a_value_out_of_range_is_reported_with_the_range() {
     for (setting, range) in [
         ("LocalAuth:MinimumPasswordLength=7", "8 to 64"),
         ("LocalAuth:MinimumPasswordLength=65", "8 to 64"),
@@ -190,19 +190,19 @@ fn what_is_out_of_range_is_reported_with_the_range() {
         ("Ai:MaxEventBytes=1", "1KiB to 256MiB"),
         ("Ai:SilenceTimeout=1ms", "100ms to 1h"),
     ] {
-        let reported = fault(setting);
+        let message = error(setting);
 
         let (key, _) = setting.split_once('=').unwrap();
         let expected = format!(
             "SVC-CFG-003 setting `{key}` from the command line: expected a value from {range}"
         );
-        assert_eq!(reported, expected);
+        assert_eq!(message, expected);
     }
-    assert!(fault("Server:MaxBodyMemory=31MiB").contains("expected a value from 32MiB to "));
+    assert!(error("Server:MaxBodyMemory=31MiB").contains("expected a value from 32MiB to "));
 }
 
 #[test]
-fn what_has_the_wrong_form_is_reported_without_it() {
+fn a_malformed_value_is_not_repeated() {
     for setting in [
         "Server:Address=s3cret",
         "Server:PublicUrl=s3cret",
@@ -236,17 +236,17 @@ fn what_has_the_wrong_form_is_reported_without_it() {
         "Ai:Endpoint=s3cret",
         "Ai:Modes:Research:Endpoint=https://u:s3cret@example.com",
     ] {
-        let reported = fault(setting);
+        let message = error(setting);
 
         let (key, _) = setting.split_once('=').unwrap();
-        let beginning = format!("SVC-CFG-003 setting `{key}` from the command line: expected ");
-        assert!(reported.starts_with(&beginning) && !reported.contains("s3cret"), "{reported}");
+        let start = format!("SVC-CFG-003 setting `{key}` from the command line: expected ");
+        assert!(message.starts_with(&start) && !message.contains("s3cret"), "{message}");
     }
 }
 
 #[test]
-fn what_cannot_work_together_is_reported() {
-    for (settings, reported) in [
+fn incompatible_settings_are_reported() {
+    for (settings, expected) in [
         (&["Server:Tls:KeyPath=key.pem"][..], "`Server:Tls:KeyPath` from the command line: needs"),
         (&["Server:Tls:CertificatePath=a"], "`Server:Tls:CertificatePath` from the command line"),
         (&["Jwt:RefreshTokenLifetime=1m"], "expected no less than Jwt:AccessTokenLifetime"),
@@ -258,18 +258,18 @@ fn what_cannot_work_together_is_reported() {
     ] {
         let operator = settings.iter().fold(Operator::development(), |it, set| it.argument(set));
 
-        let faults = operator.faults();
+        let errors = operator.errors();
 
         assert!(
-            faults[0].starts_with("SVC-CFG-005 ") && faults[0].contains(reported),
-            "{faults:?}"
+            errors[0].starts_with("SVC-CFG-005 ") && errors[0].contains(expected),
+            "{errors:?}"
         );
-        assert_eq!(faults.len(), 1);
+        assert_eq!(errors.len(), 1);
     }
 }
 
 #[test]
-fn all_faults_of_a_start_are_reported_at_once() {
+fn all_errors_are_reported_at_once() {
     let operator = Operator::new("Development")
         .argument("Server:Address=x")
         .argument("RateLimits:Ai=x")
@@ -279,7 +279,7 @@ fn all_faults_of_a_start_are_reported_at_once() {
 }
 
 #[test]
-fn the_public_url_is_the_address_where_a_developer_listens() {
+fn the_public_url_of_development_is_the_listening_address() {
     for (settings, url) in [
         (&["Server:Address=0.0.0.0:9000"][..], "http://localhost:9000"),
         (&["Server:Address=[::1]:9000", "Server:BasePath=/pia"], "http://[::1]:9000/pia"),
@@ -293,7 +293,7 @@ fn the_public_url_is_the_address_where_a_developer_listens() {
 }
 
 #[test]
-fn paths_start_at_the_content_root() {
+fn relative_paths_start_at_the_content_root() {
     let operator = Operator::development()
         .argument("License:Path=keys/a.lic")
         .argument("Setup:TokenPath=/run/token")
@@ -310,7 +310,7 @@ fn paths_start_at_the_content_root() {
 }
 
 #[test]
-fn connections_are_shared_out_to_the_workers() {
+fn connections_are_divided_among_the_workers() {
     let operator =
         Operator::development().argument("Server:Workers=3").argument("Server:MaxConnections=10");
 
@@ -318,7 +318,7 @@ fn connections_are_shared_out_to_the_workers() {
 }
 
 #[test]
-fn who_may_register_is_a_choice() {
+fn registration_rules_are_read() {
     let operator = Operator::production()
         .argument("LocalAuth:Registration=Closed")
         .argument("LocalAuth:AllowedDomains=Example.COM,@b.example")

@@ -1,4 +1,4 @@
-//! `Smtp`, as operators set it.
+//! Tests of `Smtp`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn relay(settings: &[&str]) -> MailSettings {
 }
 
 #[test]
-fn mail_is_set_up_by_a_host_and_an_address() {
+fn a_host_and_an_address_configure_mail() {
     let operator = operator(&["Smtp:Host=smtp.example.com", "Smtp:From=pia@example.com"]);
 
     let smtp = operator.read().smtp;
@@ -31,7 +31,7 @@ fn mail_is_set_up_by_a_host_and_an_address() {
 }
 
 #[test]
-fn without_a_host_mail_is_not_set_up() {
+fn without_a_host_mail_is_not_configured() {
     for settings in [&[][..], &["Smtp:From=pia@example.com"], &["Smtp:Host="]] {
         let operator = operator(settings);
 
@@ -41,7 +41,7 @@ fn without_a_host_mail_is_not_set_up() {
 }
 
 #[test]
-fn everything_can_be_stated() {
+fn all_settings_are_read() {
     let root = ["Smtp:Host=192.0.2.1", "Smtp:From=pia@example.com"];
     let all = [
         "Smtp:Port=2525",
@@ -67,7 +67,7 @@ fn everything_can_be_stated() {
 }
 
 #[test]
-fn each_kind_of_security_has_its_usual_port() {
+fn each_security_mode_has_its_default_port() {
     for (security, port) in [("starttls", 587), ("tls", 465), ("none", 25)] {
         let security = format!("Smtp:Security={security}");
         let relay = relay(&["Smtp:Host=localhost", "Smtp:From=pia@example.com", &security]);
@@ -77,16 +77,16 @@ fn each_kind_of_security_has_its_usual_port() {
 }
 
 #[test]
-fn a_host_needs_an_address_to_send_from() {
-    let faults = operator(&["Smtp:Host=smtp.example.com"]).faults();
+fn a_host_requires_a_sender_address() {
+    let errors = operator(&["Smtp:Host=smtp.example.com"]).errors();
 
     let missing = "SVC-CFG-002 setting `Smtp:From`: is missing: set the address that mail comes \
                    from, as Smtp:Host is set";
-    assert_eq!(faults, [missing]);
+    assert_eq!(errors, [missing]);
 }
 
 #[test]
-fn a_bad_value_is_reported_once_and_without_it() {
+fn an_invalid_value_is_reported_once_and_not_repeated() {
     for setting in [
         "Smtp:Host=smtp://s3cret",
         "Smtp:Host=s3cret:25",
@@ -104,39 +104,39 @@ fn a_bad_value_is_reported_once_and_without_it() {
         let (key, _) = setting.split_once('=').unwrap();
         let others = usual.into_iter().filter(|it| !it.starts_with(&format!("{key}=")));
 
-        let faults = operator(&others.chain([setting]).collect::<Vec<_>>()).faults();
+        let errors = operator(&others.chain([setting]).collect::<Vec<_>>()).errors();
 
-        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert_eq!(errors.len(), 1, "{errors:?}");
         let start = format!("SVC-CFG-003 setting `{key}` from the command line: expected ");
-        assert!(faults[0].starts_with(&start) && !faults[0].contains("s3cret"), "{faults:?}");
+        assert!(errors[0].starts_with(&start) && !errors[0].contains("s3cret"), "{errors:?}");
     }
 }
 
 #[test]
-fn a_name_and_a_password_belong_together() {
-    for (setting, reported) in [
+fn a_user_name_requires_a_password_and_the_reverse() {
+    for (setting, expected) in [
         ("Smtp:Username=pia", "`Smtp:Username` from the command line: needs Smtp:Password beside"),
         (
             "Smtp:Password=s3cret",
             "`Smtp:Password` from the command line: needs Smtp:Username beside",
         ),
     ] {
-        let faults = operator(&[setting]).faults();
+        let errors = operator(&[setting]).errors();
 
-        assert_eq!(faults, [format!("SVC-CFG-005 setting {reported}")]);
+        assert_eq!(errors, [format!("SVC-CFG-005 setting {expected}")]);
     }
 }
 
 #[test]
-fn mail_that_can_be_read_on_the_way_is_worth_a_word() {
+fn unencrypted_mail_to_another_host_has_a_notice() {
     let with = |host: &str| {
         let host = format!("Smtp:Host={host}");
         operator(&[&host, "Smtp:From=pia@example.com", "Smtp:Security=none"]).notices()
     };
 
-    let reported = "setting `Smtp:Security` from the command line: mail, and the relay's password, can \
-                be read on the way";
-    assert_eq!(with("10.0.0.1"), [reported]);
+    let expected = "setting `Smtp:Security` from the command line: mail, and the relay's password, \
+        can be read on the way";
+    assert_eq!(with("10.0.0.1"), [expected]);
     assert_eq!(with("localhost"), Vec::<String>::new());
 }
 

@@ -1,5 +1,5 @@
-//! Calls admitted in one statement, on PostgreSQL: by windows as they were last
-//! seen, if they still are so.
+//! Admission of calls in one statement, on PostgreSQL: by cached windows, if they
+//! are still current.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -14,11 +14,11 @@ use super::{AdmissionVerdict, Batch, BatchResult, Entries, LockedWindows};
 use crate::window_row::WindowRow;
 
 impl Batch {
-    /// Books it in one statement. Answers nothing, and has booked nothing,
-    /// where it cannot be, or where the windows are not what they were.
+    /// Books the batch in one statement. Returns `None`, and books nothing, if
+    /// that is not possible or the cached windows are outdated.
     ///
-    /// Only what is granted whole is: to refuse a call takes a look at what
-    /// there is, top-ups that were not there before included.
+    /// Only requests that are granted in full qualify: a refusal needs the
+    /// current windows, top-ups that did not exist before included.
     pub(super) async fn try_optimistic(
         &self,
         mut conn: &AsyncPostgres,
@@ -29,7 +29,7 @@ impl Batch {
             before: Windows::of(&before),
             after: Windows::of(&entries.windows),
             opened: Reserved::of(&entries.opened),
-            // There are only so many keys in a batch.
+            // The number of keys in a batch is bounded.
             count: i64::try_from(before.len()).unwrap_or(i64::MAX),
         };
         let right = guess.execute(&mut conn).await? == before.len();
@@ -39,8 +39,8 @@ impl Batch {
         Ok(right.then_some(BatchResult { guessed: true, ..booked }))
     }
 
-    /// Computes the result from the windows as last seen, and returns it with
-    /// them, if all calls would be granted all that they request.
+    /// Computes the result from the cached windows, and returns it with them, if
+    /// all requests would be granted in full.
     fn granted(
         &self,
         last_seen: &WindowCache,
@@ -48,27 +48,27 @@ impl Batch {
         if self.requests.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
             return Ok(None);
         }
-        let Some(before) = last_seen.ours(&self.keys()) else { return Ok(None) };
+        let Some(before) = last_seen.unchanged_rows(&self.keys()) else { return Ok(None) };
         let held = LockedWindows::new(before.clone(), self.weeks, self.now)?;
         let missing = self.missing(&held);
         if !missing.is_empty() || !self.unfilled(&held.credit_windows).is_empty() {
             return Ok(None);
         }
         let decided = self.decide(held, &missing, Vec::new(), &[]);
-        let whole = decided.filter(|(booked, entries)| {
+        let fully_granted = decided.filter(|(booked, entries)| {
             let mut verdicts = self.requests.iter().zip(&booked.verdicts);
             let granted = |it: &AdmissionVerdict| matches!(it, AdmissionVerdict::Granted(_));
-            verdicts.all(|((_, ask), it)| granted(it) && !it.is_short_of(ask))
+            verdicts.all(|((_, request), it)| granted(it) && !it.is_short_of(request))
                 && !entries.windows.is_empty()
                 && !entries.opened.is_empty()
         });
-        Ok(whole.map(|(booked, entries)| (before, booked, entries)))
+        Ok(fully_granted.map(|(booked, entries)| (before, booked, entries)))
     }
 }
 
-/// Holds windows that are still what they were, in the order of their keys, as
-/// all do who hold several. If all of them are, writes what they become and
-/// what is reserved. Its result has a row for each that is held.
+/// Statement that locks windows which are still unchanged, in the order of their
+/// keys, as every lock of several does. If all are, it writes their new values and
+/// the reservations. Its result has a row for each locked window.
 struct OptimisticWrite<'a> {
     before: Windows<'a>,
     after: Windows<'a>,

@@ -1,8 +1,8 @@
-//! A batch on PostgreSQL. One that only admits calls is one statement, where
-//! nobody else has changed its windows meanwhile. Otherwise it takes two round
-//! trips, unless a week begins or a call is settled that was settled before:
-//! what is needed is read and locked in the first, what is written is one
-//! statement of the second, and the transaction begins and ends in them.
+//! Booking of a batch on PostgreSQL. One that only admits calls is one statement, if
+//! no other instance has changed its windows. Otherwise it takes two round trips,
+//! unless a week begins or a call is settled that was settled before: the first reads
+//! and locks what is needed, the second writes with one statement, and the
+//! transaction begins and ends in them.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -20,26 +20,26 @@ use crate::statements::Statements;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
-/// Decision on a batch, made from the rows that were read.
+/// Decision on a batch, based on the rows that were read.
 enum Prepared {
     Decided(BatchResult, Entries),
-    /// Attempt wrote nothing.
+    /// The attempt writes nothing.
     Not(AttemptOutcome),
 }
 
-/// Tries to book a batch; where windows are missing that were not `made`,
+/// Tries to book a batch; if windows are missing and were not just `created`,
 /// nothing is booked.
 pub(super) async fn attempt(
     conn: Object<AsyncPostgres>,
     batch: &Batch,
-    made: bool,
+    created: bool,
     last_seen: &mut WindowCache,
 ) -> Result<AttemptOutcome, DbError> {
     if let Some(booked) = batch.try_optimistic(&conn, last_seen).await? {
         return Ok(AttemptOutcome::Booked(booked));
     }
     let mut conn = Pipelined::new(conn);
-    let tried = match batch.prepare(&mut conn, made, last_seen).await {
+    let outcome = match batch.prepare(&mut conn, created, last_seen).await {
         Ok(Prepared::Decided(booked, entries)) => {
             let write = Write::of(&entries, &batch.usage);
             let (written, committed) = join!(write.run(conn.shared()?), conn.commit());
@@ -48,36 +48,36 @@ pub(super) async fn attempt(
             last_seen.record_written(entries.windows);
             Ok(AttemptOutcome::Booked(booked))
         }
-        Ok(Prepared::Not(tried)) => {
+        Ok(Prepared::Not(outcome)) => {
             conn.roll_back().await?;
-            Ok(tried)
+            Ok(outcome)
         }
         Err(err) if conn.roll_back().await.is_err() => return Err(err),
         Err(err) => Err(err),
     };
     conn.release();
-    tried
+    outcome
 }
 
 impl Batch {
-    /// Begins, holds the windows, and decides. Reservations are only looked at:
-    /// whoever ends one holds its windows.
+    /// Begins, locks the windows, and decides. Reservations are only read: they end
+    /// under the lock of their windows.
     async fn prepare(
         &self,
         conn: &mut Pipelined,
-        made: bool,
+        created: bool,
         last_seen: &mut WindowCache,
     ) -> Result<Prepared, DbError> {
         let (keys, ids) = (self.keys(), self.reservations());
         let shared = conn.shared()?;
-        let (begun, windows, ended) =
+        let (began, windows, ended) =
             join!(conn.begin(), windows(shared, &keys), reservations(shared, &ids));
-        begun?;
+        began?;
         let (windows, ended) = (windows?, ended?);
         last_seen.record_read(&windows);
         let mut held = LockedWindows::new(windows, self.weeks, self.now)?;
         let missing = self.missing(&held);
-        if !made && !missing.is_empty() {
+        if !created && !missing.is_empty() {
             return Ok(Prepared::Not(AttemptOutcome::Missing(missing)));
         }
         for holder in self.unfilled(&held.credit_windows) {
@@ -93,8 +93,8 @@ impl Batch {
     }
 }
 
-/// Windows, kept from all others until the transaction ends. All who lock
-/// several do so in the order of their keys.
+/// Returns windows, locked until the transaction ends. Several windows are always
+/// locked in the order of their keys.
 async fn windows(mut conn: &AsyncPostgres, keys: &[String]) -> QueryResult<Vec<WindowRow>> {
     if keys.is_empty() {
         return Ok(Vec::new());
@@ -115,13 +115,13 @@ async fn reservations(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Ve
     rows.select(ReservationRow::as_select()).load(&mut conn).await
 }
 
-/// Returns those of these calls that were recorded already.
+/// Returns those of these calls that are already recorded.
 async fn written(mut conn: &AsyncPostgres, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let there = ai_usage::table.filter(ai_usage::id.eq_any(ids));
-    there.select(ai_usage::id).load(&mut conn).await
+    let recorded = ai_usage::table.filter(ai_usage::id.eq_any(ids));
+    recorded.select(ai_usage::id).load(&mut conn).await
 }
 
 columns! {
@@ -202,7 +202,7 @@ const NOTE: &str = "
         v.input_rate, v.output_rate, v.cached_input_rate, v.connector_rate, v.spent_micros
     FROM ";
 
-/// Writes what windows have become, by itself.
+/// Writes the new values of windows, by itself.
 pub(crate) async fn update_windows(
     conn: &mut AsyncPostgres,
     rows: &[WindowRow],
@@ -215,8 +215,8 @@ pub(crate) async fn update_windows(
 
 struct UpdateWindows<'a>(Windows<'a>);
 
-/// All that a batch writes, as one statement: either all of it reaches the
-/// server or nothing. What there is nothing of is left out.
+/// Writes of a batch, as one statement: either all of them reach the server or
+/// none. Empty parts are left out.
 struct Write<'a> {
     put: Option<UpdateWindows<'a>>,
     ended: &'a [DbUid],
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_writes_one_statement_without_what_there_is_nothing_of() {
+    fn a_batch_writes_one_statement_without_its_empty_parts() {
         let key = WindowKey { kind: WindowKind::Limit(BudgetPeriod::Hourly), owner: Uuid::nil() };
         let windows = vec![WindowRow::new(key, None, None); 2];
         let ended = vec![DbUid(Uuid::nil())];

@@ -1,4 +1,4 @@
-//! A batch on SQLite: one errand of the thread that has the connection.
+//! Booking of a batch on SQLite: one task on the thread that has the connection.
 //! Statements are prepared once, so each is for one row.
 
 use std::sync::Arc;
@@ -16,28 +16,28 @@ use crate::statements::unused;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
 
-/// Tries to book a batch; where windows are missing that were not `made`,
+/// Tries to book a batch; if windows are missing and were not just `created`,
 /// nothing is booked.
 pub(super) async fn attempt(
     mut conn: Object<AsyncSqlite>,
     batch: Arc<Batch>,
-    made: bool,
+    created: bool,
 ) -> Result<AttemptOutcome, DbError> {
-    let errand = conn.spawn_blocking(move |conn| {
-        Ok(conn.immediate_transaction(|conn| batch.on_sqlite(conn, made)))
+    let attempt_task = conn.spawn_blocking(move |conn| {
+        Ok(conn.immediate_transaction(|conn| batch.on_sqlite(conn, created)))
     });
-    errand.await?
+    attempt_task.await?
 }
 
 impl Batch {
     fn on_sqlite(
         &self,
         conn: &mut SqliteConnection,
-        made: bool,
+        created: bool,
     ) -> Result<AttemptOutcome, DbError> {
         let mut held = LockedWindows::new(windows(conn, &self.keys())?, self.weeks, self.now)?;
         let missing = self.missing(&held);
-        if !made && !missing.is_empty() {
+        if !created && !missing.is_empty() {
             return Ok(AttemptOutcome::Missing(missing));
         }
         for holder in self.unfilled(&held.credit_windows) {
@@ -81,24 +81,23 @@ fn windows(conn: &mut SqliteConnection, keys: &[String]) -> QueryResult<Vec<Wind
 fn reservations(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<ReservationRow>> {
     let mut rows = Vec::new();
     for id in ids {
-        let theirs = credit_reservations::table.filter(credit_reservations::id.eq(id));
-        rows.extend(theirs.select(ReservationRow::as_select()).load(conn)?);
+        let rows_of_call = credit_reservations::table.filter(credit_reservations::id.eq(id));
+        rows.extend(rows_of_call.select(ReservationRow::as_select()).load(conn)?);
     }
     Ok(rows)
 }
 
-/// Returns those of these calls that were recorded already.
+/// Returns those of these calls that are already recorded.
 fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>> {
-    let mut there = Vec::new();
+    let mut recorded = Vec::new();
     for id in ids {
         let row = ai_usage::table.find(id).select(ai_usage::id);
-        there.extend(row.first::<DbUid>(conn).optional()?);
+        recorded.extend(row.first::<DbUid>(conn).optional()?);
     }
-    Ok(there)
+    Ok(recorded)
 }
 
-/// Writes usage down. What somebody used whose account was deleted meanwhile
-/// is nobody's.
+/// Stores usage. Usage of an account deleted meanwhile gets the nil user id.
 fn record(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
     let account = accounts::table.find(row.user_id).select(accounts::id);
     let user_id = account.first::<DbUid>(conn).optional()?.unwrap_or(DELETED_USER);
@@ -107,12 +106,12 @@ fn record(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
     usage.on_conflict_do_nothing().execute(conn).map(drop)
 }
 
-/// Writes what windows have become.
+/// Writes the new values of windows.
 pub(crate) fn update_windows(conn: &mut SqliteConnection, rows: &[WindowRow]) -> QueryResult<()> {
     rows.iter().try_for_each(|row| UpdateWindow(row).execute(conn).map(drop))
 }
 
-/// Window's update: diesel would prepare its own each time.
+/// Update of one window, which is prepared once: diesel would prepare its own each time.
 struct UpdateWindow<'a>(&'a WindowRow);
 
 impl QueryFragment<Sqlite> for UpdateWindow<'_> {

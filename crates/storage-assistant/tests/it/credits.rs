@@ -1,4 +1,4 @@
-//! Admitting calls, and settling them.
+//! Contract tests of admission and settlement.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,30 +18,30 @@ use pia_testkit::ManualClock;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use crate::banks::{
-    LIMIT, admitted, ask, counted, credits, default_group, execute, member, refused, settled,
+use crate::credit_stores::{
+    LIMIT, admitted, counted, credits, default_group, execute, member, refused, request, settled,
     sign_up, sound, start, start_at, start_by,
 };
 
 pia_testkit::contract! {
-    what_is_reserved_is_settled_in_every_window,
-    of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits_fifty,
-    calls_that_settle_while_others_ask_never_pass_the_limit,
-    members_of_two_groups_meet_in_no_deadlock,
-    callers_whose_runtime_ends_keep_nobody_waiting,
-    what_a_call_left_is_there_for_the_next_at_once,
-    a_caller_who_left_while_waiting_leaves_nothing_reserved,
-    without_a_database_nobody_is_admitted_and_what_ended_is_settled_later,
+    a_reservation_is_settled_in_every_window,
+    two_instances_together_admit_no_more_than_the_budget,
+    concurrent_settlements_never_exceed_the_limit,
+    members_of_two_groups_do_not_deadlock,
+    a_caller_whose_runtime_ends_does_not_block_others,
+    unspent_credits_are_available_at_once,
+    a_cancelled_request_leaves_no_reservation,
+    without_a_database_calls_are_refused_and_settled_later,
     a_call_is_settled_with_its_usage_or_not_at_all,
     a_batch_that_is_booked_twice_is_charged_once,
-    a_record_that_the_database_refuses_keeps_nobody_from_being_admitted,
+    a_record_that_the_database_rejects_does_not_block_admission,
     rolling_windows_age_out,
-    a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once,
-    a_week_goes_on_in_another_zone_and_leaves_what_it_would,
+    the_pool_is_filled_once_with_the_unused_credits_of_last_week,
+    a_week_continues_in_another_time_zone,
     top_ups_are_drawn_last_and_stay,
-    a_keys_purse_is_counted_by_itself,
-    a_person_who_is_gone_is_admitted_no_more_and_holds_nothing,
-    draining_settles_what_ended,
+    an_api_keys_budget_is_counted_separately,
+    a_deleted_account_is_not_admitted_and_holds_no_credits,
+    draining_settles_ended_calls,
 }
 
 fn limited(hourly: i64, group_weekly: i64) -> CreditLimits {
@@ -67,8 +67,8 @@ fn usage(user: UserId) -> UsageRecord {
     }
 }
 
-fn names(reported: &[(&str, i64, i64)]) -> Vec<(String, i64, i64)> {
-    reported.iter().map(|(kind, used, reserved)| ((*kind).to_owned(), *used, *reserved)).collect()
+fn names(expected: &[(&str, i64, i64)]) -> Vec<(String, i64, i64)> {
+    expected.iter().map(|(kind, used, reserved)| ((*kind).to_owned(), *used, *reserved)).collect()
 }
 
 async fn written(db: &Database) -> i64 {
@@ -77,7 +77,7 @@ async fn written(db: &Database) -> i64 {
     found.unwrap()
 }
 
-async fn what_is_reserved_is_settled_in_every_window(db: Database) {
+async fn a_reservation_is_settled_in_every_window(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let limits = CreditLimits {
         hourly: 10,
@@ -89,19 +89,19 @@ async fn what_is_reserved_is_settled_in_every_window(db: Database) {
     };
     let ada = member(&db, limits).await;
 
-    let hold = admitted(&credit_store, ask(ada, 4)).await;
+    let reservation = admitted(&credit_store, request(ada, 4)).await;
     let open = counted(&credit_store, ada).await;
     sound(&credit_store).await;
-    hold.settle(credits(3), Some(usage(ada.member)));
+    reservation.settle(credits(3), Some(usage(ada.member)));
     settled(&credit_store).await;
 
     let kinds = ["hourly", "daily", "weekly", "group-daily", "group-weekly"];
     let all = |used, reserved| {
-        let mut reported = kinds.map(|it| (it, used, reserved)).to_vec();
-        reported.push(("pool", 0, 0));
-        // Nobody bought any.
-        reported.push(("top-up", 0, 0));
-        names(&reported)
+        let mut expected = kinds.map(|it| (it, used, reserved)).to_vec();
+        expected.push(("pool", 0, 0));
+        // No top-up was bought.
+        expected.push(("top-up", 0, 0));
+        names(&expected)
     };
     assert_eq!(open, all(0, 4));
     assert_eq!(counted(&credit_store, ada).await, all(3, 0));
@@ -111,28 +111,26 @@ async fn what_is_reserved_is_settled_in_every_window(db: Database) {
     assert_eq!((counts.admitted, counts.open, counts.late), (1, 0, 0));
 }
 
-async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits_fifty(
-    db: Database,
-) {
+async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
     let tasks = TaskTracker::new();
-    let banks = [start(&db, &tasks), start(&db, &tasks)];
+    let stores = [start(&db, &tasks), start(&db, &tasks)];
     let mut members = Vec::new();
     for _ in 0..20 {
         members.push(member(&db, limited(1000, 100)).await);
     }
 
     let calls = (0..200).map(|at| {
-        let (credit_store, holder) = (banks[at % 2].clone(), members[at % 20]);
-        async move { credit_store.admit(ask(holder, 2)).await.unwrap() }
+        let (credit_store, holder) = (stores[at % 2].clone(), members[at % 20]);
+        async move { credit_store.admit(request(holder, 2)).await.unwrap() }
     });
     let answers = join_all(calls).await;
 
-    let holds: Vec<_> = answers
+    let reservations: Vec<_> = answers
         .into_iter()
         .filter_map(|it| match it {
-            Admission::Granted { reservation: hold, output, .. } => {
+            Admission::Granted { reservation, output, .. } => {
                 assert_eq!(output, 2000);
-                Some(hold)
+                Some(reservation)
             }
             Admission::Refused(refusal) => {
                 assert_eq!(refusal.period, Period::Budget(BudgetPeriod::GroupWeekly));
@@ -140,27 +138,27 @@ async fn of_two_hundred_calls_at_once_on_two_instances_a_budget_for_fifty_admits
             }
         })
         .collect();
-    assert_eq!(holds.len(), 50);
-    sound(&banks[0]).await;
-    drop(holds);
-    for credit_store in &banks {
+    assert_eq!(reservations.len(), 50);
+    sound(&stores[0]).await;
+    drop(reservations);
+    for credit_store in &stores {
         settled(credit_store).await;
     }
-    assert_eq!(counted(&banks[0], members[0]).await[1], ("group-weekly".to_owned(), 0, 0));
-    sound(&banks[0]).await;
+    assert_eq!(counted(&stores[0], members[0]).await[1], ("group-weekly".to_owned(), 0, 0));
+    sound(&stores[0]).await;
 }
 
-async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
+async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
     let tasks = TaskTracker::new();
-    let banks = [start(&db, &tasks), start(&db, &tasks)];
+    let stores = [start(&db, &tasks), start(&db, &tasks)];
     let ada = member(&db, limited(100, 0)).await;
 
     let calls = (0..400).map(|at| {
-        let credit_store = banks[at % 2].clone();
+        let credit_store = stores[at % 2].clone();
         async move {
-            match credit_store.admit(ask(ada, 2)).await.unwrap() {
-                Admission::Granted { reservation: hold, .. } => {
-                    hold.settle(credits(1), Some(usage(ada.member)));
+            match credit_store.admit(request(ada, 2)).await.unwrap() {
+                Admission::Granted { reservation, .. } => {
+                    reservation.settle(credits(1), Some(usage(ada.member)));
                     1
                 }
                 Admission::Refused(_) => 0,
@@ -168,28 +166,28 @@ async fn calls_that_settle_while_others_ask_never_pass_the_limit(db: Database) {
         }
     });
     let admitted: i64 = join_all(calls).await.into_iter().sum();
-    for credit_store in &banks {
+    for credit_store in &stores {
         settled(credit_store).await;
     }
 
     assert!((50..100).contains(&admitted), "{admitted}");
-    assert_eq!(counted(&banks[0], ada).await, names(&[("hourly", admitted, 0)]));
+    assert_eq!(counted(&stores[0], ada).await, names(&[("hourly", admitted, 0)]));
     assert_eq!(written(&db).await, admitted);
-    sound(&banks[0]).await;
+    sound(&stores[0]).await;
 }
 
-async fn what_a_call_left_is_there_for_the_next_at_once(db: Database) {
+async fn unspent_credits_are_available_at_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(20, 0)).await;
 
-    // Each needs what the one before had reserved and did not spend: the first
-    // ones of each pair to be admitted at all, the others to be admitted whole.
+    // Each needs the credits that the one before had reserved and did not spend:
+    // the first of each pair to be admitted at all, the others in full.
     for _ in 0..10 {
-        let hold = admitted(&credit_store, ask(ada, 20)).await;
-        hold.settle(credits(0), Some(usage(ada.member)));
-        let hold = admitted(&credit_store, ask(ada, 10)).await;
-        hold.settle(credits(0), None);
-        match credit_store.admit(ask(ada, 20)).await.unwrap() {
+        let reservation = admitted(&credit_store, request(ada, 20)).await;
+        reservation.settle(credits(0), Some(usage(ada.member)));
+        let reservation = admitted(&credit_store, request(ada, 10)).await;
+        reservation.settle(credits(0), None);
+        match credit_store.admit(request(ada, 20)).await.unwrap() {
             Admission::Granted { output, .. } => assert_eq!(output, 20_000),
             Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
         }
@@ -200,11 +198,11 @@ async fn what_a_call_left_is_there_for_the_next_at_once(db: Database) {
     sound(&credit_store).await;
 }
 
-/// Each call holds a window of its caller's and one of the group's, and each
+/// Each call locks a window of its caller's and one of the group's, and each
 /// batch many of both.
-async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
+async fn members_of_two_groups_do_not_deadlock(db: Database) {
     let tasks = TaskTracker::new();
-    let banks = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
+    let stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
     let other = GroupId::generate();
     let group = diesel::insert_into(pia_storage::schema::user_groups::table).values((
         pia_storage::schema::user_groups::id.eq(DbUid(other.0)),
@@ -223,33 +221,35 @@ async fn members_of_two_groups_meet_in_no_deadlock(db: Database) {
     }
 
     let calls = (0..300).map(|at| {
-        let (credit_store, holder) = (banks[at % 3].clone(), members[(at * 7) % 30]);
-        async move { drop(admitted(&credit_store, ask(holder, 2)).await) }
+        let (credit_store, holder) = (stores[at % 3].clone(), members[(at * 7) % 30]);
+        async move { drop(admitted(&credit_store, request(holder, 2)).await) }
     });
     join_all(calls).await;
-    for credit_store in &banks {
+    for credit_store in &stores {
         settled(credit_store).await;
         assert_eq!(credit_store.failures(), 0);
     }
 
-    sound(&banks[0]).await;
+    sound(&stores[0]).await;
 }
 
-/// Simulates workers that end amid their calls while others go on.
-async fn callers_whose_runtime_ends_keep_nobody_waiting(db: Database) {
+/// Simulates workers that end during their calls while others go on.
+async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100_000, 0)).await;
-    drop(admitted(&credit_store, ask(ada, 2)).await);
+    drop(admitted(&credit_store, request(ada, 2)).await);
 
     for at in 0..30_u64 {
-        let theirs = credit_store.clone();
+        let store = credit_store.clone();
         let ends = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let wait = Duration::from_micros(at * 50);
-            let hold = async { drop(theirs.admit(ask(ada, 2)).await) };
-            drop(runtime.unwrap().block_on(async { tokio::time::timeout(wait, hold).await }));
+            let reservation = async { drop(store.admit(request(ada, 2)).await) };
+            drop(
+                runtime.unwrap().block_on(async { tokio::time::timeout(wait, reservation).await }),
+            );
         });
-        let ours = tokio::time::timeout(LIMIT, credit_store.admit(ask(ada, 2))).await;
+        let ours = tokio::time::timeout(LIMIT, credit_store.admit(request(ada, 2))).await;
         assert!(matches!(ours, Ok(Ok(Admission::Granted { .. }))), "{at}: {ours:?}");
         tokio::task::spawn_blocking(|| ends.join().unwrap()).await.unwrap();
     }
@@ -258,13 +258,13 @@ async fn callers_whose_runtime_ends_keep_nobody_waiting(db: Database) {
     sound(&credit_store).await;
 }
 
-async fn a_caller_who_left_while_waiting_leaves_nothing_reserved(db: Database) {
+async fn a_cancelled_request_leaves_no_reservation(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
 
     for polls in 0..20 {
-        let mut waiting = Box::pin(credit_store.admit(ask(ada, 2)));
-        // Left at once, or a little later.
+        let mut waiting = Box::pin(credit_store.admit(request(ada, 2)));
+        // Dropped at once, or a little later.
         let first = std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx)));
         drop(first.await);
         for _ in 0..polls * 10 {
@@ -272,21 +272,21 @@ async fn a_caller_who_left_while_waiting_leaves_nothing_reserved(db: Database) {
         }
         drop(waiting);
     }
-    drop(admitted(&credit_store, ask(ada, 2)).await);
+    drop(admitted(&credit_store, request(ada, 2)).await);
     settled(&credit_store).await;
 
     assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 0, 0)]));
     sound(&credit_store).await;
 }
 
-async fn without_a_database_nobody_is_admitted_and_what_ended_is_settled_later(db: Database) {
+async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
-    let hold = admitted(&credit_store, ask(ada, 2)).await;
+    let reservation = admitted(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE credit_windows RENAME TO away").await;
 
-    let requested = credit_store.admit(ask(ada, 2)).await;
-    hold.settle(credits(1), Some(usage(ada.member)));
+    let unavailable = credit_store.admit(request(ada, 2)).await;
+    reservation.settle(credits(1), Some(usage(ada.member)));
     while credit_store.failures() == 0 {
         tokio::task::yield_now().await;
     }
@@ -294,20 +294,20 @@ async fn without_a_database_nobody_is_admitted_and_what_ended_is_settled_later(d
     execute(&db, "ALTER TABLE away RENAME TO credit_windows").await;
     settled(&credit_store).await;
 
-    assert!(requested.is_err());
+    assert!(unavailable.is_err());
     assert!(meanwhile > 0);
     assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));
     sound(&credit_store).await;
-    drop(admitted(&credit_store, ask(ada, 2)).await);
+    drop(admitted(&credit_store, request(ada, 2)).await);
 }
 
 async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
-    let hold = admitted(&credit_store, ask(ada, 2)).await;
+    let reservation = admitted(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
-    hold.settle(credits(1), Some(usage(ada.member)));
+    reservation.settle(credits(1), Some(usage(ada.member)));
     while credit_store.failures() == 0 {
         tokio::task::yield_now().await;
     }
@@ -320,16 +320,16 @@ async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
     assert_eq!(written(&db).await, 1);
 }
 
-/// Simulates a commit whose answer was lost.
+/// Simulates a commit whose response was lost.
 async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(100, 0)).await;
-    let hold = admitted(&credit_store, ask(ada, 2)).await;
-    let (id, usage) = (hold.reservation(), usage(ada.member));
+    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    let (id, usage) = (reservation.reservation(), usage(ada.member));
     let lines = credit_store.load_windows(ada).await.unwrap().windows.into_keys();
     let lines =
         lines.map(|window| pia_assistant::ReservationLine { window, amount: credits(2) }).collect();
-    std::mem::forget(hold);
+    std::mem::forget(reservation);
 
     let settlement =
         pia_assistant::Settlement { reservation: id, lines, spent: credits(1), usage: Some(usage) };
@@ -342,14 +342,14 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     assert_eq!((written(&db).await, credit_store.counts().late), (1, 0));
 }
 
-async fn a_record_that_the_database_refuses_keeps_nobody_from_being_admitted(db: Database) {
+async fn a_record_that_the_database_rejects_does_not_block_admission(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(1000, 0)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     credit_store.record(usage(ada.member));
     for _ in 0..20 {
-        drop(admitted(&credit_store, ask(ada, 2)).await);
+        drop(admitted(&credit_store, request(ada, 2)).await);
     }
 
     assert!(credit_store.waiting() > 0);
@@ -360,60 +360,60 @@ async fn rolling_windows_age_out(db: Database) {
     let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
 
-    let mut reported = Vec::new();
-    admitted(&credit_store, ask(ada, 4)).await.settle(credits(4), None);
+    let mut limits_hit = Vec::new();
+    admitted(&credit_store, request(ada, 4)).await.settle(credits(4), None);
     settled(&credit_store).await;
-    reported.push(refused(&credit_store, ask(ada, 2)).await.period);
+    limits_hit.push(refused(&credit_store, request(ada, 2)).await.period);
     clock.advance(Duration::from_mins(61));
-    admitted(&credit_store, ask(ada, 2)).await.settle(credits(2), None);
+    admitted(&credit_store, request(ada, 2)).await.settle(credits(2), None);
     settled(&credit_store).await;
-    reported.push(refused(&credit_store, ask(ada, 2)).await.period);
+    limits_hit.push(refused(&credit_store, request(ada, 2)).await.period);
     clock.advance(Duration::from_mins(23 * 60 + 15));
-    drop(admitted(&credit_store, ask(ada, 4)).await);
+    drop(admitted(&credit_store, request(ada, 4)).await);
 
     assert_eq!(
-        reported,
+        limits_hit,
         [Period::Budget(BudgetPeriod::Hourly), Period::Budget(BudgetPeriod::Daily)]
     );
 }
 
-async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: Database) {
+async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Database) {
     let monday = Weeks::UTC.start(Timestamp::from_micros(1_800_000_000_000_000));
     let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(1)));
     let tasks = TaskTracker::new();
-    let banks = [
+    let stores = [
         start_at(&db, Arc::<ManualClock>::clone(&clock), &tasks),
         start_at(&db, Arc::<ManualClock>::clone(&clock), &tasks),
     ];
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
     let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
-    // She came only this week, and left nothing of the last.
+    // A member who joined this week left nothing of the last.
     sign_up(&db, UserId::generate(), monday + Duration::from_hours(24 * 8)).await;
 
-    // Nobody called last week: what two members left is 20.
-    let first = banks[0].load_windows(ada).await.unwrap();
-    admitted(&banks[0], ask(ada, 7)).await.settle(credits(7), None);
-    settled(&banks[0]).await;
+    // No calls last week: what two members left is 20.
+    let first = stores[0].load_windows(ada).await.unwrap();
+    admitted(&stores[0], request(ada, 7)).await.settle(credits(7), None);
+    settled(&stores[0]).await;
     clock.set(monday + Duration::from_hours(24 * 7 + 1));
-    // Of this one 3 and 10, whoever looks first, and however often.
+    // Of this one 3 and 10, for whichever instance reads first.
     let both = join_all((0..40).map(|at| {
-        let (credit_store, holder) = (banks[at % 2].clone(), if at < 20 { ada } else { bob });
-        async move { credit_store.admit(ask(holder, 1)).await.unwrap() }
+        let (credit_store, holder) = (stores[at % 2].clone(), if at < 20 { ada } else { bob });
+        async move { credit_store.admit(request(holder, 1)).await.unwrap() }
     }));
     let admissions = both.await;
     let granted = admissions.iter().filter(|it| matches!(it, Admission::Granted { .. })).count();
     let pools: Vec<_> = first
         .windows
         .values()
-        .chain(banks[1].load_windows(bob).await.unwrap().windows.values())
+        .chain(stores[1].load_windows(bob).await.unwrap().windows.values())
         .filter(|it| it.key.kind == pia_assistant::WindowKind::Pool)
         .map(|it| it.total.rounded_down())
         .collect();
-    sound(&banks[0]).await;
+    sound(&stores[0]).await;
 
     assert_eq!(pools, [20, 13]);
     assert_eq!(granted, 10 + 10 + 13);
-    let refusal = refused(&banks[0], ask(bob, 1)).await;
+    let refusal = refused(&stores[0], request(bob, 1)).await;
     let pool = refusal.pool.unwrap();
     assert_eq!(
         (refusal.period, pool.limit, pool.used),
@@ -421,7 +421,7 @@ async fn a_new_week_begins_with_what_was_left_of_the_last_and_exactly_once(db: D
     );
 }
 
-async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
+async fn a_week_continues_in_another_time_zone(db: Database) {
     let zone = |id| Weeks::of_zone(id).unwrap();
     let monday = zone("Europe/Berlin").start(Timestamp::from_micros(1_800_000_000_000_000));
     let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(50)));
@@ -431,28 +431,28 @@ async fn a_week_goes_on_in_another_zone_and_leaves_what_it_would(db: Database) {
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
     let (ada, bob) = (member(&db, limits).await, member(&db, limits).await);
     for (member, spent) in [(ada, 4), (bob, 3)] {
-        let hold = admitted(&credit_store, ask(member, spent)).await;
-        hold.settle(credits(spent), Some(usage(member.member)));
+        let reservation = admitted(&credit_store, request(member, spent)).await;
+        reservation.settle(credits(spent), Some(usage(member.member)));
     }
     settled(&credit_store).await;
     let of = async |holder, kind: &str| {
-        let reported = counted(&credit_store, holder).await.into_iter();
-        reported.filter(|it| it.0 == kind).map(|it| it.1).collect::<Vec<_>>()
+        let windows = counted(&credit_store, holder).await.into_iter();
+        windows.filter(|it| it.0 == kind).map(|it| it.1).collect::<Vec<_>>()
     };
 
     weeks.set(zone("America/Los_Angeles"));
     let looked = of(ada, "weekly").await;
-    let hold = admitted(&credit_store, ask(ada, 2)).await;
-    hold.settle(credits(2), Some(usage(ada.member)));
+    let reservation = admitted(&credit_store, request(ada, 2)).await;
+    reservation.settle(credits(2), Some(usage(ada.member)));
     settled(&credit_store).await;
     let went_on = of(ada, "weekly").await;
     clock.advance(Duration::from_hours(7 * 24));
-    let begun = of(ada, "weekly").await;
+    let next_week = of(ada, "weekly").await;
     let pool = credit_store.load_windows(ada).await.unwrap().windows;
     let pool = pool.values().find(|it| it.key.kind.name() == "pool").map(|it| it.total);
 
-    assert_eq!((looked, went_on, begun), (vec![4], vec![6], vec![0]));
-    // Four of hers, and seven of his, who has asked nothing since.
+    assert_eq!((looked, went_on, next_week), (vec![4], vec![6], vec![0]));
+    // Four of hers, and seven of his, who made no call since.
     assert_eq!(pool, Some(credits(4 + 7)));
 }
 
@@ -463,75 +463,75 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
 
     let none =
         credit_store.top_up(GroupId::generate(), credits(5), SideEffects::default()).await.unwrap();
-    let input = join_all(
+    let totals = join_all(
         (0..5).map(|_| credit_store.top_up(ada.group, credits(1), SideEffects::default())),
     );
-    let input: Vec<_> = input.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
-    admitted(&credit_store, ask(ada, 4)).await.settle(credits(4), None);
+    let totals: Vec<_> = totals.await.into_iter().map(|it| it.unwrap().unwrap()).collect();
+    admitted(&credit_store, request(ada, 4)).await.settle(credits(4), None);
     settled(&credit_store).await;
     clock.advance(Duration::from_hours(24 * 21));
-    drop(admitted(&credit_store, ask(ada, 5)).await);
+    drop(admitted(&credit_store, request(ada, 5)).await);
     settled(&credit_store).await;
-    admitted(&credit_store, ask(ada, 5)).await.settle(credits(5), None);
+    admitted(&credit_store, request(ada, 5)).await.settle(credits(5), None);
     settled(&credit_store).await;
-    let refusal = refused(&credit_store, ask(ada, 1)).await;
+    let refusal = refused(&credit_store, request(ada, 1)).await;
 
     assert_eq!(none, None);
-    assert_eq!(input.iter().max(), Some(&credits(5)));
+    assert_eq!(totals.iter().max(), Some(&credits(5)));
     let top_up = refusal.top_up.unwrap();
     assert_eq!((top_up.limit, top_up.used), (5, 5));
     assert_eq!(refusal.pool, None);
 }
 
-async fn a_keys_purse_is_counted_by_itself(db: Database) {
+async fn an_api_keys_budget_is_counted_separately(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, CreditLimits::default()).await;
-    let purse = |key| pia_assistant::ApiKeyBudget { key, weekly: 2 };
-    let of = |key| CreditHolder { key: Some(purse(key)), ..ada };
+    let budget = |key| pia_assistant::ApiKeyBudget { key, weekly: 2 };
+    let of = |key| CreditHolder { key: Some(budget(key)), ..ada };
     let (one, other) = (of(ApiKeyId::generate()), of(ApiKeyId::generate()));
 
-    admitted(&credit_store, ask(one, 2)).await.settle(credits(2), None);
+    admitted(&credit_store, request(one, 2)).await.settle(credits(2), None);
     settled(&credit_store).await;
 
     assert_eq!(
-        refused(&credit_store, ask(one, 1)).await.period,
+        refused(&credit_store, request(one, 1)).await.period,
         Period::Budget(BudgetPeriod::Weekly)
     );
-    drop(admitted(&credit_store, ask(other, 1)).await);
+    drop(admitted(&credit_store, request(other, 1)).await);
 }
 
-async fn a_person_who_is_gone_is_admitted_no_more_and_holds_nothing(db: Database) {
+async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let ada = member(&db, limited(10, 10)).await;
-    let nobody = CreditHolder { member: UserId::generate(), ..ada };
-    let hold = admitted(&credit_store, ask(ada, 2)).await;
+    let missing = CreditHolder { member: UserId::generate(), ..ada };
+    let reservation = admitted(&credit_store, request(ada, 2)).await;
     let account = pia_storage::schema::accounts::table.find(DbUid(ada.member.0));
     let gone: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
     gone.unwrap();
 
-    let requested =
-        [credit_store.admit(ask(nobody, 2)).await, credit_store.admit(ask(ada, 2)).await];
-    hold.settle(credits(1), Some(usage(ada.member)));
+    let results =
+        [credit_store.admit(request(missing, 2)).await, credit_store.admit(request(ada, 2)).await];
+    reservation.settle(credits(1), Some(usage(ada.member)));
     settled(&credit_store).await;
 
-    assert!(requested.iter().all(Result::is_err));
-    let reported = counted(&credit_store, ada).await;
-    assert_eq!(reported, names(&[("hourly", 0, 0), ("group-weekly", 1, 0)]));
+    assert!(results.iter().all(Result::is_err));
+    let windows = counted(&credit_store, ada).await;
+    assert_eq!(windows, names(&[("hourly", 0, 0), ("group-weekly", 1, 0)]));
     sound(&credit_store).await;
 }
 
-async fn draining_settles_what_ended(db: Database) {
+async fn draining_settles_ended_calls(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start(&db, &tasks);
     let ada = member(&db, limited(10, 0)).await;
-    let hold = admitted(&credit_store, ask(ada, 2)).await;
+    let reservation = admitted(&credit_store, request(ada, 2)).await;
 
-    hold.settle(credits(1), Some(usage(ada.member)));
+    reservation.settle(credits(1), Some(usage(ada.member)));
     let left = credit_store.drain(LIMIT).await;
     tasks.close();
     tasks.wait().await;
-    let late = credit_store.admit(ask(ada, 2)).await;
+    let late = credit_store.admit(request(ada, 2)).await;
 
     assert_eq!(left, 0);
     assert_eq!(counted(&credit_store, ada).await, names(&[("hourly", 1, 0)]));

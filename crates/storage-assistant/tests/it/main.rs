@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-mod banks;
+mod credit_stores;
 mod credits;
 mod guesses;
 mod sweep;

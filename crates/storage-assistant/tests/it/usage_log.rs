@@ -1,4 +1,4 @@
-//! Writing usage down.
+//! Contract tests of the usage log.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 pia_testkit::contract! {
-    what_is_noted_on_any_thread_is_written,
-    every_part_of_a_record_is_stored,
-    what_is_written_after_an_account_is_gone_is_nobodys,
-    a_record_that_is_noted_twice_is_written_once,
+    records_of_any_thread_are_written,
+    every_field_of_a_record_is_stored,
+    usage_of_a_deleted_account_has_no_owner,
+    a_record_added_twice_is_written_once,
     the_name_of_a_model_may_be_anything,
-    what_is_noted_while_the_database_is_away_is_written_later,
-    a_record_that_the_database_refuses_holds_up_no_other,
+    records_added_during_an_outage_are_written_later,
+    a_record_that_the_database_rejects_does_not_block_others,
     draining_gives_up_after_its_limit_and_ends_the_task,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn record(model: &str) -> UsageRecord {
 }
 
 fn start(db: &Database) -> SqlCreditStore {
-    crate::banks::start(db, &TaskTracker::new())
+    crate::credit_stores::start(db, &TaskTracker::new())
 }
 
 async fn rows(db: &Database) -> i64 {
@@ -57,7 +57,7 @@ async fn rows(db: &Database) -> i64 {
     found.unwrap()
 }
 
-/// Makes an account with this id.
+/// Creates an account with this id.
 async fn sign_up(db: &Database, user: UserId) {
     use pia_storage::schema::accounts::dsl as row;
     let account = diesel::insert_into(row::accounts).values((
@@ -77,14 +77,14 @@ async fn execute(db: &Database, sql: &str) {
     done.unwrap();
 }
 
-/// Lets others run until it is so.
-async fn until(so: impl Fn() -> bool) {
-    while !so() {
+/// Yields until the condition holds.
+async fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
         tokio::task::yield_now().await;
     }
 }
 
-async fn what_is_noted_on_any_thread_is_written(db: Database) {
+async fn records_of_any_thread_are_written(db: Database) {
     let log = start(&db);
 
     std::thread::scope(|scope| {
@@ -98,7 +98,7 @@ async fn what_is_noted_on_any_thread_is_written(db: Database) {
     assert_eq!(rows(&db).await, 2000);
 }
 
-async fn every_part_of_a_record_is_stored(db: Database) {
+async fn every_field_of_a_record_is_stored(db: Database) {
     let (log, record) = (start(&db), record("gpt"));
     sign_up(&db, record.user).await;
 
@@ -116,26 +116,26 @@ async fn every_part_of_a_record_is_stored(db: Database) {
     assert_eq!(stored.unwrap(), (names, (30, 20, 10), true));
 }
 
-async fn what_is_written_after_an_account_is_gone_is_nobodys(db: Database) {
-    let (log, theirs, nobodys) = (start(&db), record("gpt"), record("gpt"));
+async fn usage_of_a_deleted_account_has_no_owner(db: Database) {
+    let (log, theirs, orphaned) = (start(&db), record("gpt"), record("gpt"));
     sign_up(&db, theirs.user).await;
 
     log.record(theirs.clone());
-    log.record(nobodys.clone());
+    log.record(orphaned.clone());
     log.drain(LIMIT).await;
 
-    let whose = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
-    let whose: Result<Vec<(DbUid, DbUid)>, DbError> =
-        on_conn!(db.reader(), |conn| whose.load(conn).await?);
+    let owners = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
+    let owners: Result<Vec<(DbUid, DbUid)>, DbError> =
+        on_conn!(db.reader(), |conn| owners.load(conn).await?);
     let stored = (DbUid(theirs.id), DbUid(theirs.user.0));
-    assert_eq!(whose.unwrap(), [stored, (DbUid(nobodys.id), DbUid(Uuid::nil()))]);
+    assert_eq!(owners.unwrap(), [stored, (DbUid(orphaned.id), DbUid(Uuid::nil()))]);
 }
 
-async fn a_record_that_is_noted_twice_is_written_once(db: Database) {
+async fn a_record_added_twice_is_written_once(db: Database) {
     let (log, record) = (start(&db), record("gpt"));
 
     log.record(record.clone());
-    until(|| log.waiting() == 0).await;
+    wait_until(|| log.waiting() == 0).await;
     log.record(record.clone());
     log.record(record);
     let left = log.drain(LIMIT).await;
@@ -154,12 +154,12 @@ async fn the_name_of_a_model_may_be_anything(db: Database) {
     assert_eq!((left, log.failures(), rows(&db).await), (0, 0, 3));
 }
 
-async fn what_is_noted_while_the_database_is_away_is_written_later(db: Database) {
+async fn records_added_during_an_outage_are_written_later(db: Database) {
     let log = start(&db);
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     (0..600).for_each(|_| log.record(record("gpt")));
-    until(|| log.failures() > 0).await;
+    wait_until(|| log.failures() > 0).await;
     let meanwhile = (log.waiting(), log.written());
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
     let left = log.drain(LIMIT).await;
@@ -168,7 +168,7 @@ async fn what_is_noted_while_the_database_is_away_is_written_later(db: Database)
     assert_eq!((left, rows(&db).await), (0, 600));
 }
 
-async fn a_record_that_the_database_refuses_holds_up_no_other(db: Database) {
+async fn a_record_that_the_database_rejects_does_not_block_others(db: Database) {
     let log = start(&db);
     let refuse = match db.provider() {
         DatabaseKind::Postgres => "ALTER TABLE ai_usage ADD CHECK (model <> 'bad')",
@@ -181,17 +181,17 @@ async fn a_record_that_the_database_refuses_holds_up_no_other(db: Database) {
 
     log.record(record("bad"));
     (0..299).for_each(|_| log.record(record("good")));
-    until(|| log.written() == 299).await;
+    wait_until(|| log.written() == 299).await;
 
     assert_eq!((log.waiting(), log.dropped(), rows(&db).await), (1, 0, 299));
 }
 
 async fn draining_gives_up_after_its_limit_and_ends_the_task(db: Database) {
     let tasks = TaskTracker::new();
-    let log = crate::banks::start(&db, &tasks);
+    let log = crate::credit_stores::start(&db, &tasks);
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
     (0..3).for_each(|_| log.record(record("gpt")));
-    until(|| log.failures() > 0).await;
+    wait_until(|| log.failures() > 0).await;
 
     let left = log.drain(Duration::from_millis(50)).await;
     tasks.close();

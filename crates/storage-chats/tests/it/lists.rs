@@ -1,4 +1,4 @@
-//! Lists of chats.
+//! Contract tests of lists of chats.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,14 +10,14 @@ use pia_sync::{ChatListRequest, ChatPage, ChatStore, IfNoneMatch, ListedChats, N
 use crate::people::{at, chat, chats, delete, person, put};
 
 pia_testkit::contract! {
-    whoever_has_no_chats_is_reported_none,
-    chats_are_reported_in_the_order_of_their_changes,
-    parts_follow_one_another_without_a_gap,
-    what_came_in_late_is_reported_though_it_was_changed_before,
-    what_was_deleted_is_reported_of_to_who_requests,
-    a_part_is_cut_by_its_length_too,
-    nothing_is_reported_again_that_has_not_changed,
-    a_restored_server_takes_no_version_for_one_that_it_lost,
+    an_account_without_chats_has_an_empty_list,
+    chats_are_listed_in_the_order_of_their_changes,
+    pages_follow_one_another_without_a_gap,
+    a_chat_stored_later_is_listed_despite_an_earlier_change,
+    deletions_are_listed_on_request,
+    a_page_is_also_limited_by_its_size,
+    an_unchanged_list_is_not_sent_again,
+    a_restored_server_does_not_confuse_versions_with_lost_ones,
 }
 
 const ALL: ChatListRequest =
@@ -30,13 +30,13 @@ async fn page(db: &Database, user: UserId, part: ChatListRequest) -> ChatPage {
     }
 }
 
-/// The numbers of the chats, and of those that were deleted.
+/// Returns the numbers of the chats, and of the deleted ones.
 fn numbers(page: &ChatPage) -> (Vec<u128>, Vec<u128>) {
     let chats = page.chats.iter().map(|it| it.id.0.as_u128());
     (chats.collect(), page.deleted.iter().map(|it| it.0.as_u128()).collect())
 }
 
-async fn reported(db: &Database, user: UserId, part: ChatListRequest) -> (Vec<u128>, Vec<u128>) {
+async fn listed(db: &Database, user: UserId, part: ChatListRequest) -> (Vec<u128>, Vec<u128>) {
     numbers(&page(db, user, part).await)
 }
 
@@ -44,7 +44,7 @@ fn since(micros: i64) -> ChatListRequest {
     ChatListRequest { since: Some(at(micros)), ..ALL }
 }
 
-async fn whoever_has_no_chats_is_reported_none(db: Database) {
+async fn an_account_without_chats_has_an_empty_list(db: Database) {
     let (ada, bob) = (person(&db).await, person(&db).await);
     put(&db, bob, &chat(1, 10), 100).await;
 
@@ -54,7 +54,7 @@ async fn whoever_has_no_chats_is_reported_none(db: Database) {
     assert_eq!((page.version.epoch, page.version.version), (None, 0));
 }
 
-async fn chats_are_reported_in_the_order_of_their_changes(db: Database) {
+async fn chats_are_listed_in_the_order_of_their_changes(db: Database) {
     let ada = person(&db).await;
     for (number, updated_at) in [(1, 30), (2, -62_135_596_800_000_000), (4, 20), (3, 20)] {
         put(&db, ada, &chat(number, updated_at), 100).await;
@@ -67,7 +67,7 @@ async fn chats_are_reported_in_the_order_of_their_changes(db: Database) {
     assert_eq!((page.next, page.version.version), (None, 4));
 }
 
-async fn parts_follow_one_another_without_a_gap(db: Database) {
+async fn pages_follow_one_another_without_a_gap(db: Database) {
     let ada = person(&db).await;
     for number in 0..7 {
         put(&db, ada, &chat(number, 10 + i64::try_from(number / 3).unwrap()), 100).await;
@@ -91,36 +91,36 @@ async fn parts_follow_one_another_without_a_gap(db: Database) {
     assert_eq!((all, parts), (vec![0, 1, 2, 3, 4, 6, 5], 4));
 }
 
-async fn what_came_in_late_is_reported_though_it_was_changed_before(db: Database) {
+async fn a_chat_stored_later_is_listed_despite_an_earlier_change(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 5000), 200).await;
     put(&db, ada, &chat(3, 20), 6000).await;
 
-    assert_eq!(reported(&db, ada, since(5000)).await.0, [3, 2]);
-    assert_eq!(reported(&db, ada, since(10)).await.0, [1, 3, 2], "since is inclusive");
-    assert_eq!(reported(&db, ada, since(6001)).await.0, Vec::<u128>::new());
+    assert_eq!(listed(&db, ada, since(5000)).await.0, [3, 2]);
+    assert_eq!(listed(&db, ada, since(10)).await.0, [1, 3, 2], "since is inclusive");
+    assert_eq!(listed(&db, ada, since(6001)).await.0, Vec::<u128>::new());
 }
 
-async fn what_was_deleted_is_reported_of_to_who_requests(db: Database) {
+async fn deletions_are_listed_on_request(db: Database) {
     let ada = person(&db).await;
     for number in 1..=3 {
         put(&db, ada, &chat(number, 10), 100).await;
     }
     delete(&db, ada, 2, 500).await;
 
-    assert_eq!(reported(&db, ada, ALL).await, (vec![1, 3], vec![2]));
-    assert_eq!(reported(&db, ada, since(500)).await, (vec![], vec![2]));
+    assert_eq!(listed(&db, ada, ALL).await, (vec![1, 3], vec![2]));
+    assert_eq!(listed(&db, ada, since(500)).await, (vec![], vec![2]));
     let a_month = 30 * 24 * 3_600_000_000;
-    assert_eq!(reported(&db, ada, since(500 + a_month)).await, (vec![], vec![2]));
-    assert_eq!(reported(&db, ada, since(501 + a_month)).await, (vec![], vec![]));
+    assert_eq!(listed(&db, ada, since(500 + a_month)).await, (vec![], vec![2]));
+    assert_eq!(listed(&db, ada, since(501 + a_month)).await, (vec![], vec![]));
     assert_eq!(
-        reported(&db, ada, ChatListRequest { deleted: false, ..ALL }).await,
+        listed(&db, ada, ChatListRequest { deleted: false, ..ALL }).await,
         (vec![1, 3], vec![])
     );
 }
 
-async fn a_part_is_cut_by_its_length_too(db: Database) {
+async fn a_page_is_also_limited_by_its_size(db: Database) {
     let ada = person(&db).await;
     for (number, mebibytes) in [(1, 3), (2, 2), (3, 1), (4, 6), (5, 1)] {
         let long = NewChat { text: vec![b' '; mebibytes << 20], ..chat(number, 10) };
@@ -140,7 +140,7 @@ async fn a_part_is_cut_by_its_length_too(db: Database) {
     assert_eq!(parts, [vec![1], vec![2, 3], vec![4], vec![5]]);
 }
 
-async fn nothing_is_reported_again_that_has_not_changed(db: Database) {
+async fn an_unchanged_list_is_not_sent_again(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     let version = page(&db, ada, ALL).await.version;
@@ -159,7 +159,7 @@ async fn nothing_is_reported_again_that_has_not_changed(db: Database) {
     assert_eq!(numbers(&end), (vec![], vec![]));
 }
 
-/// Makes the database what it was when it had this version.
+/// Restores the database to the state it had at this version.
 async fn restore(db: &Database, user: UserId, version: i64, stamp: i64) {
     let then = DbInstant(at(stamp));
     let back = (ledgers::version.eq(version), ledgers::last_stamp.eq(then));
@@ -176,7 +176,7 @@ async fn restore(db: &Database, user: UserId, version: i64, stamp: i64) {
     done.unwrap();
 }
 
-async fn a_restored_server_takes_no_version_for_one_that_it_lost(db: Database) {
+async fn a_restored_server_does_not_confuse_versions_with_lost_ones(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 10), 200).await;
@@ -184,8 +184,8 @@ async fn a_restored_server_takes_no_version_for_one_that_it_lost(db: Database) {
     restore(&db, ada, 1, 100).await;
     put(&db, ada, &chat(3, 10), 300).await;
 
-    let reported = chats(&db).list(ada, ALL, IfNoneMatch::OneOf(vec![lost])).await.unwrap();
+    let listing = chats(&db).list(ada, ALL, IfNoneMatch::OneOf(vec![lost])).await.unwrap();
 
-    let ListedChats::Page(page) = reported else { panic!("{reported:?}") };
+    let ListedChats::Page(page) = listing else { panic!("{listing:?}") };
     assert_eq!((numbers(&page).0, page.version.version), (vec![1, 3], lost.version));
 }

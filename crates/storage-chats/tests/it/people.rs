@@ -1,4 +1,4 @@
-//! People with chats.
+//! Accounts with chats for the tests.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use pia_storage_sealing::SqlSalts;
 use pia_sync::{ChatId, ChatLimits, ChatStore, ChatWritten, NewChat};
 use uuid::Uuid;
 
-/// More than any test has.
+/// Limits that no test reaches.
 pub(crate) const MANY: ChatLimits = ChatLimits { chats: 10_000, storage: 1 << 30 };
 
 pub(crate) fn at(micros: i64) -> Timestamp {
@@ -40,7 +40,7 @@ pub(crate) async fn person(db: &Database) -> UserId {
     user
 }
 
-/// The account takes only what is encrypted from now on.
+/// Makes the account accept only encrypted data.
 pub(crate) async fn encrypt(db: &Database, user: UserId) {
     let done: Result<(), DbError> = async {
         in_tx!(db, async |conn| -> Result<(), DbError> {
@@ -73,7 +73,7 @@ pub(crate) fn chats(db: &Database) -> SqlChats {
     SqlChats::new(db.clone(), Sealer::new(keys, Arc::new(SqlSalts::new(db.clone()))))
 }
 
-/// A chat that says that it was changed then.
+/// Creates a chat that states this time of change.
 pub(crate) fn chat(number: u128, updated_at: i64) -> NewChat {
     NewChat {
         id: id(number),

@@ -1,4 +1,4 @@
-//! Storing and deleting chats.
+//! Contract tests of storing and deleting chats.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -13,21 +13,21 @@ use crate::people::{
 };
 
 pia_testkit::contract! {
-    what_was_stored_is_found_by_its_owner_alone,
-    when_a_chat_was_made_is_what_its_first_version_states,
-    what_is_older_loses_and_is_answered_with_what_is_there,
-    of_versions_that_race_the_latest_stays,
+    a_chat_is_found_by_its_owner_alone,
+    the_creation_time_is_that_of_the_first_version,
+    an_older_version_is_rejected_with_the_stored_one,
+    the_latest_of_concurrent_versions_is_stored,
     every_write_counts_and_has_a_stamp_of_its_own,
-    nothing_is_left_of_a_deleted_chat_but_its_id,
-    only_what_is_later_than_the_deletion_comes_back,
-    a_version_that_races_a_deletion_comes_back_only_if_it_is_later,
-    an_encrypted_account_takes_nothing_plain,
-    what_races_the_turn_to_encryption_is_never_plain_behind_it,
-    nobody_has_more_chats_than_may_be,
-    nobody_stores_more_bytes_than_may_be,
-    what_a_group_states_of_storage_goes_before_the_usual,
-    an_account_that_is_no_more_gets_no_chats,
-    without_their_salt_nobody_reads_a_chat,
+    only_the_id_of_a_deleted_chat_remains,
+    only_a_version_after_the_deletion_revives_a_chat,
+    a_concurrent_version_revives_a_chat_only_if_it_is_later,
+    an_encrypted_account_rejects_plain_chats,
+    no_plain_chat_is_stored_after_encryption_is_enabled,
+    the_number_of_chats_is_limited,
+    the_number_of_bytes_is_limited,
+    a_groups_storage_limit_overrides_the_usual_one,
+    a_deleted_account_gets_no_chats,
+    a_chat_cannot_be_read_without_its_salt,
 }
 
 async fn text(db: &Database, user: UserId, number: u128) -> Option<String> {
@@ -37,7 +37,7 @@ async fn text(db: &Database, user: UserId, number: u128) -> Option<String> {
 
 type Row = (DbInstant, DbInstant, Option<DbInstant>, i32, Option<Vec<u8>>);
 
-/// Stamp, time, time of deletion, size and body.
+/// Returns stamp, time, time of deletion, size and body.
 async fn row(db: &Database, user: UserId, number: u128) -> Option<Row> {
     let row = table::table.find((DbUid(user.0), DbUid(id(number).0)));
     let columns = (table::stamp, table::updated_at, table::deleted_at, table::size, table::body);
@@ -64,7 +64,7 @@ fn is_newer(written: &ChatWritten, updated_at: i64) -> bool {
     matches!(written, ChatWritten::Newer(it) if it.updated_at == at(updated_at))
 }
 
-async fn what_was_stored_is_found_by_its_owner_alone(db: Database) {
+async fn a_chat_is_found_by_its_owner_alone(db: Database) {
     let (ada, bob) = (person(&db).await, person(&db).await);
 
     let first = put(&db, ada, &chat(1, 10), 100).await;
@@ -80,7 +80,7 @@ async fn what_was_stored_is_found_by_its_owner_alone(db: Database) {
     assert!(!body.unwrap().windows(6).any(|it| it == b"number"), "it is readable");
 }
 
-async fn when_a_chat_was_made_is_what_its_first_version_states(db: Database) {
+async fn the_creation_time_is_that_of_the_first_version(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
 
@@ -92,7 +92,7 @@ async fn when_a_chat_was_made_is_what_its_first_version_states(db: Database) {
     assert_eq!(chats(&db).find(ada, id(1)).await.unwrap().unwrap().created_at, at(10));
 }
 
-async fn what_is_older_loses_and_is_answered_with_what_is_there(db: Database) {
+async fn an_older_version_is_rejected_with_the_stored_one(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &sealed_chat(1, 20), 100).await;
 
@@ -107,7 +107,7 @@ async fn what_is_older_loses_and_is_answered_with_what_is_there(db: Database) {
     assert_eq!(stored.text, chat(1, 20).text);
 }
 
-async fn of_versions_that_race_the_latest_stays(db: Database) {
+async fn the_latest_of_concurrent_versions_is_stored(db: Database) {
     let ada = person(&db).await;
     let versions: Vec<NewChat> = (0..16).map(|it| chat(1, 100 + (it * 7) % 16)).collect();
 
@@ -140,7 +140,7 @@ async fn every_write_counts_and_has_a_stamp_of_its_own(db: Database) {
     assert_eq!(row(&db, ada, 1).await.unwrap().0, DbInstant(at(1012)), "behind all others");
 }
 
-async fn nothing_is_left_of_a_deleted_chat_but_its_id(db: Database) {
+async fn only_the_id_of_a_deleted_chat_remains(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 9000), 100).await;
@@ -160,7 +160,7 @@ async fn nothing_is_left_of_a_deleted_chat_but_its_id(db: Database) {
     assert_eq!(text(&db, ada, 1).await, None);
 }
 
-async fn only_what_is_later_than_the_deletion_comes_back(db: Database) {
+async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     delete(&db, ada, 1, 500).await;
@@ -174,7 +174,7 @@ async fn only_what_is_later_than_the_deletion_comes_back(db: Database) {
     assert!(text(&db, ada, 1).await.is_some());
 }
 
-async fn a_version_that_races_a_deletion_comes_back_only_if_it_is_later(db: Database) {
+async fn a_concurrent_version_revives_a_chat_only_if_it_is_later(db: Database) {
     let ada = person(&db).await;
     for number in 1..=12 {
         put(&db, ada, &chat(number, 10), 100).await;
@@ -183,7 +183,7 @@ async fn a_version_that_races_a_deletion_comes_back_only_if_it_is_later(db: Data
 
         join(put(&db, ada, &version, 600), delete(&db, ada, number, 500)).await;
 
-        // Of the later one both orders are right: it goes if it was there.
+        // For the later version both orders are right: it goes if it was deleted last.
         let stays = text(&db, ada, number).await.is_some();
         let (_, updated_at, deleted_at, ..) = row(&db, ada, number).await.unwrap();
         assert!(!stays || later == 501, "{number}");
@@ -192,7 +192,7 @@ async fn a_version_that_races_a_deletion_comes_back_only_if_it_is_later(db: Data
     }
 }
 
-async fn an_encrypted_account_takes_nothing_plain(db: Database) {
+async fn an_encrypted_account_rejects_plain_chats(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     encrypt(&db, ada).await;
@@ -205,7 +205,7 @@ async fn an_encrypted_account_takes_nothing_plain(db: Database) {
     assert_eq!(put(&db, ada, &sealed_chat(2, 10), 100).await, created(10));
 }
 
-async fn what_races_the_turn_to_encryption_is_never_plain_behind_it(db: Database) {
+async fn no_plain_chat_is_stored_after_encryption_is_enabled(db: Database) {
     for _ in 0..8 {
         let ada = person(&db).await;
         let all: Vec<NewChat> = (1..=4).map(|it| chat(it, 10)).collect();
@@ -213,7 +213,7 @@ async fn what_races_the_turn_to_encryption_is_never_plain_behind_it(db: Database
 
         let (written, ()) = join(puts, encrypt(&db, ada)).await;
 
-        // Those before it are there, and those behind it are not.
+        // Those before it are stored, and those behind it are not.
         for (number, written) in (1..).zip(written) {
             assert_eq!(text(&db, ada, number).await.is_some(), written == created(10));
         }
@@ -221,7 +221,7 @@ async fn what_races_the_turn_to_encryption_is_never_plain_behind_it(db: Database
     }
 }
 
-async fn nobody_has_more_chats_than_may_be(db: Database) {
+async fn the_number_of_chats_is_limited(db: Database) {
     let ada = person(&db).await;
     let store = chats(&db);
     let three = ChatLimits { chats: 3, ..MANY };
@@ -232,16 +232,16 @@ async fn nobody_has_more_chats_than_may_be(db: Database) {
     let count =
         |what: &ChatWritten| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
     assert_eq!((count(&created(10)), count(&ChatWritten::Full { current: 3 })), (3, 5));
-    let there = (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
-    let there = there.unwrap().0;
-    assert_eq!(store.put(ada, &chat(there, 11), three, at(100)).await.unwrap(), replaced(10));
-    delete(&db, ada, there, 100).await;
+    let existing = (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
+    let existing = existing.unwrap().0;
+    assert_eq!(store.put(ada, &chat(existing, 11), three, at(100)).await.unwrap(), replaced(10));
+    delete(&db, ada, existing, 100).await;
     assert_eq!(store.put(ada, &chat(99, 11), three, at(100)).await.unwrap(), created(11));
-    let back = store.put(ada, &chat(there, 101), three, at(200)).await.unwrap();
+    let back = store.put(ada, &chat(existing, 101), three, at(200)).await.unwrap();
     assert_eq!(back, ChatWritten::Full { current: 3 }, "one that comes back counts too");
 }
 
-/// The bytes that are counted, after a look that they are those stored.
+/// Returns the counted bytes, and asserts that they are those stored.
 async fn stored(db: &Database, user: UserId) -> i64 {
     let counted = ledgers::table.find(DbUid(user.0)).select(ledgers::stored_bytes);
     let sizes = table::table.filter(table::user_id.eq(DbUid(user.0))).select(table::size);
@@ -252,7 +252,7 @@ async fn stored(db: &Database, user: UserId) -> i64 {
     counted
 }
 
-async fn nobody_stores_more_bytes_than_may_be(db: Database) {
+async fn the_number_of_bytes_is_limited(db: Database) {
     let ada = person(&db).await;
     let store = chats(&db);
     let all: Vec<NewChat> = (11..=18).map(|it| chat(it, 10)).collect();
@@ -266,10 +266,10 @@ async fn nobody_stores_more_bytes_than_may_be(db: Database) {
         |what: &ChatWritten| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
     assert_eq!((count(&created(10)), count(&ChatWritten::OutOfStorage(full))), (3, 5));
     assert_eq!(stored(&db, ada).await.unsigned_abs(), 3 * size);
-    let there = all.iter().zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
-    let there = there.unwrap().0.id;
+    let existing = all.iter().zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
+    let existing = existing.unwrap().0.id;
     let text = |length: u64| vec![b'x'; usize::try_from(length).unwrap()];
-    let version = |at, length| NewChat { id: there, text: text(length), ..chat(1, at) };
+    let version = |at, length| NewChat { id: existing, text: text(length), ..chat(1, at) };
     for (length, expected) in [
         (size + 2, ChatWritten::OutOfStorage(full)),
         (size + 1, replaced(10)),
@@ -278,12 +278,12 @@ async fn nobody_stores_more_bytes_than_may_be(db: Database) {
         let again = version(20 - i64::try_from(length).unwrap() + 100, length);
         assert_eq!(store.put(ada, &again, three, at(100)).await.unwrap(), expected);
     }
-    assert!(store.delete(ada, there, at(100)).await.unwrap());
+    assert!(store.delete(ada, existing, at(100)).await.unwrap());
     assert_eq!(stored(&db, ada).await.unsigned_abs(), 2 * size);
     assert_eq!(store.put(ada, &chat(19, 11), three, at(100)).await.unwrap(), created(11));
 }
 
-async fn what_a_group_states_of_storage_goes_before_the_usual(db: Database) {
+async fn a_groups_storage_limit_overrides_the_usual_one(db: Database) {
     let ada = person(&db).await;
     let limit = diesel::sql_query(
         "INSERT INTO group_settings
@@ -302,7 +302,7 @@ async fn what_a_group_states_of_storage_goes_before_the_usual(db: Database) {
     assert_eq!((first, second), (created(10), ChatWritten::OutOfStorage(full)));
 }
 
-async fn an_account_that_is_no_more_gets_no_chats(db: Database) {
+async fn a_deleted_account_gets_no_chats(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     remove(&db, ada).await;
@@ -313,7 +313,7 @@ async fn an_account_that_is_no_more_gets_no_chats(db: Database) {
     assert_eq!(written, ChatWritten::Gone);
 }
 
-async fn without_their_salt_nobody_reads_a_chat(db: Database) {
+async fn a_chat_cannot_be_read_without_its_salt(db: Database) {
     let ada = person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
 

@@ -1,4 +1,4 @@
-//! Devices that register, are let in and turned away.
+//! Contract tests of devices: registration, approval and revocation.
 
 use futures_util::future::{join, join_all};
 use pia_e2ee::{
@@ -12,16 +12,16 @@ use crate::people::{Machine, Person, START, key_form, recovery_form, text};
 
 pia_testkit::contract! {
     a_device_is_stored_as_it_described_itself,
-    a_device_that_is_approved_keeps_by_whom,
-    what_is_another_persons_is_not_found,
-    of_devices_that_begin_at_once_one_encrypts_the_account,
-    of_approvals_of_one_session_one_lets_the_device_in,
-    of_an_approval_and_an_activation_one_lets_the_device_in,
-    of_an_approval_and_a_revocation_none_leaves_a_key_behind,
-    of_many_that_register_at_once_no_more_stay_than_may,
-    a_change_is_counted_and_nothing_is_not,
-    of_what_is_refused_nothing_is_written,
-    devices_go_with_their_account_and_nobody_without_one_has_any,
+    an_approval_is_stored_with_its_approver,
+    devices_of_another_user_are_not_found,
+    one_of_concurrent_devices_encrypts_the_account,
+    one_of_concurrent_approvals_succeeds,
+    one_of_an_approval_and_an_activation_succeeds,
+    a_concurrent_approval_leaves_no_key_on_a_revoked_device,
+    concurrent_registrations_respect_the_limit,
+    only_a_change_is_counted,
+    a_failed_change_writes_nothing,
+    devices_are_deleted_with_their_account,
 }
 
 async fn a_device_is_stored_as_it_described_itself(db: Database) {
@@ -50,7 +50,7 @@ async fn a_device_is_stored_as_it_described_itself(db: Database) {
     assert_eq!(ada.devices.state(ada.user).await.unwrap(), encrypted);
 }
 
-async fn a_device_that_is_approved_keeps_by_whom(db: Database) {
+async fn an_approval_is_stored_with_its_approver(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     let second = Machine::new("second");
     let session = ada.register(&second).await;
@@ -70,7 +70,7 @@ async fn a_device_that_is_approved_keeps_by_whom(db: Database) {
     assert_eq!(names, ["first", "second"], "in the order in which they registered");
 }
 
-async fn what_is_another_persons_is_not_found(db: Database) {
+async fn devices_of_another_user_are_not_found(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     let bob = Person::new(&db).await;
 
@@ -87,7 +87,7 @@ async fn what_is_another_persons_is_not_found(db: Database) {
     assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());
 }
 
-async fn of_devices_that_begin_at_once_one_encrypts_the_account(db: Database) {
+async fn one_of_concurrent_devices_encrypts_the_account(db: Database) {
     let ada = Person::new(&db).await;
     let machines: Vec<_> = (0..8).map(|it| Machine::new(&format!("d{it}"))).collect();
     for machine in &machines {
@@ -95,17 +95,17 @@ async fn of_devices_that_begin_at_once_one_encrypts_the_account(db: Database) {
     }
 
     let begin = machines.iter().map(|it| ada.devices.store_key(ada.owner(), &it.id, key_form(1)));
-    let begun = join_all(begin).await;
+    let started = join_all(begin).await;
 
     let refused = |it: &Result<(), StoreKeyError>| matches!(it, Err(StoreKeyError::NotActive));
-    assert_eq!(begun.iter().filter(|it| it.is_ok()).count(), 1);
-    assert_eq!(begun.iter().filter(|it| refused(it)).count(), 7);
+    assert_eq!(started.iter().filter(|it| it.is_ok()).count(), 1);
+    assert_eq!(started.iter().filter(|it| refused(it)).count(), 7);
     let devices = ada.devices.list(ada.user).await.unwrap();
     assert_eq!(devices.iter().filter(|it| it.device.is_active()).count(), 1);
     assert_eq!(ada.audited("account.encrypted").await, 1);
 }
 
-async fn of_approvals_of_one_session_one_lets_the_device_in(db: Database) {
+async fn one_of_concurrent_approvals_succeeds(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     let second = Machine::new("second");
     let session = ada.register(&second).await;
@@ -124,7 +124,7 @@ async fn of_approvals_of_one_session_one_lets_the_device_in(db: Database) {
     assert_eq!(ada.audited("device.approved").await, 1);
 }
 
-async fn of_an_approval_and_an_activation_one_lets_the_device_in(db: Database) {
+async fn one_of_an_approval_and_an_activation_succeeds(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(9)).await.unwrap();
     for round in 0..8 {
@@ -148,7 +148,7 @@ async fn of_an_approval_and_an_activation_one_lets_the_device_in(db: Database) {
     }
 }
 
-async fn of_an_approval_and_a_revocation_none_leaves_a_key_behind(db: Database) {
+async fn a_concurrent_approval_leaves_no_key_on_a_revoked_device(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     for round in 0..8 {
         let machine = Machine::new(&format!("d{round}"));
@@ -163,7 +163,7 @@ async fn of_an_approval_and_a_revocation_none_leaves_a_key_behind(db: Database) 
     }
 }
 
-async fn of_many_that_register_at_once_no_more_stay_than_may(db: Database) {
+async fn concurrent_registrations_respect_the_limit(db: Database) {
     let ada = Person::new(&db).await;
     let machines: Vec<_> = (0..56).map(|it| Machine::new(&format!("d{it}"))).collect();
 
@@ -177,7 +177,7 @@ async fn of_many_that_register_at_once_no_more_stay_than_may(db: Database) {
     assert_eq!(ada.devices.list(ada.user).await.unwrap().len(), 50);
 }
 
-async fn a_change_is_counted_and_nothing_is_not(db: Database) {
+async fn only_a_change_is_counted(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     let (before, encrypted) = ada.ledger().await;
 
@@ -192,12 +192,12 @@ async fn a_change_is_counted_and_nothing_is_not(db: Database) {
     assert_eq!(ada.audited("device.revoked").await, 1);
 }
 
-async fn of_what_is_refused_nothing_is_written(db: Database) {
+async fn a_failed_change_writes_nothing(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     let before = ada.devices.list(ada.user).await.unwrap();
 
     // Two rows of one id: the second statement fails.
-    let mut judge = |held: &pia_e2ee::AccountKeys| {
+    let mut decide = |held: &pia_e2ee::AccountKeys| {
         let mut renamed = held.devices[0].clone();
         renamed.name.push('!');
         let mut twin = renamed.clone();
@@ -205,7 +205,7 @@ async fn of_what_is_refused_nothing_is_written(db: Database) {
         let effects = SideEffects::audit(START, ada.user, "device.revoked");
         Change { devices: vec![renamed, twin], effects, ..Change::default() }
     };
-    let failed = ada.keys.change(ada.user, START, &mut judge).await;
+    let failed = ada.keys.change(ada.user, START, &mut decide).await;
 
     assert!(failed.is_err());
     assert_eq!(ada.devices.list(ada.user).await.unwrap(), before);
@@ -213,7 +213,7 @@ async fn of_what_is_refused_nothing_is_written(db: Database) {
     assert!(ada.devices.find(ada.user, &first.id).await.unwrap().is_active());
 }
 
-async fn devices_go_with_their_account_and_nobody_without_one_has_any(db: Database) {
+async fn devices_are_deleted_with_their_account(db: Database) {
     let (ada, first) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(1)).await.unwrap();
 

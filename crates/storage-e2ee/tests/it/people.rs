@@ -1,4 +1,4 @@
-//! People with devices, and what the database says of them.
+//! Accounts with devices for the tests.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as 
 
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// Somebody with an account.
+/// User with an account.
 #[derive(Clone)]
 pub(crate) struct Person {
     pub(crate) user: UserId,
@@ -29,7 +29,7 @@ pub(crate) struct Person {
     pub(crate) recovery: Recovery,
 }
 
-/// A device with a key that it signs with.
+/// Device with a key that it signs with.
 pub(crate) struct Machine {
     pub(crate) id: DeviceId,
     signer: EcdsaKeyPair,
@@ -70,7 +70,7 @@ impl Person {
         Self::at(db, user, [7; 32])
     }
 
-    /// Returns the same person on a server with another master key.
+    /// Returns the same user on a server with another master key.
     pub(crate) fn with_master_key(&self, key: [u8; 32]) -> Self {
         Self::at(&self.db, self.user, key)
     }
@@ -84,7 +84,7 @@ impl Person {
         Self { user, db: db.clone(), keys, devices, recovery }
     }
 
-    /// Somebody whose first device encrypted the account.
+    /// Creates a user whose first device has encrypted the account.
     pub(crate) async fn encrypted(db: &Database) -> (Self, Machine) {
         let (person, first) = (Self::new(db).await, Machine::new("first"));
         person.register(&first).await;
@@ -92,18 +92,18 @@ impl Person {
         (person, first)
     }
 
-    /// The person with a proof that the account is theirs.
+    /// Returns the user with a proof that the account is theirs.
     pub(crate) fn owner(&self) -> (UserId, Reauthentication) {
         (self.user, Reauthentication::Fresh)
     }
 
-    /// The session by which the device asks to be let in.
+    /// Registers a device and returns its onboarding session.
     pub(crate) async fn register(&self, machine: &Machine) -> String {
         self.devices.register(self.user, machine.form()).await.unwrap().onboarding
     }
 
-    /// Returns the number of changes to the person's data, and whether all of
-    /// it is encrypted.
+    /// Returns the number of changes to the account's data, and whether it is
+    /// encrypted.
     pub(crate) async fn ledger(&self) -> (i64, bool) {
         let row = ledgers::table
             .find(DbUid(self.user.0))
@@ -112,12 +112,12 @@ impl Person {
         found.unwrap()
     }
 
-    /// Returns the number of the person's audit entries with this action.
+    /// Returns the number of the user's audit entries with this action.
     pub(crate) async fn audited(&self, action: &str) -> i64 {
-        let theirs = audit_identities::user_id.eq(DbUid(self.user.0));
-        let theirs = theirs.and(audit_entries::action.eq(action));
+        let of_user = audit_identities::user_id.eq(DbUid(self.user.0));
+        let of_user = of_user.and(audit_entries::action.eq(action));
         let entries =
-            audit_entries::table.inner_join(audit_identities::table).filter(theirs).count();
+            audit_entries::table.inner_join(audit_identities::table).filter(of_user).count();
         let found: Result<i64, DbError> =
             on_conn!(self.db.reader(), |conn| entries.get_result(conn).await?);
         found.unwrap()

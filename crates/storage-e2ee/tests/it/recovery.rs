@@ -1,4 +1,4 @@
-//! Copies for recovery, and what guards them.
+//! Contract tests of recovery copies and proof keys.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,10 +16,10 @@ use ring::hmac;
 use crate::people::{Machine, Person, START, recovery_form, text};
 
 pia_testkit::contract! {
-    a_copy_is_stored_as_it_was_sent_and_replaced,
-    of_proof_keys_put_at_once_one_stays,
-    a_proof_key_is_sealed_and_judges_proofs,
-    a_proof_key_of_a_master_key_that_was_abandoned_lets_nobody_in,
+    a_copy_is_stored_as_sent_and_can_be_replaced,
+    one_of_concurrent_proof_keys_is_stored,
+    a_proof_key_is_sealed_and_verifies_proofs,
+    a_proof_key_of_an_abandoned_master_key_accepts_no_proof,
 }
 
 fn proof_key(byte: u8) -> ProofKeyForm {
@@ -44,7 +44,7 @@ async fn sealed(person: &Person) -> Vec<u8> {
     found.unwrap().unwrap()
 }
 
-async fn a_copy_is_stored_as_it_was_sent_and_replaced(db: Database) {
+async fn a_copy_is_stored_as_sent_and_can_be_replaced(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     let newer = RecoveryForm { umk_version: Some(2), ..recovery_form(6) };
 
@@ -61,7 +61,7 @@ async fn a_copy_is_stored_as_it_was_sent_and_replaced(db: Database) {
     assert_eq!((state.umk_version, state.recovery, state.proof_key), (2, true, false));
 }
 
-async fn of_proof_keys_put_at_once_one_stays(db: Database) {
+async fn one_of_concurrent_proof_keys_is_stored(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
 
@@ -79,7 +79,7 @@ async fn of_proof_keys_put_at_once_one_stays(db: Database) {
     assert!(matches!(replaced, Err(StoreCopyError::Locked)));
 }
 
-async fn a_proof_key_is_sealed_and_judges_proofs(db: Database) {
+async fn a_proof_key_is_sealed_and_verifies_proofs(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_proof_key_is_sealed_and_judges_proofs(db: Database) {
     }
 }
 
-async fn a_proof_key_of_a_master_key_that_was_abandoned_lets_nobody_in(db: Database) {
+async fn a_proof_key_of_an_abandoned_master_key_accepts_no_proof(db: Database) {
     let (ada, _first) = Person::encrypted(&db).await;
     ada.recovery.store_copy(ada.owner(), recovery_form(5)).await.unwrap();
     ada.recovery.put_proof_key(ada.owner(), proof_key(3)).await.unwrap();

@@ -1,6 +1,6 @@
-//! The beginning of a session on PostgreSQL, in two round trips: what it
-//! depends on is locked and looked at in the first, all that is written is one
-//! statement of the second, and the transaction begins and ends in them.
+//! Start of a session on PostgreSQL, in two round trips: the first locks and reads what
+//! it depends on, the second writes everything in one statement, and the transaction
+//! begins and ends in them.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -24,19 +24,19 @@ use crate::sign_ins::SignInRow;
 /// State before the session starts.
 struct SessionStartState {
     on_new_device: bool,
-    /// The sessions that make room, which may be the one that begins.
+    /// Sessions to be ended for the limit; the new one may be among them.
     surplus: Vec<DbUid>,
 }
 
 impl SessionStart {
-    /// Tries it once.
+    /// Tries once.
     pub(super) async fn on_postgres(
         &self,
         db: &Database,
         conn: Object<AsyncPostgres>,
     ) -> Result<SessionStarted, DbError> {
         let mut conn = Pipelined::new(conn);
-        let begun = match self.load_state(&conn).await {
+        let outcome = match self.load_state(&conn).await {
             Ok(Some(found)) => match self.write(db, &mut conn, found).await {
                 Ok(()) => Ok(SessionStarted::Done),
                 Err(err) if conn.roll_back().await.is_err() => return Err(err),
@@ -50,29 +50,28 @@ impl SessionStart {
             Err(err) => Err(err.into()),
         };
         conn.release();
-        begun
+        outcome
     }
 
-    /// Begins, and looks at what there is; nothing if what was shown is good
-    /// no more.
+    /// Begins, and reads the state; `None` if the credentials have changed.
     ///
-    /// The account's row is locked first, so that sessions of one user begin
-    /// one after another: otherwise each would count without the others.
+    /// The account's row is locked first, so that session starts of one user
+    /// are serialised: otherwise each would count without the others.
     async fn load_state(&self, conn: &Pipelined) -> QueryResult<Option<SessionStartState>> {
         let shared = conn.shared()?;
-        let (begun, unchanged, used, found) = join!(
+        let (began, unchanged, used, found) = join!(
             conn.begin(),
             lock_unchanged(shared, &self.new),
             use_app_password(shared, &self.new),
             SessionStartQuery::from_start(self).run(shared),
         );
-        begun?;
-        let good = unchanged? && used?;
+        began?;
+        let is_valid = unchanged? && used?;
         let found = found?;
-        Ok(good.then_some(found))
+        Ok(is_valid.then_some(found))
     }
 
-    /// Writes all of it, and commits.
+    /// Writes everything, and commits.
     async fn write(
         &self,
         db: &Database,
@@ -109,8 +108,8 @@ impl SessionStart {
     }
 }
 
-/// Locks the account until the commit. Answers whether it is there and active,
-/// and its credentials are still those that were looked at.
+/// Locks the account until the commit. Returns whether it exists and is active, and
+/// its credentials are unchanged.
 async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
     let same = accounts::credentials_epoch.eq(new.epoch.0);
     let active = accounts::deactivated_at.is_null();
@@ -119,8 +118,8 @@ async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResu
     Ok(lock.execute(&mut conn).await? == 1)
 }
 
-/// Notes the use of the app password that it begins with, if it does. Answers
-/// whether that is still there.
+/// Records the use of the app password that the session starts with, if any. Returns
+/// false if it was deleted.
 async fn use_app_password(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
     let Some(id) = new.app_password else { return Ok(true) };
     let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
@@ -128,16 +127,16 @@ async fn use_app_password(mut conn: &AsyncPostgres, new: &NewSession) -> QueryRe
     Ok(used.execute(&mut conn).await? == 1)
 }
 
-/// Looks whether the device is new, and which sessions make room once this one
-/// is there.
+/// Query of whether the device is new, and which sessions exceed the limit once this
+/// one is added.
 ///
 /// A device is new if the account was signed in to before, and never on it.
-/// Devices are distinguished by their own ids; where one of
-/// two has none, they are the same if the same program called from the same
+/// Devices are identified by their own ids; if one of two has none, they
+/// are the same if the same program called from the same
 /// network.
 ///
-/// Those of app passwords make room first, so that a program that signs in
-/// again and again does not end the sessions of its owner; but if this one is
+/// Sessions of app passwords are ended first, so that a program that signs in
+/// repeatedly does not end the sessions of its owner; but if this one is
 /// of an app password, it stays.
 struct SessionStartQuery {
     user: DbUid,
@@ -153,8 +152,8 @@ struct SessionStartQuery {
 }
 
 impl SessionStartQuery {
-    fn from_start(beginning: &SessionStart) -> Self {
-        let NewSession { user, at, session, app_password, device, .. } = &beginning.new;
+    fn from_start(start: &SessionStart) -> Self {
+        let NewSession { user, at, session, app_password, device, .. } = &start.new;
         let stays = app_password.map_or_else(SessionId::generate, |_| *session);
         Self {
             user: DbUid(user.0),
@@ -162,8 +161,8 @@ impl SessionStartQuery {
             session: DbUid(session.0),
             app_password: app_password.map(|it| DbUid(it.0)),
             stays: DbUid(stays.0),
-            console: beginning.new.console,
-            max: beginning.max(),
+            console: start.new.console,
+            max: start.max(),
             device_id: device.device_id.clone(),
             user_agent: device.user_agent.clone(),
             network: device.network().map(|it| it.to_string()),
@@ -196,7 +195,7 @@ impl SessionStartQuery {
         Ok(())
     }
 
-    /// The live sessions, with the one that begins.
+    /// Selects the live sessions, with the new one.
     fn live<'b>(&'b self, out: &mut AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql("SELECT id, app_password_id, began_at FROM sessions WHERE user_id = ");
         out.push_bind_param::<Uid, _>(&self.user)?;

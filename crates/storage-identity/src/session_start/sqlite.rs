@@ -1,4 +1,4 @@
-//! The beginning of a session on SQLite.
+//! Start of a session on SQLite.
 
 use diesel::dsl::exists;
 use diesel::prelude::*;
@@ -15,7 +15,7 @@ use crate::session_rows::{NewRow, TokenRow};
 use crate::sign_ins::SignInRow;
 
 impl SessionStart {
-    /// Stores it in a transaction that has begun, as the only one that writes.
+    /// Stores it in an open transaction, as the only writer.
     pub(super) async fn on_sqlite(
         &self,
         db: &Database,
@@ -50,11 +50,11 @@ impl SessionStart {
     }
 }
 
-/// The sessions that make room.
+/// Returns the sessions to be ended for the limit.
 ///
-/// Those of app passwords make room first, so that a program that signs in
-/// again and again does not end the sessions of its owner; but the one that
-/// just begins stays.
+/// Sessions of app passwords are ended first, so that a program that signs in
+/// repeatedly does not end the sessions of its owner; but the new
+/// one stays.
 async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, max: i64) -> QueryResult<Vec<DbUid>> {
     let first = new.app_password.map_or_else(SessionId::generate, |_| new.session);
     let of_user = sessions::user_id.eq(DbUid(new.user.0));
@@ -77,8 +77,8 @@ async fn surplus(conn: &mut AsyncSqlite, new: &NewSession, max: i64) -> QueryRes
 /// Returns whether the account was signed in to before, and never on this
 /// device.
 ///
-/// Devices are distinguished by their own ids; where one of
-/// two has none, they are the same if the same program called from the same
+/// Devices are identified by their own ids; if one of two has none, they
+/// are the same if the same program called from the same
 /// network.
 async fn is_new_device(conn: &mut AsyncSqlite, new: &NewSession) -> QueryResult<bool> {
     use sign_ins::{device_id, network, outcome, user_agent, user_id};

@@ -1,4 +1,4 @@
-//! Finding and changing accounts.
+//! Contract tests of finding and changing accounts.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use pia_storage_identity::{SqlAccounts, SqlSessions};
 use crate::people::{HOUR, START, audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
-    an_address_is_found_however_it_is_spelled,
-    nobody_signs_in_to_a_deactivated_account,
-    of_concurrent_rehashes_of_one_hash_one_holds,
+    an_address_is_found_in_any_spelling,
+    a_deactivated_account_cannot_sign_in,
+    one_of_concurrent_rehashes_of_one_hash_succeeds,
     a_declaration_is_stored_with_its_effects,
-    a_declaration_of_nobody_is_reported_and_leaves_no_effects,
-    a_caller_stands_while_session_and_account_do,
-    a_session_stands_for_nobody_else,
+    a_declaration_of_a_missing_account_is_reported_without_effects,
+    a_caller_is_valid_while_session_and_account_are,
+    a_session_is_valid_for_its_own_user_alone,
 }
 
-async fn an_address_is_found_however_it_is_spelled(db: Database) {
+async fn an_address_is_found_in_any_spelling(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let user = person(&db, "Jürgen@Example.org").await;
 
@@ -32,7 +32,7 @@ async fn an_address_is_found_however_it_is_spelled(db: Database) {
     assert!(accounts.by_email("j_rgen@example.org").await.unwrap().is_none());
 }
 
-async fn nobody_signs_in_to_a_deactivated_account(db: Database) {
+async fn a_deactivated_account_cannot_sign_in(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let user = person(&db, "ada@example.org").await;
 
@@ -41,20 +41,21 @@ async fn nobody_signs_in_to_a_deactivated_account(db: Database) {
     assert!(accounts.by_email("ada@example.org").await.unwrap().is_none());
 }
 
-async fn of_concurrent_rehashes_of_one_hash_one_holds(db: Database) {
+async fn one_of_concurrent_rehashes_of_one_hash_succeeds(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let user = person(&db, "ada@example.org").await;
     let old = Secret::new("first".to_owned());
     let new: Vec<_> = (0..16).map(|n| Secret::new(format!("second {n}"))).collect();
 
     let all = join_all(new.iter().map(|new| accounts.rehash(user, &old, new))).await;
-    let held = accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
+    let stored =
+        accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
     accounts.rehash(user, &old, &Secret::new("third".to_owned())).await.unwrap();
 
     assert!(all.iter().all(Result::is_ok));
-    assert!(held.expose().starts_with("second "));
+    assert!(stored.expose().starts_with("second "));
     let later = accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
-    assert_eq!(later.expose(), held.expose());
+    assert_eq!(later.expose(), stored.expose());
 }
 
 async fn a_declaration_is_stored_with_its_effects(db: Database) {
@@ -62,27 +63,28 @@ async fn a_declaration_is_stored_with_its_effects(db: Database) {
     let user = person(&db, "ada@example.org").await;
 
     let effects = SideEffects::audit(START, user, "declared");
-    let there = accounts.declare(user, CustomerType::Business, "Engines", effects).await.unwrap();
+    let declared =
+        accounts.declare(user, CustomerType::Business, "Engines", effects).await.unwrap();
 
     let account = accounts.find(user).await.unwrap().unwrap();
-    assert!(there);
+    assert!(declared);
     assert_eq!(account.customer, CustomerType::Business);
     assert_eq!(account.company_name.as_deref(), Some("Engines"));
     assert_eq!(audited(&db, user, "declared").await, 1);
 }
 
-async fn a_declaration_of_nobody_is_reported_and_leaves_no_effects(db: Database) {
+async fn a_declaration_of_a_missing_account_is_reported_without_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let nobody = UserId::generate();
+    let missing = UserId::generate();
 
-    let effects = SideEffects::audit(START, nobody, "declared");
-    let there = accounts.declare(nobody, CustomerType::Business, "", effects).await.unwrap();
+    let effects = SideEffects::audit(START, missing, "declared");
+    let declared = accounts.declare(missing, CustomerType::Business, "", effects).await.unwrap();
 
-    assert!(!there);
-    assert_eq!(audited(&db, nobody, "declared").await, 0);
+    assert!(!declared);
+    assert_eq!(audited(&db, missing, "declared").await, 0);
 }
 
-/// A session of the user that lasts an hour.
+/// Starts a session of the user that lasts an hour.
 async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
@@ -91,7 +93,7 @@ async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
     session
 }
 
-async fn a_caller_stands_while_session_and_account_do(db: Database) {
+async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let users = [person(&db, "a@b.org").await, person(&db, "c@d.org").await];
     let [gone, inactive] = users;
@@ -120,7 +122,7 @@ async fn a_caller_stands_while_session_and_account_do(db: Database) {
     }
 }
 
-async fn a_session_stands_for_nobody_else(db: Database) {
+async fn a_session_is_valid_for_its_own_user_alone(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let (one, other) = (person(&db, "a@b.org").await, person(&db, "c@d.org").await);
     let session = session(&db, one, 1).await;

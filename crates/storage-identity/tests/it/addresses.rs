@@ -1,4 +1,4 @@
-//! Addresses whose domains programs write in two ways.
+//! Contract tests of addresses whose domains are written in two forms.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -21,18 +21,18 @@ const SENT: &str = "karl@xn--bcher-kva.example";
 const FOLDED: &str = SENT;
 
 pia_testkit::contract! {
-    a_domain_is_one_however_programs_write_it,
-    of_concurrent_registrations_under_both_forms_one_is_stored,
-    an_address_that_a_version_before_stored_is_taken,
-    what_versions_before_stored_is_folded_once_by_instances_that_start_together,
+    both_forms_of_a_domain_are_equal,
+    one_of_concurrent_registrations_in_both_forms_is_stored,
+    an_address_stored_by_an_earlier_version_is_taken,
+    older_addresses_are_folded_once_by_concurrent_instances,
     an_account_is_found_before_its_address_is_folded,
-    of_two_accounts_that_would_collide_each_stays_its_owners,
-    two_accounts_are_distinguished_by_what_they_are_reported_to_have,
-    a_folded_address_goes_to_the_other_once_an_account_is_gone,
-    an_invitation_that_a_version_before_stored_is_good_for_its_address,
+    colliding_accounts_keep_their_owners,
+    colliding_accounts_are_distinguished_by_their_stored_addresses,
+    the_folded_address_is_freed_when_its_account_is_deleted,
+    an_older_invitation_is_valid_for_its_address,
 }
 
-/// Whom each way of looking finds: sign-in, the gates' letters, an operator.
+/// Returns the result of each lookup: sign-in, emails of the gates, an operator's.
 async fn found(db: &Database, email: &str) -> [Option<UserId>; 3] {
     let accounts = SqlAccounts::new(db.clone());
     let candidate = accounts.candidate(email, None, START).await.unwrap();
@@ -45,7 +45,7 @@ async fn found(db: &Database, email: &str) -> [Option<UserId>; 3] {
     ]
 }
 
-/// An account as versions before stored it.
+/// Stores an account as earlier versions did.
 async fn older(db: &Database, email: &str) -> UserId {
     let user = person(db, &format!("{}@example.org", UserId::generate())).await;
     let before = (accounts::email.eq(email), accounts::email_folded.eq(email.to_lowercase()));
@@ -62,7 +62,7 @@ async fn stored(db: &Database, user: UserId) -> (String, String) {
     found.unwrap()
 }
 
-async fn a_domain_is_one_however_programs_write_it(db: Database) {
+async fn both_forms_of_a_domain_are_equal(db: Database) {
     let user = person(&db, SENT).await;
     let providers = SqlProviderAccounts::new(db.clone());
 
@@ -73,7 +73,7 @@ async fn a_domain_is_one_however_programs_write_it(db: Database) {
     assert_eq!(found(&db, "karl@bucher.example").await, [None; 3]);
 }
 
-async fn of_concurrent_registrations_under_both_forms_one_is_stored(db: Database) {
+async fn one_of_concurrent_registrations_in_both_forms_is_stored(db: Database) {
     let accounts = SqlAccounts::new(db);
 
     let all = [TYPED, SENT].into_iter().cycle().take(32);
@@ -85,7 +85,7 @@ async fn of_concurrent_registrations_under_both_forms_one_is_stored(db: Database
     assert_eq!((stored, taken), (1, 31));
 }
 
-async fn an_address_that_a_version_before_stored_is_taken(db: Database) {
+async fn an_address_stored_by_an_earlier_version_is_taken(db: Database) {
     older(&db, TYPED).await;
     let accounts = SqlAccounts::new(db);
 
@@ -96,11 +96,11 @@ async fn an_address_that_a_version_before_stored_is_taken(db: Database) {
     }
 }
 
-async fn what_versions_before_stored_is_folded_once_by_instances_that_start_together(db: Database) {
+async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
     let karl = older(&db, "Karl@Bücher.example").await;
     let page = older(&db, "ida@xn--mller-kva.example").await;
     let plain = older(&db, "Ada@Example.org").await;
-    let letters = older(&db, "jürgen@example.org").await;
+    let umlaut = older(&db, "jürgen@example.org").await;
     let addresses = SqlAddresses::new(db.clone());
 
     let done = join_all((0..8).map(|_| addresses.fold())).await;
@@ -112,7 +112,7 @@ async fn what_versions_before_stored_is_folded_once_by_instances_that_start_toge
     assert_eq!(stored(&db, karl).await, pair("Karl@bücher.example", FOLDED));
     assert_eq!(stored(&db, page).await, pair("ida@müller.example", "ida@xn--mller-kva.example"));
     assert_eq!(stored(&db, plain).await, pair("Ada@Example.org", "ada@example.org"));
-    assert_eq!(stored(&db, letters).await, pair("jürgen@example.org", "jürgen@example.org"));
+    assert_eq!(stored(&db, umlaut).await, pair("jürgen@example.org", "jürgen@example.org"));
     assert_eq!(addresses.fold().await.unwrap(), AddressesFolded::default());
 }
 
@@ -122,7 +122,7 @@ async fn an_account_is_found_before_its_address_is_folded(db: Database) {
     assert_eq!(found(&db, "Karl@bücher.example").await, [Some(user); 3]);
 }
 
-async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) {
+async fn colliding_accounts_keep_their_owners(db: Database) {
     let (typed, sent) = (older(&db, TYPED).await, older(&db, SENT).await);
     let addresses = SqlAddresses::new(db.clone());
 
@@ -133,7 +133,7 @@ async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) 
     }
     assert_eq!(found(&db, TYPED).await, [Some(typed); 3]);
     assert_eq!(found(&db, SENT).await, [Some(sent); 3]);
-    // Nor is either found by the address of the other one.
+    // Nor is either found by the address that is stored for the other.
     for user in [typed, sent] {
         let (email, _) = stored(&db, user).await;
         assert_eq!(found(&db, &email).await, [Some(user); 3]);
@@ -143,7 +143,7 @@ async fn of_two_accounts_that_would_collide_each_stays_its_owners(db: Database) 
 }
 
 /// Simulates rows of an older version that runs beside this one.
-async fn two_accounts_are_distinguished_by_what_they_are_reported_to_have(db: Database) {
+async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Database) {
     let sent = person(&db, &readable_email(SENT)).await;
     let typed = older(&db, TYPED).await;
 
@@ -155,7 +155,7 @@ async fn two_accounts_are_distinguished_by_what_they_are_reported_to_have(db: Da
     }
 }
 
-async fn a_folded_address_goes_to_the_other_once_an_account_is_gone(db: Database) {
+async fn the_folded_address_is_freed_when_its_account_is_deleted(db: Database) {
     let (typed, sent) = (older(&db, TYPED).await, older(&db, SENT).await);
     let addresses = SqlAddresses::new(db.clone());
     addresses.fold().await.unwrap();
@@ -167,7 +167,7 @@ async fn a_folded_address_goes_to_the_other_once_an_account_is_gone(db: Database
     assert_eq!(found(&db, SENT).await, [Some(typed); 3]);
 }
 
-async fn an_invitation_that_a_version_before_stored_is_good_for_its_address(db: Database) {
+async fn an_older_invitation_is_valid_for_its_address(db: Database) {
     let (accounts, hash) = (SqlAccounts::new(db.clone()), TokenHash([7; 32]));
     let id = InvitationId::generate();
     let new = NewInvitation {

@@ -1,4 +1,4 @@
-//! Keeping API keys, and whom they let in.
+//! Contract tests of API keys.
 
 use std::time::Duration;
 
@@ -18,17 +18,17 @@ use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlSessions};
 use crate::people::{START, audited, deactivate, fresh, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
-    a_key_is_found_by_its_hash_and_listed_for_its_owner_alone,
-    of_many_keys_made_at_once_no_more_stay_than_may,
-    evidence_that_is_spent_makes_no_key,
-    a_session_that_is_over_or_somebody_elses_makes_no_key,
-    a_key_lets_its_owner_in_until_it_ends,
-    a_key_of_somebody_deactivated_lets_nobody_in,
-    a_key_whose_scopes_are_not_known_lets_nobody_in,
-    that_a_key_is_used_is_written_once_in_a_while,
-    a_key_is_taken_away_once_and_by_its_owner_alone,
-    of_many_who_take_a_key_away_at_once_one_reports_of_it,
-    keys_go_with_their_account,
+    a_key_is_found_by_its_hash_and_listed_for_its_owner_only,
+    concurrent_keys_respect_the_limit,
+    a_consumed_proof_creates_no_key,
+    an_ended_or_foreign_session_creates_no_key,
+    a_key_authenticates_its_owner_until_it_expires,
+    a_key_of_a_deactivated_account_is_rejected,
+    a_key_with_unknown_scopes_is_rejected,
+    the_use_of_a_key_is_recorded_at_intervals,
+    a_key_is_deleted_once_and_by_its_owner_only,
+    one_of_concurrent_deletions_is_audited,
+    keys_are_deleted_with_their_account,
 }
 
 async fn begin(db: &Database, user: UserId, token: u8) -> SessionId {
@@ -61,7 +61,7 @@ async fn add(db: &Database, new: NewApiKey, verified: VerifiedProof) -> StoreApp
     SqlApiKeys::new(db.clone()).add(new, 3, verified, effects).await.unwrap()
 }
 
-/// A stored key.
+/// Stores a key.
 pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
     let new = new(db, user, number).await;
     let key = new.entry.id;
@@ -87,7 +87,7 @@ pub(crate) async fn scope(
     })
 }
 
-async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_alone(db: Database) {
+async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let (later, sooner) = (new(&db, ada, 2).await, new(&db, ada, 1).await);
     let later = NewApiKey {
@@ -109,7 +109,7 @@ async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_alone(db: Database)
     assert_eq!(audited(&db, ada, "added").await, 2);
 }
 
-async fn of_many_keys_made_at_once_no_more_stay_than_may(db: Database) {
+async fn concurrent_keys_respect_the_limit(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100).await;
 
@@ -123,7 +123,7 @@ async fn of_many_keys_made_at_once_no_more_stay_than_may(db: Database) {
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
 
-async fn evidence_that_is_spent_makes_no_key(db: Database) {
+async fn a_consumed_proof_creates_no_key(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let by_code = add(&db, new(&db, ada, 1).await, VerifiedProof::Code(Step(1))).await;
@@ -134,7 +134,7 @@ async fn evidence_that_is_spent_makes_no_key(db: Database) {
     assert_eq!(audited(&db, ada, "added").await, 0);
 }
 
-async fn a_session_that_is_over_or_somebody_elses_makes_no_key(db: Database) {
+async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let his = begin(&db, bob, 1).await;
     let mut late = new(&db, ada, 2).await;
@@ -147,7 +147,7 @@ async fn a_session_that_is_over_or_somebody_elses_makes_no_key(db: Database) {
     }
 }
 
-async fn a_key_lets_its_owner_in_until_it_ends(db: Database) {
+async fn a_key_authenticates_its_owner_until_it_expires(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let endless = key(&db, ada, 1).await;
     let mut short = new(&db, ada, 2).await;
@@ -165,7 +165,7 @@ async fn a_key_lets_its_owner_in_until_it_ends(db: Database) {
     assert_eq!(scope(&db, ApiKeyRef { key: ApiKeyId::generate(), ..endless }, 0).await, None);
 }
 
-async fn a_key_of_somebody_deactivated_lets_nobody_in(db: Database) {
+async fn a_key_of_a_deactivated_account_is_rejected(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session_ref = key(&db, ada, 1).await;
 
@@ -174,7 +174,7 @@ async fn a_key_of_somebody_deactivated_lets_nobody_in(db: Database) {
     assert_eq!(scope(&db, session_ref, 1).await, None);
 }
 
-async fn a_key_whose_scopes_are_not_known_lets_nobody_in(db: Database) {
+async fn a_key_with_unknown_scopes_is_rejected(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session_ref = key(&db, ada, 1).await;
 
@@ -185,36 +185,36 @@ async fn a_key_whose_scopes_are_not_known_lets_nobody_in(db: Database) {
     assert_eq!((done.unwrap(), scope(&db, session_ref, 1).await), (1, None));
 }
 
-async fn that_a_key_is_used_is_written_once_in_a_while(db: Database) {
+async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let (session_ref, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
     let keys = SqlApiKeys::new(db);
     let at = |second| START + Duration::from_secs(second);
-    let mut seen = Vec::new();
+    let mut used_at = Vec::new();
 
     for second in [100, 159, 160, 100] {
         keys.used(session_ref.key, at(second), at(second - 60)).await.unwrap();
-        seen.push(keys.list(ada).await.unwrap()[0].used_at);
+        used_at.push(keys.list(ada).await.unwrap()[0].used_at);
     }
 
-    assert_eq!(seen, [100, 100, 160, 160].map(|it| Some(at(it))));
+    assert_eq!(used_at, [100, 100, 160, 160].map(|it| Some(at(it))));
     let listed = keys.list(ada).await.unwrap();
     assert_eq!((listed[1].id, listed[1].used_at), (other.key, None));
 }
 
-async fn a_key_is_taken_away_once_and_by_its_owner_alone(db: Database) {
+async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let (session_ref, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
     let keys = SqlApiKeys::new(db.clone());
     let remove = async |session_ref| keys.remove(session_ref, START, removed).await.unwrap();
 
-    let reported = [
+    let removals = [
         remove(ApiKeyRef { user: bob, ..session_ref }).await,
         remove(session_ref).await,
         remove(session_ref).await,
     ];
 
-    assert_eq!(reported, [false, true, false]);
+    assert_eq!(removals, [false, true, false]);
     assert_eq!(
         (scope(&db, session_ref, 1).await, scope(&db, other, 1).await.is_some()),
         (None, true)
@@ -222,7 +222,7 @@ async fn a_key_is_taken_away_once_and_by_its_owner_alone(db: Database) {
     assert_eq!(audited(&db, ada, "removed").await, 1);
 }
 
-async fn of_many_who_take_a_key_away_at_once_one_reports_of_it(db: Database) {
+async fn one_of_concurrent_deletions_is_audited(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let (session_ref, keys) = (key(&db, ada, 1).await, SqlApiKeys::new(db.clone()));
 
@@ -232,7 +232,7 @@ async fn of_many_who_take_a_key_away_at_once_one_reports_of_it(db: Database) {
     assert_eq!((done, audited(&db, ada, "removed").await), (1, 1));
 }
 
-async fn keys_go_with_their_account(db: Database) {
+async fn keys_are_deleted_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session_ref = key(&db, ada, 1).await;
 

@@ -1,4 +1,4 @@
-//! Keeping app passwords, and sessions that begin with one.
+//! Contract tests of app passwords, and of sessions that start with one.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ use pia_storage_identity::{
 use crate::people::{START, audited, deactivate, fresh, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
-    an_app_password_is_found_for_its_owner_alone,
-    of_many_made_at_once_no_more_stay_than_may,
-    a_recovery_code_makes_one_of_many,
-    without_a_factor_no_code_makes_any,
-    a_session_that_began_with_one_is_for_data_and_ends_with_it,
-    one_that_is_somebody_elses_is_not_taken_away,
-    an_account_that_is_no_more_or_deactivated_gets_none,
-    app_passwords_go_with_their_account,
-    a_session_reports_its_owner_when_it_began,
-    a_session_that_is_over_or_somebody_elses_makes_none,
-    sessions_of_app_passwords_make_room_before_those_of_their_owner,
+    an_app_password_is_found_for_its_owner_only,
+    concurrent_app_passwords_respect_the_limit,
+    a_recovery_code_creates_one_app_password,
+    without_a_factor_no_code_is_accepted,
+    a_session_of_an_app_password_is_restricted_and_ends_with_it,
+    a_foreign_app_password_is_not_deleted,
+    a_deleted_or_deactivated_account_gets_no_app_password,
+    app_passwords_are_deleted_with_their_account,
+    a_sessions_start_is_found_by_its_owner,
+    an_ended_or_foreign_session_creates_no_app_password,
+    sessions_of_app_passwords_are_evicted_before_those_of_their_owner,
 }
 
-/// App password created in a session of its own.
+/// Creates an app password in a session of its own.
 async fn new(db: &Database, user: UserId, number: u8) -> NewAppPassword {
     new_in(begin(db, user, 100 + number, None).await, user, number)
 }
@@ -73,7 +73,7 @@ async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordI
     session
 }
 
-async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
+async fn an_app_password_is_found_for_its_owner_only(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let (first, second) = (new(&db, ada, 1).await, new(&db, ada, 2).await);
     let id = first.id;
@@ -95,7 +95,7 @@ async fn an_app_password_is_found_for_its_owner_alone(db: Database) {
     assert_eq!(audited(&db, ada, "added").await, 2);
 }
 
-async fn of_many_made_at_once_no_more_stay_than_may(db: Database) {
+async fn concurrent_app_passwords_respect_the_limit(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100, None).await;
 
@@ -119,7 +119,7 @@ async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
     assert!(factors.enable(change, b"sealed", Step(1), &[code]).await.unwrap());
 }
 
-async fn a_recovery_code_makes_one_of_many(db: Database) {
+async fn a_recovery_code_creates_one_app_password(db: Database) {
     let (ada, code) = (person(&db, "ada@example.org").await, RecoveryHash([7; 32]));
     factor_on(&db, ada, code).await;
     let session = begin(&db, ada, 100, None).await;
@@ -135,7 +135,7 @@ async fn a_recovery_code_makes_one_of_many(db: Database) {
     assert_eq!((by_used_code, by_code), (StoreAppPassword::Stale, StoreAppPassword::Done));
 }
 
-async fn without_a_factor_no_code_makes_any(db: Database) {
+async fn without_a_factor_no_code_is_accepted(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let by_code = add(&db, new(&db, ada, 1).await, VerifiedProof::Code(Step(1))).await;
@@ -145,7 +145,7 @@ async fn without_a_factor_no_code_makes_any(db: Database) {
     assert_eq!((by_code, by_paper), (StoreAppPassword::Stale, StoreAppPassword::Stale));
 }
 
-async fn a_session_that_began_with_one_is_for_data_and_ends_with_it(db: Database) {
+async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let (first, other) = (new(&db, ada, 1).await, new(&db, ada, 2).await);
     let (id, other_id) = (first.id, other.id);
@@ -176,7 +176,7 @@ async fn a_session_that_began_with_one_is_for_data_and_ends_with_it(db: Database
     assert_eq!(audited(&db, ada, "removed").await, 1);
 }
 
-async fn one_that_is_somebody_elses_is_not_taken_away(db: Database) {
+async fn a_foreign_app_password_is_not_deleted(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let first = new(&db, ada, 1).await;
     let id = first.id;
@@ -188,19 +188,19 @@ async fn one_that_is_somebody_elses_is_not_taken_away(db: Database) {
     assert_eq!(names(&db, ada).await, ["app 1"]);
 }
 
-async fn an_account_that_is_no_more_or_deactivated_gets_none(db: Database) {
+async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let first = new(&db, ada, 1).await;
     deactivate(&db, ada).await;
 
     let deactivated = add(&db, first, VerifiedProof::Password).await;
-    let nobody = new_in(SessionId::generate(), UserId::generate(), 2);
-    let gone = add(&db, nobody, VerifiedProof::Password).await;
+    let missing = new_in(SessionId::generate(), UserId::generate(), 2);
+    let gone = add(&db, missing, VerifiedProof::Password).await;
 
     assert_eq!((deactivated, gone), (StoreAppPassword::Gone, StoreAppPassword::Gone));
 }
 
-async fn app_passwords_go_with_their_account(db: Database) {
+async fn app_passwords_are_deleted_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let first = new(&db, ada, 1).await;
     let id = first.id;
@@ -212,7 +212,7 @@ async fn app_passwords_go_with_their_account(db: Database) {
     assert_eq!(names(&db, ada).await, Vec::<String>::new());
 }
 
-async fn a_session_reports_its_owner_when_it_began(db: Database) {
+async fn a_sessions_start_is_found_by_its_owner(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let session = begin(&db, ada, 3, None).await;
     let starts = SqlSessionStarts::new(db.clone());
@@ -223,7 +223,7 @@ async fn a_session_reports_its_owner_when_it_began(db: Database) {
     assert_eq!((own, foreign), (Some(START + Duration::from_secs(3)), None));
 }
 
-async fn a_session_that_is_over_or_somebody_elses_makes_none(db: Database) {
+async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let his = begin(&db, bob, 1, None).await;
     let expired = begin(&db, ada, 2, None).await;
@@ -236,7 +236,7 @@ async fn a_session_that_is_over_or_somebody_elses_makes_none(db: Database) {
     assert_eq!(names(&db, ada).await, Vec::<String>::new());
 }
 
-async fn sessions_of_app_passwords_make_room_before_those_of_their_owner(db: Database) {
+async fn sessions_of_app_passwords_are_evicted_before_those_of_their_owner(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let app = new(&db, ada, 1).await;
     let (id, first) = (app.id, app.by.session);

@@ -1,4 +1,4 @@
-//! Budgets of sign-in attempts.
+//! Contract tests of the rate limits of sign-in attempts.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use pia_storage_identity::SqlRateLimitStore;
 use crate::people::START;
 
 pia_testkit::contract! {
-    of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed,
-    an_empty_bucket_states_when_it_holds_one_again,
-    an_attempt_that_is_returned_can_be_made_again,
-    giving_back_to_a_full_bucket_does_not_make_it_larger,
-    only_buckets_that_are_full_again_are_swept,
-    bounds_of_time_and_quota_are_borne,
+    concurrent_attempts_respect_the_limit,
+    an_empty_bucket_reports_when_it_refills,
+    a_returned_attempt_can_be_made_again,
+    returning_to_a_full_bucket_does_not_enlarge_it,
+    only_full_buckets_are_swept,
+    extreme_times_and_quotas_do_not_overflow,
 }
 
 const TEN_A_MINUTE: RateQuota = RateQuota { burst: 10, window: Duration::from_mins(1) };
 
-/// Returns the number of attempts at once are allowed.
+/// Returns the number of allowed attempts, of 64 concurrent ones.
 async fn allowed(attempts: &SqlRateLimitStore) -> usize {
     let all = join_all((0..64).map(|_| attempts.attempt("ip:1", TEN_A_MINUTE, START))).await;
     all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
-async fn of_concurrent_attempts_no_more_than_the_bucket_holds_are_allowed(db: Database) {
+async fn concurrent_attempts_respect_the_limit(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
 
     assert_eq!(allowed(&attempts).await, 10);
 }
 
-async fn an_empty_bucket_states_when_it_holds_one_again(db: Database) {
+async fn an_empty_bucket_reports_when_it_refills(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     for _ in 0..10 {
         attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
@@ -45,7 +45,7 @@ async fn an_empty_bucket_states_when_it_holds_one_again(db: Database) {
     assert_eq!((refused, later), (RateLimitOutcome::Wait(wait), RateLimitOutcome::Allowed));
 }
 
-async fn an_attempt_that_is_returned_can_be_made_again(db: Database) {
+async fn a_returned_attempt_can_be_made_again(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     allowed(&attempts).await;
 
@@ -54,7 +54,7 @@ async fn an_attempt_that_is_returned_can_be_made_again(db: Database) {
     assert_eq!(allowed(&attempts).await, 3);
 }
 
-async fn giving_back_to_a_full_bucket_does_not_make_it_larger(db: Database) {
+async fn returning_to_a_full_bucket_does_not_enlarge_it(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
 
@@ -66,7 +66,7 @@ async fn giving_back_to_a_full_bucket_does_not_make_it_larger(db: Database) {
     assert_eq!(allowed(&attempts).await, 10);
 }
 
-async fn only_buckets_that_are_full_again_are_swept(db: Database) {
+async fn only_full_buckets_are_swept(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     attempts.attempt("full", TEN_A_MINUTE, START).await.unwrap();
     let later = START + Duration::from_secs(6);
@@ -80,7 +80,7 @@ async fn only_buckets_that_are_full_again_are_swept(db: Database) {
     assert_eq!((swept, refused), (1, RateLimitOutcome::Wait(Duration::from_secs(6))));
 }
 
-async fn bounds_of_time_and_quota_are_borne(db: Database) {
+async fn extreme_times_and_quotas_do_not_overflow(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     let endless = RateQuota { burst: 0, window: Duration::MAX };
 

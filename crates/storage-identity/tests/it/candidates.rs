@@ -15,10 +15,10 @@ use crate::people::{START, deactivate, device, epoch, new_session, nothing, pers
 
 pia_testkit::contract! {
     a_candidate_is_the_active_account_with_the_address,
-    an_account_knows_from_where_it_was_signed_in_to,
-    neighbours_in_one_ipv6_network_are_known_together,
-    who_comes_from_nowhere_was_nowhere_before,
-    a_factor_counts_once_it_is_on_and_is_seen_with_the_epoch_that_it_made,
+    a_network_is_known_after_a_sign_in,
+    addresses_in_one_ipv6_network_are_known_together,
+    a_caller_without_an_address_is_never_known,
+    an_enabled_factor_is_read_with_its_epoch,
 }
 
 fn before() -> Timestamp {
@@ -33,7 +33,7 @@ async fn candidate(db: &Database, email: &str, from: &str, since: Timestamp) -> 
     SqlAccounts::new(db.clone()).candidate(email, network(from), since).await.unwrap()
 }
 
-async fn was_there(db: &Database, email: &str, from: &str, since: Timestamp) -> bool {
+async fn is_known_network(db: &Database, email: &str, from: &str, since: Timestamp) -> bool {
     candidate(db, email, from, since).await.unwrap().was_there_before
 }
 
@@ -48,17 +48,17 @@ async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
     person(&db, "bob@example.org").await;
 
     let found = candidate(&db, " aDA@example.org ", "192.0.2.1", before()).await.unwrap();
-    let nobody = candidate(&db, "eve@example.org", "192.0.2.1", before()).await;
+    let unknown = candidate(&db, "eve@example.org", "192.0.2.1", before()).await;
     deactivate(&db, ada).await;
     let gone = candidate(&db, "ada@example.org", "192.0.2.1", before()).await;
 
     assert_eq!(found.credentials.account.user, ada);
     assert_eq!(found.credentials.password_hash.unwrap().expose(), "first");
     assert!(!found.was_there_before && !found.has_factor);
-    assert!(nobody.is_none() && gone.is_none());
+    assert!(unknown.is_none() && gone.is_none());
 }
 
-async fn an_account_knows_from_where_it_was_signed_in_to(db: Database) {
+async fn a_network_is_known_after_a_sign_in(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     person(&db, "bob@example.org").await;
     signed_in_from(&db, ada, 1, "192.0.2.1").await;
@@ -72,31 +72,32 @@ async fn an_account_knows_from_where_it_was_signed_in_to(db: Database) {
     SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
     let (ada, bob) = ("ada@example.org", "bob@example.org");
 
-    assert!(was_there(&db, ada, "192.0.2.1", before()).await);
-    assert!(was_there(&db, ada, "::ffff:192.0.2.1", before()).await);
-    assert!(!was_there(&db, ada, "192.0.2.1", START).await, "that is too long ago");
-    assert!(!was_there(&db, ada, "192.0.2.2", before()).await, "nobody came in from there");
-    assert!(!was_there(&db, bob, "192.0.2.1", before()).await, "that was somebody else");
+    assert!(is_known_network(&db, ada, "192.0.2.1", before()).await);
+    assert!(is_known_network(&db, ada, "::ffff:192.0.2.1", before()).await);
+    assert!(!is_known_network(&db, ada, "192.0.2.1", START).await, "that is too long ago");
+    assert!(!is_known_network(&db, ada, "192.0.2.2", before()).await, "nobody came in from there");
+    assert!(!is_known_network(&db, bob, "192.0.2.1", before()).await, "that was somebody else");
 }
 
-async fn neighbours_in_one_ipv6_network_are_known_together(db: Database) {
+async fn addresses_in_one_ipv6_network_are_known_together(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     signed_in_from(&db, ada, 1, "2001:db8:1:2::1").await;
 
-    let next_door = was_there(&db, "ada@example.org", "2001:db8:1:2:ffff::9", before()).await;
-    let elsewhere = was_there(&db, "ada@example.org", "2001:db8:1:3::1", before()).await;
+    let next_door =
+        is_known_network(&db, "ada@example.org", "2001:db8:1:2:ffff::9", before()).await;
+    let elsewhere = is_known_network(&db, "ada@example.org", "2001:db8:1:3::1", before()).await;
 
     assert_eq!((next_door, elsewhere), (true, false));
 }
 
-async fn who_comes_from_nowhere_was_nowhere_before(db: Database) {
+async fn a_caller_without_an_address_is_never_known(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     signed_in_from(&db, ada, 1, "nowhere").await;
 
-    assert!(!was_there(&db, "ada@example.org", "nowhere", before()).await);
+    assert!(!is_known_network(&db, "ada@example.org", "nowhere", before()).await);
 }
 
-async fn a_factor_counts_once_it_is_on_and_is_seen_with_the_epoch_that_it_made(db: Database) {
+async fn an_enabled_factor_is_read_with_its_epoch(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     SqlFactors::new(db.clone()).begin(bob, b"sealed", START).await.unwrap();
     let without = epoch(&db, ada).await;

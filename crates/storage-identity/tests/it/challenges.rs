@@ -1,4 +1,4 @@
-//! Sign-ins that wait for their second factor.
+//! Contract tests of sign-ins that wait for their second factor.
 
 use std::time::Duration;
 
@@ -17,23 +17,23 @@ use crate::people::{
 };
 
 pia_testkit::contract! {
-    a_challenge_reports_whose_it_is_until_it_ends,
-    of_many_tries_at_once_five_may_be_made,
-    of_many_answers_at_once_one_is_taken,
-    of_many_challenges_at_once_one_takes_the_same_code,
-    of_many_challenges_at_once_one_takes_the_same_recovery_code,
-    what_is_good_no_more_leaves_the_challenge_there,
-    a_challenge_is_answered_by_its_own_user_in_time,
-    challenges_go_when_the_factor_is_taken_off,
+    a_challenge_has_an_owner_until_it_expires,
+    five_of_concurrent_attempts_are_allowed,
+    one_of_concurrent_answers_is_accepted,
+    one_code_redeems_one_of_concurrent_challenges,
+    one_recovery_code_redeems_one_of_concurrent_challenges,
+    a_stale_proof_leaves_the_challenge_open,
+    a_challenge_is_redeemed_by_its_own_user_in_time,
+    challenges_are_deleted_when_the_factor_is_disabled,
     a_deactivated_account_has_no_challenges,
-    challenges_that_ended_are_swept,
-    challenges_go_with_their_account,
+    expired_challenges_are_swept,
+    challenges_are_deleted_with_their_account,
 }
 
 const TOKEN: TokenHash = TokenHash([1; 32]);
 const LIFETIME: Duration = Duration::from_mins(5);
 
-/// Somebody with a factor, and a challenge for them.
+/// Creates a user with a factor and an open challenge.
 async fn challenged(db: &Database) -> (UserId, SqlChallenges) {
     let (user, challenges) = (person(db, "ada@example.org").await, SqlChallenges::new(db.clone()));
     enable(db, user).await;
@@ -48,8 +48,8 @@ async fn open(db: &Database, challenges: &SqlChallenges, user: UserId, hash: Tok
 }
 
 fn redeemed(user: UserId, at: Timestamp, codes_left: Option<u64>) -> SideEffects {
-    let reported = if codes_left == Some(9) { "redeemed with nine left" } else { "redeemed" };
-    SideEffects::audit(at, user, reported)
+    let action = if codes_left == Some(9) { "redeemed with nine left" } else { "redeemed" };
+    SideEffects::audit(at, user, action)
 }
 
 async fn redeem(
@@ -66,7 +66,7 @@ fn count(all: &[Redeemed], outcome: Redeemed) -> usize {
     all.iter().filter(|it| **it == outcome).count()
 }
 
-async fn a_challenge_reports_whose_it_is_until_it_ends(db: Database) {
+async fn a_challenge_has_an_owner_until_it_expires(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let end = START + LIFETIME;
     let just_before = Timestamp::from_micros(end.micros() - 1);
@@ -77,7 +77,7 @@ async fn a_challenge_reports_whose_it_is_until_it_ends(db: Database) {
     assert!(!challenges.attempt(TOKEN, 5, end).await.unwrap());
 }
 
-async fn of_many_tries_at_once_five_may_be_made(db: Database) {
+async fn five_of_concurrent_attempts_are_allowed(db: Database) {
     let (_, challenges) = challenged(&db).await;
 
     let all = join_all((0..64).map(|_| challenges.attempt(TOKEN, 5, START))).await;
@@ -86,7 +86,7 @@ async fn of_many_tries_at_once_five_may_be_made(db: Database) {
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
 }
 
-async fn of_many_answers_at_once_one_is_taken(db: Database) {
+async fn one_of_concurrent_answers_is_accepted(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let challenges = &challenges;
 
@@ -98,7 +98,7 @@ async fn of_many_answers_at_once_one_is_taken(db: Database) {
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
-async fn of_many_challenges_at_once_one_takes_the_same_code(db: Database) {
+async fn one_code_redeems_one_of_concurrent_challenges(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
     for token in &tokens {
@@ -114,7 +114,7 @@ async fn of_many_challenges_at_once_one_takes_the_same_code(db: Database) {
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
-async fn of_many_challenges_at_once_one_takes_the_same_recovery_code(db: Database) {
+async fn one_recovery_code_redeems_one_of_concurrent_challenges(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let tokens: Vec<TokenHash> = (100..164).map(|it| TokenHash([it; 32])).collect();
     for token in &tokens {
@@ -128,7 +128,7 @@ async fn of_many_challenges_at_once_one_takes_the_same_recovery_code(db: Databas
     assert_eq!(audited(&db, user, "redeemed with nine left").await, 1);
 }
 
-async fn what_is_good_no_more_leaves_the_challenge_there(db: Database) {
+async fn a_stale_proof_leaves_the_challenge_open(db: Database) {
     let (user, challenges) = challenged(&db).await;
 
     let used = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(10))).await;
@@ -140,7 +140,7 @@ async fn what_is_good_no_more_leaves_the_challenge_there(db: Database) {
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
-async fn a_challenge_is_answered_by_its_own_user_in_time(db: Database) {
+async fn a_challenge_is_redeemed_by_its_own_user_in_time(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, eve).await;
@@ -155,7 +155,7 @@ async fn a_challenge_is_answered_by_its_own_user_in_time(db: Database) {
     assert_eq!(redeem(&challenges, user, TOKEN, verified).await, Redeemed::Done);
 }
 
-async fn challenges_go_when_the_factor_is_taken_off(db: Database) {
+async fn challenges_are_deleted_when_the_factor_is_disabled(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let new = new_session(user, TokenHash([77; 32]), START);
     let session = new.session;
@@ -190,7 +190,7 @@ async fn a_deactivated_account_has_no_challenges(db: Database) {
     );
 }
 
-async fn challenges_that_ended_are_swept(db: Database) {
+async fn expired_challenges_are_swept(db: Database) {
     let (user, challenges) = challenged(&db).await;
     let epoch = epoch(&db, user).await;
     let expires_at = START + LIFETIME * 2;
@@ -203,7 +203,7 @@ async fn challenges_that_ended_are_swept(db: Database) {
     assert_eq!(challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap(), Some(user));
 }
 
-async fn challenges_go_with_their_account(db: Database) {
+async fn challenges_are_deleted_with_their_account(db: Database) {
     let (user, challenges) = challenged(&db).await;
 
     remove(&db, user).await;

@@ -1,4 +1,4 @@
-//! Putting second factors on and taking them off.
+//! Contract tests of enabling and disabling second factors.
 
 use std::time::Duration;
 
@@ -17,27 +17,27 @@ use pia_storage_identity::{SqlFactors, SqlSessions};
 use crate::people::{START, audited, begin_as_of, deactivate, device, epoch, only, person, remove};
 
 pia_testkit::contract! {
-    a_factor_that_is_begun_again_takes_the_place_of_the_first,
-    of_many_first_codes_at_once_one_puts_the_factor_on,
-    a_factor_is_put_on_with_the_secret_that_was_confirmed_and_no_other,
-    while_a_factor_is_on_none_is_begun,
-    a_step_is_good_once_and_none_before_it_is,
-    a_recovery_code_is_good_once_however_many_show_it,
-    a_code_that_another_store_requests_is_spent_once,
-    new_recovery_codes_take_the_place_of_the_ones_before,
-    of_many_who_take_it_off_at_once_one_does,
-    without_a_factor_that_is_on_nothing_is_good,
-    a_change_ends_all_sessions_but_its_own_and_those_of_others,
+    a_second_enrolment_replaces_the_first,
+    one_of_concurrent_first_codes_enables_the_factor,
+    a_factor_is_enabled_with_the_confirmed_secret_only,
+    an_enabled_factor_is_not_replaced,
+    a_step_is_accepted_once_and_none_before_it,
+    a_recovery_code_is_accepted_once_of_concurrent_uses,
+    a_code_spent_for_another_store_is_accepted_once,
+    new_recovery_codes_replace_the_old_ones,
+    one_of_concurrent_calls_disables_the_factor,
+    without_an_enabled_factor_no_proof_is_accepted,
+    a_change_ends_the_other_sessions_of_its_user,
     nothing_changes_for_a_deactivated_account,
-    a_secret_is_sealed_anew_only_where_the_old_one_stands,
-    factors_that_were_never_put_on_are_swept,
-    all_of_it_goes_with_the_account,
-    nothing_changes_from_a_session_that_is_over,
-    each_change_outdates_sign_ins_that_are_under_way,
-    beside_a_factor_that_is_put_on_no_session_stays_that_began_without_it,
+    a_secret_is_resealed_only_if_unchanged,
+    factors_that_were_never_enabled_are_swept,
+    factors_are_deleted_with_their_account,
+    an_ended_session_changes_nothing,
+    each_change_outdates_pending_sign_ins,
+    enabling_a_factor_ends_concurrently_started_sessions,
 }
 
-/// Tokens of sessions that tests do not ask about.
+/// Token number of the session that enables a factor in tests.
 const ENABLING: u8 = 251;
 const SHOWING: u8 = 252;
 
@@ -54,7 +54,7 @@ fn codes(numbers: std::ops::Range<u8>) -> Vec<RecoveryHash> {
     numbers.map(|it| RecoveryHash([it; 32])).collect()
 }
 
-/// Puts a factor on whose first code was of step 10, with codes 0 to 9.
+/// Enables a factor whose first code was of step 10, with codes 0 to 9.
 pub(crate) async fn enable(db: &Database, user: UserId) {
     let factors = SqlFactors::new(db.clone());
     assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Begun);
@@ -64,7 +64,7 @@ pub(crate) async fn enable(db: &Database, user: UserId) {
     end(db, session).await;
 }
 
-/// Ends a session without a word.
+/// Deletes a session without side effects.
 async fn end(db: &Database, session: SessionId) {
     let session = diesel::delete(sessions::table.find(DbUid(session.0)));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| session.execute(conn).await?);
@@ -96,32 +96,32 @@ async fn alive(db: &Database, token: u8) -> bool {
     sessions.session_of(TokenHash([token; 32])).await.unwrap().is_some()
 }
 
-/// Returns whether this evidence is good for new recovery codes.
-async fn good(db: &Database, user: UserId, verified: VerifiedProof) -> bool {
+/// Returns whether this proof is accepted for new recovery codes.
+async fn is_accepted(db: &Database, user: UserId, verified: VerifiedProof) -> bool {
     let session = begin_session(db, user, SHOWING).await;
     let change = change(user, session);
     let factors = SqlFactors::new(db.clone());
-    let good = factors.replace_codes(change, verified, &codes(0..10)).await.unwrap();
+    let accepted = factors.replace_codes(change, verified, &codes(0..10)).await.unwrap();
     end(db, session).await;
-    good
+    accepted
 }
 
-async fn a_factor_that_is_begun_again_takes_the_place_of_the_first(db: Database) {
+async fn a_second_enrolment_replaces_the_first(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     let later = START + Duration::from_secs(5);
 
     let none = factors.factor(user).await.unwrap();
-    let begun = [
+    let enrolled = [
         factors.begin(user, b"first", START).await.unwrap(),
         factors.begin(user, b"second", later).await.unwrap(),
     ];
 
     let stored = Factor { sealed: b"second".to_vec(), state: FactorState::Begun { at: later } };
-    assert_eq!((none, begun), (None, [Enrolled::Begun; 2]));
+    assert_eq!((none, enrolled), (None, [Enrolled::Begun; 2]));
     assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
 }
 
-async fn of_many_first_codes_at_once_one_puts_the_factor_on(db: Database) {
+async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     factors.begin(user, b"sealed", START).await.unwrap();
     let (session, codes) = (begin_session(&db, user, 1).await, codes(0..10));
@@ -132,10 +132,10 @@ async fn of_many_first_codes_at_once_one_puts_the_factor_on(db: Database) {
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
     assert_eq!(audited(&db, user, "changed").await, 1);
-    assert!(!good(&db, user, VerifiedProof::Code(Step(7))).await, "it was used for that");
+    assert!(!is_accepted(&db, user, VerifiedProof::Code(Step(7))).await, "it was used for that");
 }
 
-async fn a_factor_is_put_on_with_the_secret_that_was_confirmed_and_no_other(db: Database) {
+async fn a_factor_is_enabled_with_the_confirmed_secret_only(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     factors.begin(user, b"first", START).await.unwrap();
     factors.begin(user, b"second", START).await.unwrap();
@@ -147,17 +147,17 @@ async fn a_factor_is_put_on_with_the_secret_that_was_confirmed_and_no_other(db: 
     assert_ne!(factors.factor(user).await.unwrap().unwrap().state, FactorState::On);
 }
 
-async fn while_a_factor_is_on_none_is_begun(db: Database) {
+async fn an_enabled_factor_is_not_replaced(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
 
-    let begun = factors.begin(user, b"another", START).await.unwrap();
+    let enrolled = factors.begin(user, b"another", START).await.unwrap();
 
-    assert_eq!(begun, Enrolled::AlreadyOn);
+    assert_eq!(enrolled, Enrolled::AlreadyOn);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().sealed, b"sealed");
 }
 
-async fn a_step_is_good_once_and_none_before_it_is(db: Database) {
+async fn a_step_is_accepted_once_and_none_before_it(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
 
@@ -168,27 +168,27 @@ async fn a_step_is_good_once_and_none_before_it_is(db: Database) {
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
     for (step, expected) in [(10, false), (11, false), (12, false), (13, true), (13, false)] {
-        assert_eq!(good(&db, user, code(step)).await, expected, "{step}");
+        assert_eq!(is_accepted(&db, user, code(step)).await, expected, "{step}");
     }
 }
 
-async fn a_recovery_code_is_good_once_however_many_show_it(db: Database) {
+async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
     let other = person(&db, "eve@example.org").await;
     enable(&db, other).await;
-    let presented = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
+    let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
     let new = codes(100..110);
 
     let session = begin_session(&db, user, 1).await;
-    let all = (0..64).map(|_| factors.replace_codes(change(user, session), presented, &new));
+    let all = (0..64).map(|_| factors.replace_codes(change(user, session), code, &new));
     let all = join_all(all).await;
 
     assert_eq!(all.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
-    assert!(good(&db, other, presented).await, "another's equal code is another code");
+    assert!(is_accepted(&db, other, code).await, "another's equal code is another code");
 }
 
-async fn a_code_that_another_store_requests_is_spent_once(db: Database) {
+async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
     let session_ref = SessionRef { user, session: begin_session(&db, user, 1).await };
@@ -209,7 +209,7 @@ async fn a_code_that_another_store_requests_is_spent_once(db: Database) {
     assert_eq!(audited(&db, user, "spent").await, 2);
 }
 
-async fn new_recovery_codes_take_the_place_of_the_ones_before(db: Database) {
+async fn new_recovery_codes_replace_the_old_ones(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
     let change = change(user, begin_session(&db, user, 1).await);
@@ -219,11 +219,11 @@ async fn new_recovery_codes_take_the_place_of_the_ones_before(db: Database) {
 
     let code = |number| VerifiedProof::RecoveryCode(RecoveryHash([number; 32]));
     assert!(done);
-    assert!(!good(&db, user, code(3)).await);
-    assert!(good(&db, user, code(53)).await);
+    assert!(!is_accepted(&db, user, code(3)).await);
+    assert!(is_accepted(&db, user, code(53)).await);
 }
 
-async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
+async fn one_of_concurrent_calls_disables_the_factor(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
     let session = begin_session(&db, user, 1).await;
@@ -237,7 +237,7 @@ async fn of_many_who_take_it_off_at_once_one_does(db: Database) {
     assert_eq!(audited(&db, user, "changed").await, 1);
 }
 
-async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
+async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     let session = begin_session(&db, user, 1).await;
     let verified = [
@@ -246,20 +246,20 @@ async fn without_a_factor_that_is_on_nothing_is_good(db: Database) {
         VerifiedProof::RecoveryCode(RecoveryHash([3; 32])),
     ];
 
-    for begun in [false, true] {
-        if begun {
+    for enrol in [false, true] {
+        if enrol {
             factors.begin(user, b"sealed", START).await.unwrap();
         }
         for verified in verified {
             let disabled = factors.disable(change(user, session), verified).await;
-            assert!(!disabled.unwrap() && !good(&db, user, verified).await, "{verified:?}");
+            assert!(!disabled.unwrap() && !is_accepted(&db, user, verified).await, "{verified:?}");
         }
     }
 
     assert_eq!(audited(&db, user, "changed").await, 0);
 }
 
-async fn a_change_ends_all_sessions_but_its_own_and_those_of_others(db: Database) {
+async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     let other = person(&db, "eve@example.org").await;
     enable(&db, user).await;
@@ -293,7 +293,7 @@ async fn nothing_changes_for_a_deactivated_account(db: Database) {
     assert!(!exchanged.unwrap() && !disabled.unwrap());
 }
 
-async fn a_secret_is_sealed_anew_only_where_the_old_one_stands(db: Database) {
+async fn a_secret_is_resealed_only_if_unchanged(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
 
@@ -304,7 +304,7 @@ async fn a_secret_is_sealed_anew_only_where_the_old_one_stands(db: Database) {
     assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
 }
 
-async fn factors_that_were_never_put_on_are_swept(db: Database) {
+async fn factors_that_were_never_enabled_are_swept(db: Database) {
     let factors = SqlFactors::new(db.clone());
     let (on, old, new) = (
         person(&db, "on@example.org").await,
@@ -323,7 +323,7 @@ async fn factors_that_were_never_put_on_are_swept(db: Database) {
     assert!(factors.factor(new).await.unwrap().is_some());
 }
 
-async fn all_of_it_goes_with_the_account(db: Database) {
+async fn factors_are_deleted_with_their_account(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     enable(&db, user).await;
 
@@ -333,7 +333,7 @@ async fn all_of_it_goes_with_the_account(db: Database) {
     assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Gone);
 }
 
-async fn nothing_changes_from_a_session_that_is_over(db: Database) {
+async fn an_ended_session_changes_nothing(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     let eve = person(&db, "eve@example.org").await;
     let (ended, hers) = (begin_session(&db, user, 1).await, begin_session(&db, eve, 2).await);
@@ -358,7 +358,7 @@ async fn nothing_changes_from_a_session_that_is_over(db: Database) {
     assert_eq!(audited(&db, user, "changed").await, 1);
 }
 
-async fn each_change_outdates_sign_ins_that_are_under_way(db: Database) {
+async fn each_change_outdates_pending_sign_ins(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin_session(&db, user, 1).await;
@@ -377,13 +377,13 @@ async fn each_change_outdates_sign_ins_that_are_under_way(db: Database) {
     assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStarted::Done);
 }
 
-async fn beside_a_factor_that_is_put_on_no_session_stays_that_began_without_it(db: Database) {
+async fn enabling_a_factor_ends_concurrently_started_sessions(db: Database) {
     let (user, factors) = (person(&db, "ada@example.org").await, SqlFactors::new(db.clone()));
     factors.begin(user, b"sealed", START).await.unwrap();
     let (session, codes) = (begin_session(&db, user, 99).await, codes(0..10));
     let before = epoch(&db, user).await;
 
-    let (_some_begun, enabled) = futures_util::join!(
+    let (_started, enabled) = futures_util::join!(
         join_all((0..16).map(|it| begin_as_of(&db, user, before, it))),
         factors.enable(change(user, session), b"sealed", Step(7), &codes),
     );

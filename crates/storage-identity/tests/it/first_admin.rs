@@ -1,4 +1,4 @@
-//! Making the first administrator.
+//! Contract tests of creating the first administrator.
 
 use futures_util::future::join_all;
 use pia_identity::{
@@ -12,10 +12,10 @@ use pia_storage_identity::{SqlAccounts, SqlFirstAdmin, SqlRoles};
 use crate::people::{START, audited, newcomer, person};
 
 pia_testkit::contract! {
-    of_many_first_administrators_at_once_one_is_made,
-    there_is_a_first_administrator_once_one_was_made_or_granted,
-    the_first_administrator_takes_nobodys_address_and_no_seat_that_is_not_there,
-    beside_a_concurrent_grant_no_more_administrators_are_made_than_allowed,
+    one_of_concurrent_first_administrators_is_created,
+    a_first_administrator_exists_once_created_or_granted,
+    the_first_administrator_needs_a_free_address_and_seat,
+    a_concurrent_grant_does_not_exceed_the_limit_of_administrators,
 }
 
 fn admin(email: &str) -> NewAccount {
@@ -25,7 +25,7 @@ fn admin(email: &str) -> NewAccount {
     NewAccount { account, ..new }
 }
 
-async fn of_many_first_administrators_at_once_one_is_made(db: Database) {
+async fn one_of_concurrent_first_administrators_is_created(db: Database) {
     let store = SqlFirstAdmin::new(db.clone());
     assert!(!store.exists().await.unwrap());
 
@@ -44,7 +44,7 @@ async fn of_many_first_administrators_at_once_one_is_made(db: Database) {
     assert_eq!(audited(&db, admins[0].user, "made").await, 1);
 }
 
-async fn there_is_a_first_administrator_once_one_was_made_or_granted(db: Database) {
+async fn a_first_administrator_exists_once_created_or_granted(db: Database) {
     let (store, roles) = (SqlFirstAdmin::new(db.clone()), SqlRoles::new(db.clone()));
     let user = person(&db, "ada@example.org").await;
 
@@ -62,18 +62,18 @@ async fn there_is_a_first_administrator_once_one_was_made_or_granted(db: Databas
     assert_eq!(late.await.unwrap(), FirstAdminOutcome::AlreadySetUp);
 }
 
-async fn the_first_administrator_takes_nobodys_address_and_no_seat_that_is_not_there(db: Database) {
+async fn the_first_administrator_needs_a_free_address_and_seat(db: Database) {
     let store = SqlFirstAdmin::new(db.clone());
     let user = person(&db, "ada@example.org").await;
     let limits = |accounts, admins| SeatLimits { accounts: Some(accounts), admins: Some(admins) };
-    let appoint = async |email, limits| {
+    let create = async |email, limits| {
         store.create_first_admin(admin(email), limits, SideEffects::default()).await.unwrap()
     };
 
-    let taken = appoint("ADA@example.org", limits(9, 9)).await;
-    let full = appoint("b@example.org", limits(1, 9)).await;
-    let none = appoint("b@example.org", limits(9, 0)).await;
-    let made = appoint("b@example.org", limits(2, 1)).await;
+    let taken = create("ADA@example.org", limits(9, 9)).await;
+    let full = create("b@example.org", limits(1, 9)).await;
+    let none = create("b@example.org", limits(9, 0)).await;
+    let made = create("b@example.org", limits(2, 1)).await;
 
     assert_eq!((taken, made), (FirstAdminOutcome::EmailTaken, FirstAdminOutcome::Stored));
     assert_eq!((full, none), (FirstAdminOutcome::SeatsTaken, FirstAdminOutcome::SeatsTaken));
@@ -81,16 +81,16 @@ async fn the_first_administrator_takes_nobodys_address_and_no_seat_that_is_not_t
     assert_eq!(ada.role, Role::User);
 }
 
-async fn beside_a_concurrent_grant_no_more_administrators_are_made_than_allowed(db: Database) {
+async fn a_concurrent_grant_does_not_exceed_the_limit_of_administrators(db: Database) {
     let (store, roles) = (SqlFirstAdmin::new(db.clone()), SqlRoles::new(db.clone()));
     let user = person(&db, "ada@example.org").await;
 
     let limits = SeatLimits { accounts: None, admins: Some(1) };
-    let appoint = store.create_first_admin(admin("b@example.org"), limits, SideEffects::default());
+    let create = store.create_first_admin(admin("b@example.org"), limits, SideEffects::default());
     let grant = roles.set_role(user, Role::Admin, Some(1), SideEffects::default());
-    let (appointed, granted) = futures_util::join!(appoint, grant);
+    let (created, granted) = futures_util::join!(create, grant);
 
-    appointed.unwrap();
+    created.unwrap();
     granted.unwrap();
     assert_eq!(roles.admins().await.unwrap().len(), 1);
 }

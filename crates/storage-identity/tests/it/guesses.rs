@@ -1,4 +1,4 @@
-//! Counting guesses at passwords.
+//! Contract tests of the counters of password guesses.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use pia_storage_identity::SqlPasswordThrottleStore;
 use crate::people::START;
 
 pia_testkit::contract! {
-    of_guesses_at_once_no_more_than_are_free_are_let_through,
-    of_guesses_at_once_after_a_wait_one_is_let_through,
+    concurrent_guesses_respect_the_free_number,
+    one_of_concurrent_guesses_is_allowed_after_a_wait,
     each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour,
-    a_guess_that_nobody_judged_leaves_all_as_it_was,
+    a_returned_guess_changes_nothing,
     wrong_guesses_are_counted,
-    a_right_guess_is_forgiven_those_before,
+    a_correct_guess_resets_the_counter,
     guesses_are_forgotten_a_day_after_the_last,
-    each_is_counted_apart,
-    a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait,
+    each_account_is_counted_separately,
+    a_clock_that_is_behind_delays_no_free_guess,
     only_old_guesses_are_swept,
 }
 
@@ -30,13 +30,13 @@ const RULES: GuessRules = GuessRules {
     memory: Duration::from_hours(24),
 };
 
-/// Returns the number of guesses that are let through, of 64 at once.
-async fn let_through(guesses: &SqlPasswordThrottleStore, now: Timestamp) -> usize {
+/// Returns the number of allowed guesses, of 64 concurrent ones.
+async fn allowed_guesses(guesses: &SqlPasswordThrottleStore, now: Timestamp) -> usize {
     let all = join_all((0..64).map(|_| guesses.count("ada", RULES, now))).await;
     all.into_iter().filter(|it| matches!(it, Ok(RateLimitOutcome::Allowed))).count()
 }
 
-/// Waits as long as it must, and guesses. Answers how long that was.
+/// Waits as long as required, and guesses. Returns the wait.
 async fn guess(guesses: &SqlPasswordThrottleStore, now: &mut Timestamp) -> Duration {
     match guesses.count("ada", RULES, *now).await.unwrap() {
         RateLimitOutcome::Allowed => Duration::ZERO,
@@ -49,17 +49,17 @@ async fn guess(guesses: &SqlPasswordThrottleStore, now: &mut Timestamp) -> Durat
     }
 }
 
-async fn of_guesses_at_once_no_more_than_are_free_are_let_through(db: Database) {
-    assert_eq!(let_through(&SqlPasswordThrottleStore::new(db), START).await, 5);
+async fn concurrent_guesses_respect_the_free_number(db: Database) {
+    assert_eq!(allowed_guesses(&SqlPasswordThrottleStore::new(db), START).await, 5);
 }
 
-async fn of_guesses_at_once_after_a_wait_one_is_let_through(db: Database) {
+async fn one_of_concurrent_guesses_is_allowed_after_a_wait(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
-    let_through(&guesses, START).await;
+    allowed_guesses(&guesses, START).await;
 
-    let early = let_through(&guesses, START + Duration::from_millis(999)).await;
-    let later = let_through(&guesses, START + Duration::from_secs(1)).await;
-    let again = let_through(&guesses, START + Duration::from_secs(3)).await;
+    let early = allowed_guesses(&guesses, START + Duration::from_millis(999)).await;
+    let later = allowed_guesses(&guesses, START + Duration::from_secs(1)).await;
+    let again = allowed_guesses(&guesses, START + Duration::from_secs(3)).await;
 
     assert_eq!((early, later, again), (0, 1, 1));
 }
@@ -76,7 +76,7 @@ async fn each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour(db: Databa
     assert_eq!(waits, [&[0; 5][..], &doubled[..]].concat());
 }
 
-async fn a_guess_that_nobody_judged_leaves_all_as_it_was(db: Database) {
+async fn a_returned_guess_changes_nothing(db: Database) {
     let (guesses, mut now) = (SqlPasswordThrottleStore::new(db), START);
 
     for _ in 0..10 {
@@ -84,9 +84,9 @@ async fn a_guess_that_nobody_judged_leaves_all_as_it_was(db: Database) {
         guesses.give_back("ada", RULES).await.unwrap();
     }
     guesses.give_back("bob", RULES).await.unwrap();
-    let at_first = let_through(&guesses, now).await;
+    let at_first = allowed_guesses(&guesses, now).await;
     guesses.give_back("ada", RULES).await.unwrap();
-    let once_more = let_through(&guesses, now).await;
+    let once_more = allowed_guesses(&guesses, now).await;
     let waits = [guess(&guesses, &mut now).await, guess(&guesses, &mut now).await];
     guesses.give_back("ada", RULES).await.unwrap();
     let same_again = guess(&guesses, &mut now).await;
@@ -100,7 +100,7 @@ async fn a_guess_that_nobody_judged_leaves_all_as_it_was(db: Database) {
 async fn wrong_guesses_are_counted(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
     let at_first = guesses.failures("ada").await.unwrap();
-    let_through(&guesses, START).await;
+    allowed_guesses(&guesses, START).await;
     guesses.give_back("ada", RULES).await.unwrap();
 
     assert_eq!((at_first, guesses.failures("ada").await.unwrap()), (0, 4));
@@ -108,38 +108,38 @@ async fn wrong_guesses_are_counted(db: Database) {
     assert_eq!(guesses.failures("ada").await.unwrap(), 0);
 }
 
-async fn a_right_guess_is_forgiven_those_before(db: Database) {
+async fn a_correct_guess_resets_the_counter(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
-    let_through(&guesses, START).await;
+    allowed_guesses(&guesses, START).await;
 
     guesses.clear("ada").await.unwrap();
     guesses.clear("ada").await.unwrap();
 
-    assert_eq!(let_through(&guesses, START).await, 5);
+    assert_eq!(allowed_guesses(&guesses, START).await, 5);
 }
 
 async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
-    let_through(&guesses, START).await;
+    allowed_guesses(&guesses, START).await;
     let day = Duration::from_hours(24);
 
-    let early = let_through(&guesses, START + day - Duration::from_secs(1)).await;
-    let too_early = let_through(&guesses, START + day).await;
-    let forgotten = let_through(&guesses, START + day * 2).await;
+    let early = allowed_guesses(&guesses, START + day - Duration::from_secs(1)).await;
+    let too_early = allowed_guesses(&guesses, START + day).await;
+    let forgotten = allowed_guesses(&guesses, START + day * 2).await;
 
     assert_eq!((early, too_early, forgotten), (1, 0, 5));
 }
 
-async fn each_is_counted_apart(db: Database) {
+async fn each_account_is_counted_separately(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
-    let_through(&guesses, START).await;
+    allowed_guesses(&guesses, START).await;
 
     let bobs = guesses.count("bob", RULES, START).await.unwrap();
 
     assert_eq!(bobs, RateLimitOutcome::Allowed);
 }
 
-async fn a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait(db: Database) {
+async fn a_clock_that_is_behind_delays_no_free_guess(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
     guesses.count("ada", RULES, START + Duration::from_mins(5)).await.unwrap();
 
@@ -150,10 +150,10 @@ async fn a_clock_that_is_behind_keeps_nobody_out_who_need_not_wait(db: Database)
 
 async fn only_old_guesses_are_swept(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
-    let_through(&guesses, START).await;
+    allowed_guesses(&guesses, START).await;
     guesses.count("bob", RULES, START - Duration::from_secs(1)).await.unwrap();
 
     let swept = guesses.sweep(START).await.unwrap();
 
-    assert_eq!((swept, let_through(&guesses, START).await), (1, 0));
+    assert_eq!((swept, allowed_guesses(&guesses, START).await), (1, 0));
 }

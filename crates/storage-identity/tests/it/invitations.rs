@@ -1,4 +1,4 @@
-//! Making invitations, and making accounts with them.
+//! Contract tests of invitations, and of registrations with them.
 
 use std::time::Duration;
 
@@ -14,17 +14,17 @@ use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 use crate::people::{HOUR, START, audited, newcomer, person};
 
 pia_testkit::contract! {
-    whoever_is_invited_has_the_role_and_the_group_of_the_invitation,
-    of_concurrent_uses_of_one_invitation_one_makes_an_account,
-    an_invitation_for_an_address_is_good_for_no_other,
-    an_invitation_ends,
-    an_invitation_that_was_not_used_stays,
-    without_a_good_invitation_nobody_learns_of_accounts_and_seats,
-    of_concurrent_invited_administrators_no_more_are_made_than_allowed,
-    a_revoked_invitation_is_good_no_more_and_of_use_and_revocation_one_wins,
-    invitations_are_listed_in_parts_while_they_are_good,
-    nobody_is_invited_into_a_group_that_is_not_there,
-    invitations_that_have_ended_are_cleared_away,
+    an_invited_account_has_the_role_and_group_of_its_invitation,
+    one_of_concurrent_uses_of_an_invitation_creates_an_account,
+    an_invitation_for_an_address_is_invalid_for_others,
+    an_invitation_expires,
+    a_failed_registration_does_not_use_up_the_invitation,
+    an_invalid_invitation_reveals_neither_accounts_nor_seats,
+    concurrent_invited_administrators_respect_the_limit,
+    a_concurrent_use_and_revocation_exclude_each_other,
+    valid_invitations_are_listed_in_pages,
+    an_invitation_into_a_missing_group_is_rejected,
+    expired_invitations_are_swept,
 }
 
 const TOKEN: TokenHash = TokenHash([7; 32]);
@@ -48,7 +48,7 @@ async fn invite(db: &Database, new: NewInvitation) -> InvitationId {
     id
 }
 
-/// Somebody who shows an invitation.
+/// Creates an account that presents an invitation.
 fn invited(email: &str, hash: TokenHash) -> NewAccount {
     let invitation = Some(PresentedInvitation { hash, max_admins: Some(1) });
     NewAccount { invitation, ..newcomer(email) }
@@ -65,7 +65,7 @@ async fn all(db: &Database, now: Timestamp) -> Vec<InvitationId> {
     entries.into_iter().map(|it| it.id).collect()
 }
 
-async fn whoever_is_invited_has_the_role_and_the_group_of_the_invitation(db: Database) {
+async fn an_invited_account_has_the_role_and_group_of_its_invitation(db: Database) {
     let by = person(&db, "root@example.org").await;
     invite(&db, NewInvitation { by: Some(by), ..invitation(TOKEN, Some("Ada@Example.org")) }).await;
     let new = invited(" ADA@example.org ", TOKEN);
@@ -79,7 +79,7 @@ async fn whoever_is_invited_has_the_role_and_the_group_of_the_invitation(db: Dat
     assert_eq!((audited(&db, user, "made").await, all(&db, START).await.len()), (1, 0));
 }
 
-async fn of_concurrent_uses_of_one_invitation_one_makes_an_account(db: Database) {
+async fn one_of_concurrent_uses_of_an_invitation_creates_an_account(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
 
     let all = (0..16).map(|n| register(&db, invited(&format!("{n}@example.org"), TOKEN), None));
@@ -90,7 +90,7 @@ async fn of_concurrent_uses_of_one_invitation_one_makes_an_account(db: Database)
     assert_eq!((stored, late), (1, 15));
 }
 
-async fn an_invitation_for_an_address_is_good_for_no_other(db: Database) {
+async fn an_invitation_for_an_address_is_invalid_for_others(db: Database) {
     invite(&db, invitation(TOKEN, Some("ada@example.org"))).await;
 
     let other = register(&db, invited("eve@example.org", TOKEN), None).await;
@@ -101,21 +101,21 @@ async fn an_invitation_for_an_address_is_good_for_no_other(db: Database) {
     assert_eq!(right, Registered::Stored);
 }
 
-async fn an_invitation_ends(db: Database) {
+async fn an_invitation_expires(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
     let mut late = invited("ada@example.org", TOKEN);
     late.account.created_at = START + HOUR;
     let mut early = invited("ada@example.org", TOKEN);
     early.account.created_at = START + HOUR - Duration::from_micros(1);
-    let nobody = late.account.user;
+    let refused = late.account.user;
 
     let (late, early) = (register(&db, late, None).await, register(&db, early, None).await);
 
     assert_eq!((late, early), (Registered::NotInvited, Registered::Stored));
-    assert_eq!(audited(&db, nobody, "made").await, 0);
+    assert_eq!(audited(&db, refused, "made").await, 0);
 }
 
-async fn an_invitation_that_was_not_used_stays(db: Database) {
+async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
     person(&db, "ada@example.org").await;
 
@@ -127,7 +127,7 @@ async fn an_invitation_that_was_not_used_stays(db: Database) {
     assert_eq!(made, Registered::Stored);
 }
 
-async fn without_a_good_invitation_nobody_learns_of_accounts_and_seats(db: Database) {
+async fn an_invalid_invitation_reveals_neither_accounts_nor_seats(db: Database) {
     person(&db, "ada@example.org").await;
 
     let known = register(&db, invited("ada@example.org", TOKEN), Some(1)).await;
@@ -136,7 +136,7 @@ async fn without_a_good_invitation_nobody_learns_of_accounts_and_seats(db: Datab
     assert_eq!((known, unknown), (Registered::NotInvited, Registered::NotInvited));
 }
 
-async fn of_concurrent_invited_administrators_no_more_are_made_than_allowed(db: Database) {
+async fn concurrent_invited_administrators_respect_the_limit(db: Database) {
     for n in 0..8 {
         let admin = NewInvitation { role: Role::Admin, ..invitation(TokenHash([n; 32]), None) };
         invite(&db, admin).await;
@@ -151,7 +151,7 @@ async fn of_concurrent_invited_administrators_no_more_are_made_than_allowed(db: 
     assert_eq!((made, admins.len(), self::all(&db, START).await.len()), (1, 1, 7));
 }
 
-async fn a_revoked_invitation_is_good_no_more_and_of_use_and_revocation_one_wins(db: Database) {
+async fn a_concurrent_use_and_revocation_exclude_each_other(db: Database) {
     let store = SqlInvitations::new(db.clone());
     for n in 0..8 {
         let hash = TokenHash([n; 32]);
@@ -170,7 +170,7 @@ async fn a_revoked_invitation_is_good_no_more_and_of_use_and_revocation_one_wins
     assert!(!store.revoke(InvitationId::generate(), SideEffects::default()).await.unwrap());
 }
 
-async fn invitations_are_listed_in_parts_while_they_are_good(db: Database) {
+async fn valid_invitations_are_listed_in_pages(db: Database) {
     let store = SqlInvitations::new(db.clone());
     let mut made = Vec::new();
     for n in 0..5_u8 {
@@ -191,7 +191,7 @@ async fn invitations_are_listed_in_parts_while_they_are_good(db: Database) {
     assert_eq!((first[0].role, first[0].group), (Role::KbManager, Some(DEFAULT_GROUP)));
 }
 
-async fn nobody_is_invited_into_a_group_that_is_not_there(db: Database) {
+async fn an_invitation_into_a_missing_group_is_rejected(db: Database) {
     let new = NewInvitation { group: Some(GroupId::generate()), ..invitation(TOKEN, None) };
 
     let added = SqlInvitations::new(db.clone()).add(new, SideEffects::default()).await.unwrap();
@@ -200,7 +200,7 @@ async fn nobody_is_invited_into_a_group_that_is_not_there(db: Database) {
     assert!(all(&db, START).await.is_empty());
 }
 
-async fn invitations_that_have_ended_are_cleared_away(db: Database) {
+async fn expired_invitations_are_swept(db: Database) {
     let store = SqlInvitations::new(db.clone());
     invite(&db, invitation(TOKEN, None)).await;
     let good =

@@ -1,4 +1,4 @@
-//! Signing in beside the end of what one signs in with.
+//! Contract tests of sign-ins that race the deletion of their credentials.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -17,11 +17,11 @@ use pia_storage_identity::{
 use crate::people::{HOUR, START, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
-    what_begins_beside_a_deletion_begins_or_not_and_nothing_fails,
-    sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_nothing_fails,
+    sign_ins_concurrent_with_a_deletion_do_not_fail,
+    sessions_started_during_the_deletion_of_their_app_password_end_with_it,
 }
 
-/// Number of times that each race is run.
+/// Number of repetitions of each race.
 const ROUNDS: u8 = 6;
 
 async fn begin(
@@ -66,12 +66,12 @@ async fn add_app_password(db: &Database, user: UserId) -> AppPasswordId {
     id
 }
 
-async fn what_begins_beside_a_deletion_begins_or_not_and_nothing_fails(db: Database) {
+async fn sign_ins_concurrent_with_a_deletion_do_not_fail(db: Database) {
     for round in 0..ROUNDS {
         let user = person(&db, &format!("ada{round}@example.org")).await;
         let tokens = || (0..6).map(|it| round * 10 + it);
 
-        let _some_begun = futures_util::join!(
+        let _outcomes = futures_util::join!(
             join_all(tokens().map(|it| begin(&db, user, it, None))),
             join_all(tokens().map(|it| open(&db, user, it))),
             remove(&db, user),
@@ -88,9 +88,7 @@ async fn what_begins_beside_a_deletion_begins_or_not_and_nothing_fails(db: Datab
     }
 }
 
-async fn sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_nothing_fails(
-    db: Database,
-) {
+async fn sessions_started_during_the_deletion_of_their_app_password_end_with_it(db: Database) {
     let (passwords, sessions) = (SqlAppPasswords::new(db.clone()), SqlSessions::new(db.clone()));
     let user = person(&db, "ada@example.org").await;
     for round in 0..ROUNDS {
@@ -98,7 +96,7 @@ async fn sessions_begun_beside_the_end_of_their_app_password_end_with_it_and_not
         let tokens = || (0..8).map(|it| round * 10 + it);
         let quiet = |_, _| SideEffects::default();
 
-        let (_some_begun, removed) = futures_util::join!(
+        let (_outcomes, removed) = futures_util::join!(
             join_all(tokens().map(|it| begin(&db, user, it, Some(id)))),
             passwords.remove((user, id), START, |_, _, _| SideEffects::default(), quiet),
         );

@@ -1,4 +1,4 @@
-//! Tokens that go out in letters.
+//! Contract tests of tokens that are sent by email.
 
 use std::time::Duration;
 
@@ -16,21 +16,21 @@ use pia_storage_identity::{SqlAccounts, SqlEmailTokens};
 use crate::people::{START, audited, deactivate, newcomer, person, remove};
 
 pia_testkit::contract! {
-    a_token_is_its_users_until_it_ends,
-    a_token_is_good_for_its_own_purpose,
-    of_many_who_show_one_token_at_once_one_verifies,
-    of_many_tokens_presented_at_once_one_verifies,
-    a_token_of_somebody_else_or_too_late_verifies_nothing,
-    an_address_stays_verified_since_when_it_was,
-    of_more_tokens_the_last_three_are_good,
-    however_many_are_put_at_once_three_are_good,
-    a_letter_goes_out_with_its_token,
-    a_letter_may_go_out_without_a_token,
-    what_is_pretended_leaves_nothing,
+    a_token_has_an_owner_until_it_expires,
+    a_token_is_valid_for_its_own_purpose_only,
+    one_of_concurrent_uses_of_a_token_verifies,
+    one_of_concurrently_presented_tokens_verifies,
+    a_foreign_or_unknown_token_verifies_nothing,
+    the_time_of_verification_does_not_change,
+    the_last_three_tokens_are_valid,
+    three_of_concurrently_stored_tokens_are_valid,
+    an_email_is_queued_with_its_token,
+    an_email_may_be_queued_without_a_token,
+    a_decoy_leaves_no_rows,
     a_new_account_is_stored_with_its_token,
-    nobody_deactivated_has_tokens_or_letters,
-    tokens_that_ended_are_swept,
-    tokens_go_with_their_account,
+    a_deactivated_account_gets_no_tokens_or_emails,
+    expired_tokens_are_swept,
+    tokens_are_deleted_with_their_account,
 }
 
 const VERIFICATION: EmailTokenPurpose = EmailTokenPurpose::Verification;
@@ -46,8 +46,8 @@ pub(crate) async fn put(db: &Database, user: UserId, token: NewEmailToken) {
     tokens.put(user, Some(token), SideEffects::default()).await.unwrap();
 }
 
-/// Somebody who was sent a token to verify their address with.
-async fn written(db: &Database) -> (UserId, SqlEmailTokens) {
+/// Creates a user with a token to verify their address.
+async fn with_token(db: &Database) -> (UserId, SqlEmailTokens) {
     let user = person(db, "ada@example.org").await;
     put(db, user, token(1, VERIFICATION)).await;
     (user, SqlEmailTokens::new(db.clone()))
@@ -67,7 +67,7 @@ async fn verified_at(db: &Database, user: UserId) -> Option<Timestamp> {
     account.unwrap().email_verified_at
 }
 
-/// Returns the number of tokens and letters there are.
+/// Returns the number of tokens and emails.
 async fn rows(db: &Database) -> (i64, i64) {
     let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let tokens = mailed_tokens::table.count().get_result(conn).await?;
@@ -76,8 +76,8 @@ async fn rows(db: &Database) -> (i64, i64) {
     found.unwrap()
 }
 
-async fn a_token_is_its_users_until_it_ends(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn a_token_has_an_owner_until_it_expires(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     let owner = async |at| tokens.owner(TokenHash([1; 32]), VERIFICATION, at).await.unwrap();
 
     let just_before = Timestamp::from_micros((START + DAY).micros() - 1);
@@ -87,8 +87,8 @@ async fn a_token_is_its_users_until_it_ends(db: Database) {
     assert!(verify(&tokens, user, 1, just_before).await);
 }
 
-async fn a_token_is_good_for_its_own_purpose(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn a_token_is_valid_for_its_own_purpose_only(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     put(&db, user, token(2, RESET)).await;
 
     assert_eq!(owner(&tokens, 1, RESET).await, None);
@@ -97,8 +97,8 @@ async fn a_token_is_good_for_its_own_purpose(db: Database) {
     assert_eq!(verified_at(&db, user).await, None);
 }
 
-async fn of_many_who_show_one_token_at_once_one_verifies(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn one_of_concurrent_uses_of_a_token_verifies(db: Database) {
+    let (user, tokens) = with_token(&db).await;
 
     let all = join_all((0..64).map(|_| verify(&tokens, user, 1, START))).await;
 
@@ -107,8 +107,8 @@ async fn of_many_who_show_one_token_at_once_one_verifies(db: Database) {
     assert_eq!(audited(&db, user, "verified").await, 1);
 }
 
-async fn of_many_tokens_presented_at_once_one_verifies(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn one_of_concurrently_presented_tokens_verifies(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     put(&db, user, token(2, VERIFICATION)).await;
     put(&db, user, token(3, VERIFICATION)).await;
     let tokens = &tokens;
@@ -119,8 +119,8 @@ async fn of_many_tokens_presented_at_once_one_verifies(db: Database) {
     assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
 }
 
-async fn a_token_of_somebody_else_or_too_late_verifies_nothing(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn a_foreign_or_unknown_token_verifies_nothing(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     let eve = person(&db, "eve@example.org").await;
 
     assert!(!verify(&tokens, eve, 1, START).await);
@@ -129,8 +129,8 @@ async fn a_token_of_somebody_else_or_too_late_verifies_nothing(db: Database) {
     assert_eq!(owner(&tokens, 1, VERIFICATION).await, Some(user));
 }
 
-async fn an_address_stays_verified_since_when_it_was(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn the_time_of_verification_does_not_change(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     assert!(verify(&tokens, user, 1, START).await);
     put(&db, user, token(2, VERIFICATION)).await;
 
@@ -139,8 +139,8 @@ async fn an_address_stays_verified_since_when_it_was(db: Database) {
     assert_eq!(verified_at(&db, user).await, Some(START));
 }
 
-async fn of_more_tokens_the_last_three_are_good(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn the_last_three_tokens_are_valid(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     put(&db, user, token(9, RESET)).await;
     for number in 2..=5 {
         let expires_at = START + DAY + Duration::from_secs(number.into());
@@ -153,7 +153,7 @@ async fn of_more_tokens_the_last_three_are_good(db: Database) {
     assert_eq!(owner(&tokens, 9, RESET).await, Some(user));
 }
 
-async fn however_many_are_put_at_once_three_are_good(db: Database) {
+async fn three_of_concurrently_stored_tokens_are_valid(db: Database) {
     let user = person(&db, "ada@example.org").await;
 
     join_all((0..64).map(|it| put(&db, user, token(it, RESET)))).await;
@@ -161,11 +161,11 @@ async fn however_many_are_put_at_once_three_are_good(db: Database) {
     assert_eq!(rows(&db).await, (3, 0));
 }
 
-async fn a_letter_goes_out_with_its_token(db: Database) {
+async fn an_email_is_queued_with_its_token(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let tokens = SqlEmailTokens::new(db.clone());
-    let letter = QueuedEmail::new("password-reset").to_user(START, user);
-    let effects = SideEffects::about(START, user, "asked").and_mail(letter);
+    let email = QueuedEmail::new("password-reset").to_user(START, user);
+    let effects = SideEffects::about(START, user, "asked").and_mail(email);
 
     tokens.put(user, Some(token(1, RESET)), effects).await.unwrap();
 
@@ -173,20 +173,20 @@ async fn a_letter_goes_out_with_its_token(db: Database) {
     assert_eq!(audited(&db, user, "asked").await, 1);
 }
 
-async fn a_letter_may_go_out_without_a_token(db: Database) {
+async fn an_email_may_be_queued_without_a_token(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let tokens = SqlEmailTokens::new(db.clone());
-    let letter = QueuedEmail::new("address-taken").to_user(START, user);
+    let email = QueuedEmail::new("address-taken").to_user(START, user);
 
-    tokens.put(user, None, SideEffects::default().and_mail(letter)).await.unwrap();
+    tokens.put(user, None, SideEffects::default().and_mail(email)).await.unwrap();
 
     assert_eq!(rows(&db).await, (0, 1));
 }
 
-async fn what_is_pretended_leaves_nothing(db: Database) {
-    let (user, tokens) = written(&db).await;
-    let stranger = QueuedEmail::new("invitation").to_address(START, "bob@example.org");
-    tokens.put(user, None, SideEffects::default().and_mail(stranger)).await.unwrap();
+async fn a_decoy_leaves_no_rows(db: Database) {
+    let (user, tokens) = with_token(&db).await;
+    let invitation = QueuedEmail::new("invitation").to_address(START, "bob@example.org");
+    tokens.put(user, None, SideEffects::default().and_mail(invitation)).await.unwrap();
 
     join_all((0..16).map(|_| tokens.pretend(START))).await;
 
@@ -205,13 +205,13 @@ async fn a_new_account_is_stored_with_its_token(db: Database) {
     assert!(verify(&tokens, user, 1, START).await);
 }
 
-async fn nobody_deactivated_has_tokens_or_letters(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn a_deactivated_account_gets_no_tokens_or_emails(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     deactivate(&db, user).await;
-    let letter = QueuedEmail::new("verify-address").to_user(START, user);
+    let email = QueuedEmail::new("verify-address").to_user(START, user);
 
     tokens
-        .put(user, Some(token(2, VERIFICATION)), SideEffects::default().and_mail(letter))
+        .put(user, Some(token(2, VERIFICATION)), SideEffects::default().and_mail(email))
         .await
         .unwrap();
 
@@ -220,8 +220,8 @@ async fn nobody_deactivated_has_tokens_or_letters(db: Database) {
     assert!(!verify(&tokens, user, 1, START).await);
 }
 
-async fn tokens_that_ended_are_swept(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn expired_tokens_are_swept(db: Database) {
+    let (user, tokens) = with_token(&db).await;
     let later = token(2, VERIFICATION).expires_at + Duration::from_secs(1);
     put(&db, user, NewEmailToken { expires_at: later, ..token(2, VERIFICATION) }).await;
 
@@ -231,8 +231,8 @@ async fn tokens_that_ended_are_swept(db: Database) {
     assert_eq!(owner(&tokens, 2, VERIFICATION).await, Some(user));
 }
 
-async fn tokens_go_with_their_account(db: Database) {
-    let (user, tokens) = written(&db).await;
+async fn tokens_are_deleted_with_their_account(db: Database) {
+    let (user, tokens) = with_token(&db).await;
 
     remove(&db, user).await;
 

@@ -1,6 +1,6 @@
 //! Contract tests of identity's storage, on every backend.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
 mod accounts;
 mod addresses;

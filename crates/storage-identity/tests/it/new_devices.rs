@@ -1,4 +1,4 @@
-//! Telling devices that an account was never used on before.
+//! Contract tests of the detection of new devices.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use pia_storage_identity::{SqlSessions, SqlSignIns};
 use crate::people::{START, audited, new_session, person};
 
 pia_testkit::contract! {
-    the_first_sign_in_ever_is_no_news,
-    another_id_is_another_device_and_the_same_is_not,
-    without_an_id_the_program_and_its_network_are_the_device,
-    a_device_that_gives_itself_an_id_is_still_the_same,
-    the_devices_of_others_are_no_ones_own,
+    the_first_sign_in_is_not_reported,
+    devices_are_identified_by_their_ids,
+    without_an_id_program_and_network_identify_the_device,
+    a_device_that_gets_an_id_stays_the_same,
+    devices_of_other_users_do_not_count,
 }
 
 fn device(id: Option<&str>, agent: Option<&str>, address: &str) -> SignInDevice {
@@ -29,8 +29,8 @@ fn device(id: Option<&str>, agent: Option<&str>, address: &str) -> SignInDevice 
     }
 }
 
-/// Signs in there. Answers how often that was news until now.
-async fn news(db: &Database, user: UserId, token: u8, device: SignInDevice) -> i64 {
+/// Signs in there. Returns the number of notifications so far.
+async fn notified(db: &Database, user: UserId, token: u8, device: SignInDevice) -> i64 {
     let at = START + Duration::from_secs(token.into());
     let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), at) };
     let others = SessionStartEffects {
@@ -41,7 +41,7 @@ async fn news(db: &Database, user: UserId, token: u8, device: SignInDevice) -> i
     audited(db, user, "new").await
 }
 
-async fn the_first_sign_in_ever_is_no_news(db: Database) {
+async fn the_first_sign_in_is_not_reported(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let failed = FailedSignIn {
         user: Some(ada),
@@ -52,60 +52,60 @@ async fn the_first_sign_in_ever_is_no_news(db: Database) {
     };
     SqlSignIns::new(db.clone()).failed(failed, |_, _| SideEffects::default()).await.unwrap();
 
-    let first = news(&db, ada, 1, device(Some("one"), None, "192.0.2.1")).await;
-    let failed_before = news(&db, ada, 2, device(Some("other"), None, "198.51.100.7")).await;
+    let first = notified(&db, ada, 1, device(Some("one"), None, "192.0.2.1")).await;
+    let failed_before = notified(&db, ada, 2, device(Some("other"), None, "198.51.100.7")).await;
 
     assert_eq!((first, failed_before), (0, 1), "who failed there was not there");
 }
 
-async fn another_id_is_another_device_and_the_same_is_not(db: Database) {
+async fn devices_are_identified_by_their_ids(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let reported = [
-        news(&db, ada, 1, device(Some("one"), Some("agent"), "192.0.2.1")).await,
-        news(&db, ada, 2, device(Some("one"), Some("newer"), "198.51.100.7")).await,
-        news(&db, ada, 3, device(Some("two"), Some("agent"), "192.0.2.1")).await,
-        news(&db, ada, 4, device(Some("two"), Some("agent"), "192.0.2.1")).await,
+        notified(&db, ada, 1, device(Some("one"), Some("agent"), "192.0.2.1")).await,
+        notified(&db, ada, 2, device(Some("one"), Some("newer"), "198.51.100.7")).await,
+        notified(&db, ada, 3, device(Some("two"), Some("agent"), "192.0.2.1")).await,
+        notified(&db, ada, 4, device(Some("two"), Some("agent"), "192.0.2.1")).await,
     ];
 
     assert_eq!(reported, [0, 0, 1, 1]);
 }
 
-async fn without_an_id_the_program_and_its_network_are_the_device(db: Database) {
+async fn without_an_id_program_and_network_identify_the_device(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let reported = [
-        news(&db, ada, 1, device(None, Some("agent"), "2001:db8:1:2::1")).await,
-        news(&db, ada, 2, device(None, Some("agent"), "2001:db8:1:2::9")).await,
-        news(&db, ada, 3, device(None, Some("agent"), "2001:db8:1:3::1")).await,
-        news(&db, ada, 4, device(None, Some("other"), "2001:db8:1:2::1")).await,
-        news(&db, ada, 5, device(None, None, "2001:db8:1:2::1")).await,
-        news(&db, ada, 6, device(None, None, "2001:db8:1:2::1")).await,
-        news(&db, ada, 7, device(None, None, "no address")).await,
-        news(&db, ada, 8, device(None, None, "no address")).await,
+        notified(&db, ada, 1, device(None, Some("agent"), "2001:db8:1:2::1")).await,
+        notified(&db, ada, 2, device(None, Some("agent"), "2001:db8:1:2::9")).await,
+        notified(&db, ada, 3, device(None, Some("agent"), "2001:db8:1:3::1")).await,
+        notified(&db, ada, 4, device(None, Some("other"), "2001:db8:1:2::1")).await,
+        notified(&db, ada, 5, device(None, None, "2001:db8:1:2::1")).await,
+        notified(&db, ada, 6, device(None, None, "2001:db8:1:2::1")).await,
+        notified(&db, ada, 7, device(None, None, "no address")).await,
+        notified(&db, ada, 8, device(None, None, "no address")).await,
     ];
 
     assert_eq!(reported, [0, 0, 1, 2, 3, 3, 4, 4]);
 }
 
-async fn a_device_that_gives_itself_an_id_is_still_the_same(db: Database) {
+async fn a_device_that_gets_an_id_stays_the_same(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     let reported = [
-        news(&db, ada, 1, device(None, None, "192.0.2.1")).await,
-        news(&db, ada, 2, device(Some("one"), None, "192.0.2.1")).await,
-        news(&db, ada, 3, device(Some("two"), None, "198.51.100.7")).await,
+        notified(&db, ada, 1, device(None, None, "192.0.2.1")).await,
+        notified(&db, ada, 2, device(Some("one"), None, "192.0.2.1")).await,
+        notified(&db, ada, 3, device(Some("two"), None, "198.51.100.7")).await,
     ];
 
     assert_eq!(reported, [0, 0, 1]);
 }
 
-async fn the_devices_of_others_are_no_ones_own(db: Database) {
+async fn devices_of_other_users_do_not_count(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
-    news(&db, bob, 1, device(Some("bobs"), None, "192.0.2.1")).await;
-    news(&db, ada, 2, device(Some("adas"), None, "192.0.2.1")).await;
+    notified(&db, bob, 1, device(Some("bobs"), None, "192.0.2.1")).await;
+    notified(&db, ada, 2, device(Some("adas"), None, "192.0.2.1")).await;
 
-    let reported = news(&db, ada, 3, device(Some("bobs"), None, "192.0.2.1")).await;
+    let reported = notified(&db, ada, 3, device(Some("bobs"), None, "192.0.2.1")).await;
 
     assert_eq!(reported, 1);
 }

@@ -1,4 +1,4 @@
-//! Challenges that wait for an authenticator's answer.
+//! Contract tests of pending challenges of authenticators.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::factors::enable;
 use crate::people::{START, audited, deactivate, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
-    a_challenge_is_taken_once_and_in_time,
-    of_many_who_take_a_challenge_at_once_one_gets_it,
-    a_challenge_of_one_kind_or_person_is_none_of_another,
-    a_password_is_leave_as_often_as_it_is_presented,
-    codes_are_leave_once_each,
-    of_many_at_once_with_one_code_one_has_leave,
-    a_new_session_is_leave_and_an_old_one_is_not,
-    a_deactivated_account_begins_nothing,
-    challenges_that_ended_are_swept,
-    challenges_go_with_their_account,
+    a_challenge_is_consumed_once_and_in_time,
+    one_of_concurrent_calls_consumes_a_challenge,
+    a_challenge_is_bound_to_its_kind_and_user,
+    a_password_authorizes_repeatedly,
+    a_code_authorizes_once,
+    one_of_concurrent_uses_of_a_code_is_authorized,
+    only_a_new_session_authorizes,
+    a_deactivated_account_opens_no_challenge,
+    expired_challenges_are_swept,
+    challenges_are_deleted_with_their_account,
 }
 
 const TOKEN: TokenHash = TokenHash([1; 32]);
@@ -36,25 +36,30 @@ fn challenge(hash: TokenHash) -> NewPasskeyChallenge {
     NewPasskeyChallenge { hash, state, expires_at: START + LIFETIME }
 }
 
-async fn open(db: &Database, user: UserId, leave: PasskeyAuthorization, hash: TokenHash) -> bool {
+async fn open(
+    db: &Database,
+    user: UserId,
+    authorization: PasskeyAuthorization,
+    hash: TokenHash,
+) -> bool {
     let effects = SideEffects::audit(START, user, "opened");
     let challenges = SqlPasskeyChallenges::new(db.clone());
-    challenges.open_registration(user, leave, challenge(hash), effects).await.unwrap()
+    challenges.open_registration(user, authorization, challenge(hash), effects).await.unwrap()
 }
 
-async fn taken(db: &Database, user: UserId, now: Timestamp) -> Option<String> {
+async fn take(db: &Database, user: UserId, now: Timestamp) -> Option<String> {
     let challenges = SqlPasskeyChallenges::new(db.clone());
     let state = challenges.take_registration(user, TOKEN, now).await.unwrap();
     state.map(|it| it.expose().clone())
 }
 
-async fn taken_by_anyone(db: &Database, now: Timestamp) -> Option<String> {
+async fn take_sign_in(db: &Database, now: Timestamp) -> Option<String> {
     let challenges = SqlPasskeyChallenges::new(db.clone());
     let state = challenges.take_sign_in(TOKEN, now).await.unwrap();
     state.map(|it| it.expose().clone())
 }
 
-async fn a_challenge_is_taken_once_and_in_time(db: Database) {
+async fn a_challenge_is_consumed_once_and_in_time(db: Database) {
     let (ada, challenges) =
         (person(&db, "ada@example.org").await, SqlPasskeyChallenges::new(db.clone()));
     let end = START + LIFETIME;
@@ -64,41 +69,41 @@ async fn a_challenge_is_taken_once_and_in_time(db: Database) {
         let late = SqlPasskeyChallenges::new(db.clone());
         late.sweep(end).await.unwrap();
         assert!(open(&db, ada, PASSWORD, TOKEN).await);
-        assert_eq!(taken(&db, ada, now).await, state);
-        assert_eq!(taken(&db, ada, now).await, None);
+        assert_eq!(take(&db, ada, now).await, state);
+        assert_eq!(take(&db, ada, now).await, None);
         late.sweep(end).await.unwrap();
         challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
-        assert_eq!(taken_by_anyone(&db, now).await, state);
-        assert_eq!(taken_by_anyone(&db, now).await, None);
+        assert_eq!(take_sign_in(&db, now).await, state);
+        assert_eq!(take_sign_in(&db, now).await, None);
     }
 }
 
-async fn of_many_who_take_a_challenge_at_once_one_gets_it(db: Database) {
+async fn one_of_concurrent_calls_consumes_a_challenge(db: Database) {
     let challenges = SqlPasskeyChallenges::new(db.clone());
     challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
 
-    let all = join_all((0..32).map(|_| taken_by_anyone(&db, START))).await;
+    let all = join_all((0..32).map(|_| take_sign_in(&db, START))).await;
 
     assert_eq!(all.into_iter().flatten().count(), 1);
 }
 
-async fn a_challenge_of_one_kind_or_person_is_none_of_another(db: Database) {
+async fn a_challenge_is_bound_to_its_kind_and_user(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let eve = person(&db, "eve@example.org").await;
     let challenges = SqlPasskeyChallenges::new(db.clone());
 
     open(&db, ada, PASSWORD, TOKEN).await;
-    let of_another = taken(&db, eve, START).await;
-    let burned = taken(&db, ada, START).await;
+    let of_another = take(&db, eve, START).await;
+    let burned = take(&db, ada, START).await;
     open(&db, ada, PASSWORD, TOKEN).await;
-    let of_another_kind = taken_by_anyone(&db, START).await;
+    let of_another_kind = take_sign_in(&db, START).await;
     challenges.open_sign_in(challenge(TOKEN)).await.unwrap();
-    let of_nobody = taken(&db, ada, START).await;
+    let anonymous = take(&db, ada, START).await;
 
-    assert_eq!((of_another, burned, of_another_kind, of_nobody), (None, None, None, None));
+    assert_eq!((of_another, burned, of_another_kind, anonymous), (None, None, None, None));
 }
 
-async fn a_password_is_leave_as_often_as_it_is_presented(db: Database) {
+async fn a_password_authorizes_repeatedly(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     assert!(open(&db, ada, PASSWORD, TOKEN).await);
@@ -106,24 +111,24 @@ async fn a_password_is_leave_as_often_as_it_is_presented(db: Database) {
     assert_eq!(audited(&db, ada, "opened").await, 2);
 }
 
-async fn codes_are_leave_once_each(db: Database) {
+async fn a_code_authorizes_once(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
     let code = PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20)));
     let paper = PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(RecoveryHash([3; 32])));
 
     let mut all = Vec::new();
-    for (number, leave) in [code, code, paper, paper].into_iter().enumerate() {
+    for (number, authorization) in [code, code, paper, paper].into_iter().enumerate() {
         let hash = TokenHash([u8::try_from(number).unwrap(); 32]);
-        all.push(open(&db, ada, leave, hash).await);
+        all.push(open(&db, ada, authorization, hash).await);
     }
 
     assert_eq!(all, [true, false, true, false]);
     assert_eq!(audited(&db, ada, "opened").await, 2);
-    assert_eq!(taken(&db, ada, START).await, None, "what had no leave is not stored");
+    assert_eq!(take(&db, ada, START).await, None, "what had no leave is not stored");
 }
 
-async fn of_many_at_once_with_one_code_one_has_leave(db: Database) {
+async fn one_of_concurrent_uses_of_a_code_is_authorized(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     enable(&db, ada).await;
     let (db, code) = (&db, PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20))));
@@ -133,7 +138,7 @@ async fn of_many_at_once_with_one_code_one_has_leave(db: Database) {
     assert_eq!(all.into_iter().filter(|it| *it).count(), 1);
 }
 
-async fn a_new_session_is_leave_and_an_old_one_is_not(db: Database) {
+async fn only_a_new_session_authorizes(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let eve = person(&db, "eve@example.org").await;
     let new = new_session(ada, TokenHash([1; 32]), START);
@@ -141,17 +146,17 @@ async fn a_new_session_is_leave_and_an_old_one_is_not(db: Database) {
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
     let just_after = Timestamp::from_micros(START.micros() + 1);
-    let leave = |session, since| PasskeyAuthorization::NewSession { session, since };
+    let authorize = |session, since| PasskeyAuthorization::NewSession { session, since };
 
-    let old = open(&db, ada, leave(session, just_after), TOKEN).await;
-    let others = open(&db, eve, leave(session, START), TOKEN).await;
-    let unknown = open(&db, ada, leave(SessionId::generate(), START), TOKEN).await;
-    let good = open(&db, ada, leave(session, START), TOKEN).await;
+    let old = open(&db, ada, authorize(session, just_after), TOKEN).await;
+    let others = open(&db, eve, authorize(session, START), TOKEN).await;
+    let unknown = open(&db, ada, authorize(SessionId::generate(), START), TOKEN).await;
+    let good = open(&db, ada, authorize(session, START), TOKEN).await;
 
     assert_eq!((old, others, unknown, good), (false, false, false, true));
 }
 
-async fn a_deactivated_account_begins_nothing(db: Database) {
+async fn a_deactivated_account_opens_no_challenge(db: Database) {
     let ada = person(&db, "ada@example.org").await;
 
     deactivate(&db, ada).await;
@@ -160,7 +165,7 @@ async fn a_deactivated_account_begins_nothing(db: Database) {
     assert_eq!(audited(&db, ada, "opened").await, 0);
 }
 
-async fn challenges_that_ended_are_swept(db: Database) {
+async fn expired_challenges_are_swept(db: Database) {
     let challenges = SqlPasskeyChallenges::new(db.clone());
     let late = NewPasskeyChallenge { expires_at: START + LIFETIME * 2, ..challenge(TOKEN) };
     challenges.open_sign_in(late).await.unwrap();
@@ -169,14 +174,14 @@ async fn challenges_that_ended_are_swept(db: Database) {
     let swept = challenges.sweep(START + LIFETIME).await.unwrap();
 
     assert_eq!(swept, 1);
-    assert_eq!(taken_by_anyone(&db, START + LIFETIME).await.as_deref(), Some("a state"));
+    assert_eq!(take_sign_in(&db, START + LIFETIME).await.as_deref(), Some("a state"));
 }
 
-async fn challenges_go_with_their_account(db: Database) {
+async fn challenges_are_deleted_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     open(&db, ada, PASSWORD, TOKEN).await;
 
     remove(&db, ada).await;
 
-    assert_eq!(taken(&db, ada, START).await, None);
+    assert_eq!(take(&db, ada, START).await, None);
 }

@@ -1,4 +1,4 @@
-//! Passkeys.
+//! Contract tests of passkeys.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -17,25 +17,25 @@ use crate::people::{
 };
 
 pia_testkit::contract! {
-    passkeys_are_reported_in_the_order_in_which_they_were_added,
-    a_passkey_is_found_by_what_its_authenticator_calls_it,
-    of_one_credential_stored_at_once_for_many_one_is_stored,
-    of_many_stored_at_once_an_account_keeps_the_most_it_may_have,
+    passkeys_are_listed_in_the_order_they_were_added,
+    a_passkey_is_found_by_its_credential_id,
+    one_of_concurrent_passkeys_of_one_credential_is_stored,
+    concurrent_passkeys_respect_the_limit,
     a_change_ends_the_other_sessions_and_writes_its_effects,
-    nothing_is_changed_by_a_session_that_is_over,
-    nobody_removes_a_passkey_of_somebody_else,
-    of_many_removals_at_once_one_is_made,
-    a_counter_goes_up_and_never_back,
-    its_owner_lets_a_blocked_passkey_in_again,
-    of_many_uses_with_one_counter_one_is_noted,
-    a_passkey_that_does_not_count_is_used_again_and_again,
-    a_use_of_what_is_gone_is_not_noted,
-    a_passkey_that_was_just_used_begins_no_session_after_its_removal,
-    a_deactivated_accounts_passkeys_are_not_there,
-    passkeys_go_with_their_account,
+    an_ended_session_changes_nothing,
+    a_foreign_passkey_is_not_removed,
+    one_of_concurrent_removals_succeeds,
+    a_counter_only_increases,
+    a_blocked_passkey_is_unblocked_by_its_owner,
+    one_of_concurrent_uses_with_one_counter_is_recorded,
+    a_passkey_without_a_counter_is_reusable,
+    the_use_of_a_removed_passkey_is_not_recorded,
+    a_removed_passkey_starts_no_session,
+    passkeys_of_a_deactivated_account_are_not_found,
+    passkeys_are_deleted_with_their_account,
 }
 
-/// Somebody with a session, and a store of passkeys.
+/// Creates a user with a session, and a store of passkeys.
 async fn ada(db: &Database) -> (UserId, SessionId, SqlPasskeys) {
     let user = person(db, "ada@example.org").await;
     (user, session(db, user, 1).await, SqlPasskeys::new(db.clone()))
@@ -49,7 +49,7 @@ async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
     session
 }
 
-/// Gives somebody a passkey.
+/// Stores a passkey of the user.
 pub(crate) async fn add_to(db: &Database, user: UserId) {
     let session = session(db, user, 250).await;
     let store = SqlPasskeys::new(db.clone());
@@ -62,8 +62,8 @@ fn nothing(_: UserId, _: Timestamp) -> SideEffects {
 }
 
 fn change(user: UserId, session: SessionId, action: &'static str) -> FactorChange {
-    let letter = QueuedEmail::new("passkey-added").with("name", "Key").to_user(START, user);
-    let effects = SideEffects::audit(START, user, action).and_mail(letter);
+    let email = QueuedEmail::new("passkey-added").with("name", "Key").to_user(START, user);
+    let effects = SideEffects::audit(START, user, action).and_mail(email);
     let if_ended = |user, at| SideEffects::audit(at, user, "ended");
     FactorChange { user, session, at: START, effects, if_ended }
 }
@@ -79,7 +79,7 @@ async fn add(db: &Database, user: UserId, session: SessionId, new: &NewPasskey) 
     SqlPasskeys::new(db.clone()).add(change, new.clone(), 20).await.unwrap()
 }
 
-async fn take_off(db: &Database, user: UserId, session: SessionId, id: PasskeyId) -> bool {
+async fn remove_passkey(db: &Database, user: UserId, session: SessionId, id: PasskeyId) -> bool {
     SqlPasskeys::new(db.clone()).remove(change(user, session, "removed"), id).await.unwrap()
 }
 
@@ -106,7 +106,7 @@ async fn mailed(db: &Database, user: UserId) -> i64 {
     found.unwrap()
 }
 
-async fn passkeys_are_reported_in_the_order_in_which_they_were_added(db: Database) {
+async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
     let (first, second) = (passkey(1, 0), passkey(2, 5));
     let eve = person(&db, "eve@example.org").await;
@@ -115,7 +115,7 @@ async fn passkeys_are_reported_in_the_order_in_which_they_were_added(db: Databas
     assert_eq!(add(&db, user, session, &second).await, PasskeyAdded::Stored);
     sign_in(&db, user, second.id, 6).await;
 
-    let reported = |it: &NewPasskey, used_at| PasskeyEntry {
+    let entry = |it: &NewPasskey, used_at| PasskeyEntry {
         blocked_at: None,
         id: it.id,
         name: it.name.clone(),
@@ -123,12 +123,12 @@ async fn passkeys_are_reported_in_the_order_in_which_they_were_added(db: Databas
         used_at,
         credential: it.credential.id.clone(),
     };
-    let expected = [reported(&first, None), reported(&second, Some(START))];
+    let expected = [entry(&first, None), entry(&second, Some(START))];
     assert_eq!(passkeys.of_user(user).await.unwrap(), expected);
     assert_eq!(passkeys.of_user(eve).await.unwrap(), []);
 }
 
-async fn a_passkey_is_found_by_what_its_authenticator_calls_it(db: Database) {
+async fn a_passkey_is_found_by_its_credential_id(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
     let new = passkey(1, 0);
     add(&db, user, session, &new).await;
@@ -141,7 +141,7 @@ async fn a_passkey_is_found_by_what_its_authenticator_calls_it(db: Database) {
     assert_eq!(other, None);
 }
 
-async fn of_one_credential_stored_at_once_for_many_one_is_stored(db: Database) {
+async fn one_of_concurrent_passkeys_of_one_credential_is_stored(db: Database) {
     let mut people = Vec::new();
     for number in 0..16 {
         let user = person(&db, &format!("{number}@example.org")).await;
@@ -157,7 +157,7 @@ async fn of_one_credential_stored_at_once_for_many_one_is_stored(db: Database) {
     assert_eq!((count(&all, &PasskeyAdded::Stored), count(&all, &PasskeyAdded::Known)), (1, 15));
 }
 
-async fn of_many_stored_at_once_an_account_keeps_the_most_it_may_have(db: Database) {
+async fn concurrent_passkeys_respect_the_limit(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
     let db = &db;
 
@@ -176,7 +176,7 @@ async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
     add(&db, user, first, &new).await;
     let after_adding = (live(&db, user).await, audited(&db, user, "ended").await);
     session(&db, user, 3).await;
-    take_off(&db, user, first, new.id).await;
+    remove_passkey(&db, user, first, new.id).await;
     let after_removing = (live(&db, user).await, audited(&db, user, "ended").await);
 
     assert_eq!((after_adding, after_removing), ((1, 1), (1, 2)));
@@ -185,7 +185,7 @@ async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
     assert_eq!(mailed(&db, user).await, 2);
 }
 
-async fn nothing_is_changed_by_a_session_that_is_over(db: Database) {
+async fn an_ended_session_changes_nothing(db: Database) {
     let (user, first, passkeys) = ada(&db).await;
     let eve = person(&db, "eve@example.org").await;
     let eves = session(&db, eve, 2).await;
@@ -194,39 +194,39 @@ async fn nothing_is_changed_by_a_session_that_is_over(db: Database) {
 
     for over in [SessionId::generate(), eves] {
         assert_eq!(add(&db, user, over, &passkey(2, 0)).await, PasskeyAdded::SessionOver);
-        assert!(!take_off(&db, user, over, new.id).await);
+        assert!(!remove_passkey(&db, user, over, new.id).await);
     }
 
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 1);
     assert_eq!((live(&db, user).await, mailed(&db, user).await), (1, 1));
 }
 
-async fn nobody_removes_a_passkey_of_somebody_else(db: Database) {
+async fn a_foreign_passkey_is_not_removed(db: Database) {
     let (user, session_of_ada, passkeys) = ada(&db).await;
     let eve = person(&db, "eve@example.org").await;
     let eves = session(&db, eve, 2).await;
     let new = passkey(1, 0);
     add(&db, user, session_of_ada, &new).await;
 
-    assert!(!take_off(&db, eve, eves, new.id).await);
+    assert!(!remove_passkey(&db, eve, eves, new.id).await);
     assert_eq!(sign_in(&db, eve, new.id, 0).await, TokenUse::Gone);
     let stored = passkeys.of_user(user).await.unwrap();
     assert_eq!(stored.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
 }
 
-async fn of_many_removals_at_once_one_is_made(db: Database) {
+async fn one_of_concurrent_removals_succeeds(db: Database) {
     let (user, session, _) = ada(&db).await;
     let new = passkey(1, 0);
     add(&db, user, session, &new).await;
     let (db, id) = (&db, new.id);
 
-    let all = join_all((0..16).map(|_| take_off(db, user, session, id))).await;
+    let all = join_all((0..16).map(|_| remove_passkey(db, user, session, id))).await;
 
     assert_eq!(count(&all, &true), 1);
     assert_eq!(audited(db, user, "removed").await, 1);
 }
 
-async fn a_counter_goes_up_and_never_back(db: Database) {
+async fn a_counter_only_increases(db: Database) {
     let (user, session, _) = ada(&db).await;
     let new = passkey(1, 7);
     add(&db, user, session, &new).await;
@@ -242,7 +242,7 @@ async fn a_counter_goes_up_and_never_back(db: Database) {
     assert_eq!(audited(&db, user, "rolled back").await, 1);
 }
 
-async fn its_owner_lets_a_blocked_passkey_in_again(db: Database) {
+async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     let (user, session, store) = ada(&db).await;
     let other = person(&db, "bob@example.org").await;
     let new = passkey(1, 7);
@@ -267,7 +267,7 @@ async fn its_owner_lets_a_blocked_passkey_in_again(db: Database) {
     assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUse::RolledBack);
 }
 
-async fn of_many_uses_with_one_counter_one_is_noted(db: Database) {
+async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
     let (user, session, _) = ada(&db).await;
     let new = passkey(1, 7);
     add(&db, user, session, &new).await;
@@ -279,7 +279,7 @@ async fn of_many_uses_with_one_counter_one_is_noted(db: Database) {
     assert_eq!(count(&all, &TokenUse::Blocked), 30);
 }
 
-async fn a_passkey_that_does_not_count_is_used_again_and_again(db: Database) {
+async fn a_passkey_without_a_counter_is_reusable(db: Database) {
     let (user, session, _) = ada(&db).await;
     let new = passkey(1, 0);
     add(&db, user, session, &new).await;
@@ -291,17 +291,17 @@ async fn a_passkey_that_does_not_count_is_used_again_and_again(db: Database) {
     assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUse::RolledBack);
 }
 
-async fn a_use_of_what_is_gone_is_not_noted(db: Database) {
+async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
     let (user, session, _) = ada(&db).await;
     let new = passkey(1, 0);
     add(&db, user, session, &new).await;
-    take_off(&db, user, session, new.id).await;
+    remove_passkey(&db, user, session, new.id).await;
 
     assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Gone);
     assert_eq!(audited(&db, user, "rolled back").await, 0);
 }
 
-async fn a_passkey_that_was_just_used_begins_no_session_after_its_removal(db: Database) {
+async fn a_removed_passkey_starts_no_session(db: Database) {
     let (user, session, store) = ada(&db).await;
     let key = passkey(1, 0);
     assert_eq!(add(&db, user, session, &key).await, PasskeyAdded::Stored);
@@ -313,7 +313,7 @@ async fn a_passkey_that_was_just_used_begins_no_session_after_its_removal(db: Da
     assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStarted::Done);
 }
 
-async fn a_deactivated_accounts_passkeys_are_not_there(db: Database) {
+async fn passkeys_of_a_deactivated_account_are_not_found(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
     let new = passkey(1, 0);
     add(&db, user, session, &new).await;
@@ -323,10 +323,10 @@ async fn a_deactivated_accounts_passkeys_are_not_there(db: Database) {
     assert_eq!(passkeys.find(&[1; 16]).await.unwrap(), None);
     assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Gone);
     assert_eq!(add(&db, user, session, &passkey(2, 0)).await, PasskeyAdded::SessionOver);
-    assert!(!take_off(&db, user, session, new.id).await);
+    assert!(!remove_passkey(&db, user, session, new.id).await);
 }
 
-async fn passkeys_go_with_their_account(db: Database) {
+async fn passkeys_are_deleted_with_their_account(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
     add(&db, user, session, &passkey(1, 0)).await;
 

@@ -1,4 +1,4 @@
-//! Replacing passwords.
+//! Contract tests of replacing passwords.
 
 use std::time::Duration;
 
@@ -27,23 +27,23 @@ use crate::people::{
 
 pia_testkit::contract! {
     a_reset_replaces_the_password_and_ends_every_session,
-    of_many_who_show_one_token_at_once_one_resets,
-    of_many_tokens_presented_at_once_one_resets,
-    a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing,
-    a_reset_takes_away_what_may_be_in_wrong_hands,
-    a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_people_alone,
-    a_reset_takes_passkeys_away_that_came_before_anybody_showed_the_address_to_be_theirs,
-    a_reset_gives_no_password_to_who_had_none,
-    a_reset_of_somebody_deactivated_changes_nothing,
+    one_of_concurrent_uses_of_a_token_resets,
+    one_of_concurrently_presented_tokens_resets,
+    a_foreign_wrong_or_expired_token_resets_nothing,
+    a_reset_revokes_possibly_compromised_access,
+    a_reset_keeps_the_factor_and_passkeys_of_a_verified_account,
+    a_reset_deletes_passkeys_added_before_the_address_was_verified,
+    a_reset_sets_no_password_on_an_account_without_one,
+    a_reset_of_a_deactivated_account_changes_nothing,
     a_change_replaces_the_password_and_ends_the_other_sessions,
-    of_many_changes_at_once_one_is_made,
-    of_a_change_and_a_reset_at_once_one_is_made,
-    a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun,
-    a_change_revokes_app_passwords_and_keys_of_one_account_on_demand,
-    a_change_of_somebody_deactivated_changes_nothing,
-    who_has_presented_the_password_before_begins_nothing_after_it,
-    beside_a_reset_nothing_stays_that_began_with_the_password_before,
-    a_password_hashed_anew_is_the_same_password,
+    one_of_concurrent_changes_succeeds,
+    one_of_a_concurrent_change_and_reset_succeeds,
+    a_change_keeps_app_passwords_and_keys_and_ends_pending_flows,
+    a_change_revokes_app_passwords_and_keys_on_demand,
+    a_change_of_a_deactivated_account_changes_nothing,
+    a_sign_in_with_the_previous_password_is_stale,
+    a_reset_ends_concurrent_sign_ins_with_the_previous_password,
+    rehashing_does_not_outdate_sign_ins,
 }
 
 const RESET: EmailTokenPurpose = EmailTokenPurpose::PasswordReset;
@@ -57,13 +57,13 @@ fn secret(text: &str) -> Secret<String> {
 }
 
 fn reset(user: UserId, token: u8, password: &str) -> PasswordReset {
-    let letter = QueuedEmail::new("password-changed").to_user(START, user);
+    let email = QueuedEmail::new("password-changed").to_user(START, user);
     PasswordReset {
         user,
         token: TokenHash([token; 32]),
         password_hash: secret(password),
         at: START,
-        effects: SideEffects::audit(START, user, "reset").and_mail(letter),
+        effects: SideEffects::audit(START, user, "reset").and_mail(email),
         if_ended: ended,
     }
 }
@@ -76,9 +76,9 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
         revoke_app_access: false,
         at: START,
         effects: |user, at, left| {
-            let letter =
+            let email =
                 QueuedEmail::new("password-changed").with("apiKeys", left.api_keys.to_string());
-            SideEffects::audit(at, user, "changed").and_mail(letter.to_user(at, user))
+            SideEffects::audit(at, user, "changed").and_mail(email.to_user(at, user))
         },
         if_ended: ended,
         if_revoked: AppAccessRevoked {
@@ -88,7 +88,7 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
     }
 }
 
-/// Somebody whose password is stored as `first`, with a token for a reset.
+/// Creates a user whose stored hash is `first`, with a token for a reset.
 async fn forgetful(db: &Database) -> (UserId, SqlPasswords) {
     let user = person(db, "ada@example.org").await;
     put(db, user, token(1, RESET)).await;
@@ -108,7 +108,7 @@ async fn is_live(db: &Database, session_ref: SessionRef) -> bool {
     accounts.standing(session_ref.user, session_ref.session, START).await.unwrap().is_some()
 }
 
-async fn stored(db: &Database, email: &str) -> Option<String> {
+async fn stored_hash(db: &Database, email: &str) -> Option<String> {
     let credentials = SqlAccounts::new(db.clone()).by_email(email).await.unwrap();
     credentials.unwrap().password_hash.map(|it| it.expose().clone())
 }
@@ -126,12 +126,12 @@ async fn add_app_password(db: &Database, user: UserId) {
     assert_eq!(done.unwrap(), 1);
 }
 
-/// Returns the number of tokens, letters and app passwords there are.
+/// Returns the number of tokens, emails and app passwords.
 async fn rows(db: &Database) -> [i64; 3] {
     let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let tokens = mailed_tokens::table.count().get_result(conn).await?;
-        let letters = mails::table.count().get_result(conn).await?;
-        [tokens, letters, app_passwords::table.count().get_result(conn).await?]
+        let emails = mails::table.count().get_result(conn).await?;
+        [tokens, emails, app_passwords::table.count().get_result(conn).await?]
     });
     found.unwrap()
 }
@@ -144,7 +144,7 @@ async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
     let good = passwords.reset(reset(user, 1, "second")).await.unwrap();
 
     assert!(good);
-    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("second"));
+    assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(!is_live(&db, first).await && !is_live(&db, second).await);
     assert_eq!(audited(&db, user, "reset").await, 1);
     assert_eq!(audited(&db, user, "ended").await, 2);
@@ -152,7 +152,7 @@ async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
     assert_eq!(account.email_verified_at, Some(START), "the letter was read");
 }
 
-async fn of_many_who_show_one_token_at_once_one_resets(db: Database) {
+async fn one_of_concurrent_uses_of_a_token_resets(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
 
@@ -161,11 +161,11 @@ async fn of_many_who_show_one_token_at_once_one_resets(db: Database) {
     let good: Vec<_> =
         all.into_iter().zip(&texts).filter(|(it, _)| *it.as_ref().unwrap()).collect();
     assert_eq!(good.len(), 1);
-    assert_eq!(stored(&db, "ada@example.org").await.as_ref(), Some(good[0].1));
+    assert_eq!(stored_hash(&db, "ada@example.org").await.as_ref(), Some(good[0].1));
     assert_eq!(audited(&db, user, "reset").await, 1);
 }
 
-async fn of_many_tokens_presented_at_once_one_resets(db: Database) {
+async fn one_of_concurrently_presented_tokens_resets(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     put(&db, user, token(2, RESET)).await;
     put(&db, user, token(3, RESET)).await;
@@ -176,7 +176,7 @@ async fn of_many_tokens_presented_at_once_one_resets(db: Database) {
     assert_eq!(all.into_iter().filter(|it| *it.as_ref().unwrap()).count(), 1);
 }
 
-async fn a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing(db: Database) {
+async fn a_foreign_wrong_or_expired_token_resets_nothing(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let eve = person(&db, "eve@example.org").await;
     put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
@@ -185,12 +185,12 @@ async fn a_token_of_somebody_else_of_another_kind_or_too_late_resets_nothing(db:
     for refused in [reset(eve, 1, "second"), reset(user, 2, "second"), late] {
         assert!(!passwords.reset(refused).await.unwrap());
     }
-    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("first"));
-    assert_eq!(stored(&db, "eve@example.org").await.as_deref(), Some("first"));
+    assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("first"));
+    assert_eq!(stored_hash(&db, "eve@example.org").await.as_deref(), Some("first"));
     assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
 }
 
-async fn a_reset_takes_away_what_may_be_in_wrong_hands(db: Database) {
+async fn a_reset_revokes_possibly_compromised_access(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     enable(&db, user).await;
     let (challenges, challenge) = (SqlChallenges::new(db.clone()), TokenHash([9; 32]));
@@ -210,9 +210,7 @@ async fn a_reset_takes_away_what_may_be_in_wrong_hands(db: Database) {
     assert_eq!(challenges.owner(challenge, 5, START).await.unwrap(), None);
 }
 
-async fn a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_people_alone(
-    db: Database,
-) {
+async fn a_reset_keeps_the_factor_and_passkeys_of_a_verified_account(db: Database) {
     use pia_identity::{FactorState, FactorStore};
     let (user, passwords) = forgetful(&db).await;
     put(&db, user, token(9, EmailTokenPurpose::Verification)).await;
@@ -234,13 +232,11 @@ async fn a_reset_leaves_the_factor_and_passkeys_of_a_verified_account_and_other_
     assert_eq!(SqlPasskeys::new(db.clone()).of_user(user).await.unwrap().len(), 1);
     assert!(is_live(&db, hers).await);
     assert_eq!(rows(&db).await, [1, 1, 1]);
-    assert_eq!(stored(&db, "eve@example.org").await.as_deref(), Some("first"));
+    assert_eq!(stored_hash(&db, "eve@example.org").await.as_deref(), Some("first"));
 }
 
-/// Registering somebody's address first leaves no way in.
-async fn a_reset_takes_passkeys_away_that_came_before_anybody_showed_the_address_to_be_theirs(
-    db: Database,
-) {
+/// Registering another user's address first gives no access.
+async fn a_reset_deletes_passkeys_added_before_the_address_was_verified(db: Database) {
     use pia_identity::{FactorState, FactorStore};
     let (user, passwords) = forgetful(&db).await;
     enable(&db, user).await;
@@ -253,7 +249,7 @@ async fn a_reset_takes_passkeys_away_that_came_before_anybody_showed_the_address
     assert_eq!(SqlPasskeys::new(db.clone()).of_user(user).await.unwrap(), []);
 }
 
-async fn a_reset_gives_no_password_to_who_had_none(db: Database) {
+async fn a_reset_sets_no_password_on_an_account_without_one(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let without = diesel::update(accounts::table.find(DbUid(user.0)))
         .set(accounts::password_hash.eq(None::<String>));
@@ -263,11 +259,11 @@ async fn a_reset_gives_no_password_to_who_had_none(db: Database) {
 
     assert!(!passwords.reset(reset(user, 1, "second")).await.unwrap());
 
-    assert_eq!(stored(&db, "ada@example.org").await, None);
+    assert_eq!(stored_hash(&db, "ada@example.org").await, None);
     assert!(is_live(&db, session).await);
 }
 
-async fn a_reset_of_somebody_deactivated_changes_nothing(db: Database) {
+async fn a_reset_of_a_deactivated_account_changes_nothing(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     deactivate(&db, user).await;
 
@@ -285,13 +281,13 @@ async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database
     let left = passwords.change(change(own, "first", "second")).await.unwrap();
 
     assert_eq!(left, Some(AppAccess::default()));
-    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("second"));
+    assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(is_live(&db, own).await && !is_live(&db, other).await);
     assert_eq!(audited(&db, user, "changed").await, 1);
     assert_eq!(audited(&db, user, "ended").await, 1);
 }
 
-async fn of_many_changes_at_once_one_is_made(db: Database) {
+async fn one_of_concurrent_changes_succeeds(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = SessionRef { user, session: SessionId::generate() };
     let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
@@ -302,7 +298,7 @@ async fn of_many_changes_at_once_one_is_made(db: Database) {
     assert_eq!(audited(&db, user, "changed").await, 1);
 }
 
-async fn of_a_change_and_a_reset_at_once_one_is_made(db: Database) {
+async fn one_of_a_concurrent_change_and_reset_succeeds(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = SessionRef { user, session: SessionId::generate() };
 
@@ -311,11 +307,11 @@ async fn of_a_change_and_a_reset_at_once_one_is_made(db: Database) {
         passwords.reset(reset(user, 1, "by the owner")),
     );
 
-    // A change that came first puts the token out: the owner asks anew.
+    // A change that comes first invalidates the token: the owner requests a new one.
     assert_ne!(changed.unwrap().is_some(), was_reset.unwrap());
 }
 
-async fn a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun(db: Database) {
+async fn a_change_keeps_app_passwords_and_keys_and_ends_pending_flows(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
@@ -331,7 +327,7 @@ async fn a_change_leaves_app_passwords_and_keys_and_ends_what_was_begun(db: Data
     assert_eq!(tokens.owner(TokenHash([1; 32]), RESET, START).await.unwrap(), None);
 }
 
-async fn a_change_revokes_app_passwords_and_keys_of_one_account_on_demand(db: Database) {
+async fn a_change_revokes_app_passwords_and_keys_on_demand(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     add_app_password(&db, user).await;
@@ -351,7 +347,7 @@ async fn a_change_revokes_app_passwords_and_keys_of_one_account_on_demand(db: Da
     assert_eq!(audited(&db, user, "key revoked").await, 2);
 }
 
-async fn a_change_of_somebody_deactivated_changes_nothing(db: Database) {
+async fn a_change_of_a_deactivated_account_changes_nothing(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     deactivate(&db, user).await;
@@ -372,7 +368,7 @@ async fn open_as_of(
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
 }
 
-async fn who_has_presented_the_password_before_begins_nothing_after_it(db: Database) {
+async fn a_sign_in_with_the_previous_password_is_stale(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     let first = epoch(&db, user).await;
@@ -391,11 +387,11 @@ async fn who_has_presented_the_password_before_begins_nothing_after_it(db: Datab
     assert_eq!(open_as_of(&db, user, third, 1).await, SessionStarted::Done);
 }
 
-async fn beside_a_reset_nothing_stays_that_began_with_the_password_before(db: Database) {
+async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let before = epoch(&db, user).await;
 
-    let (_some_begun, was_reset, _some_opened) = futures_util::join!(
+    let (_started, was_reset, _opened) = futures_util::join!(
         join_all((0..16).map(|it| begin_as_of(&db, user, before, it))),
         passwords.reset(reset(user, 1, "second")),
         join_all((0..16).map(|it| open_as_of(&db, user, before, it))),
@@ -409,12 +405,12 @@ async fn beside_a_reset_nothing_stays_that_began_with_the_password_before(db: Da
     }
 }
 
-async fn a_password_hashed_anew_is_the_same_password(db: Database) {
+async fn rehashing_does_not_outdate_sign_ins(db: Database) {
     let (user, accounts) = (person(&db, "ada@example.org").await, SqlAccounts::new(db.clone()));
     let before = epoch(&db, user).await;
 
     accounts.rehash(user, &secret("first"), &secret("anew")).await.unwrap();
 
-    assert_eq!(stored(&db, "ada@example.org").await.as_deref(), Some("anew"));
+    assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("anew"));
     assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStarted::Done);
 }

@@ -1,4 +1,4 @@
-//! Accounts for tests, and what the database says of them.
+//! Accounts for the tests, and queries of their audit entries.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use pia_storage_identity::{SqlAccounts, SqlSessions};
 
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// Duration for which sessions of tests last.
+/// Lifetime of sessions in tests.
 pub(crate) const HOUR: Duration = Duration::from_hours(1);
 
-/// A device that says all of itself that one can.
+/// Returns a device with all properties.
 pub(crate) fn device() -> SignInDevice {
     SignInDevice {
         device_id: Some("0199f0e0-0000-7000-8000-000000000001".to_owned()),
@@ -29,7 +29,7 @@ pub(crate) fn device() -> SignInDevice {
     }
 }
 
-/// A session that was not stored yet, and lasts an hour.
+/// Creates a session that lasts an hour, without storing it.
 pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSession {
     NewSession {
         session: SessionId::generate(),
@@ -45,17 +45,17 @@ pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSe
     }
 }
 
-/// Version of an account's credentials.
+/// Loads the epoch of an account's credentials.
 pub(crate) async fn epoch(db: &Database, user: UserId) -> CredentialsEpoch {
     SqlAccounts::new(db.clone()).find(user).await.unwrap().map(|it| it.epoch).unwrap_or_default()
 }
 
-/// Returns the session of somebody whose credentials were just loaded.
+/// Returns the session with the account's current epoch.
 pub(crate) async fn fresh(db: &Database, new: NewSession) -> NewSession {
     NewSession { epoch: epoch(db, new.user).await, ..new }
 }
 
-/// Begins a session of somebody whose credentials were looked at then.
+/// Starts a session with credentials of this epoch.
 pub(crate) async fn begin_as_of(
     db: &Database,
     user: UserId,
@@ -67,24 +67,24 @@ pub(crate) async fn begin_as_of(
     sessions.begin(new, 100, SideEffects::default(), nothing()).await.unwrap()
 }
 
-/// Returns the side effects of the end, and nothing else.
+/// Returns only the side effects of ended sessions.
 pub(crate) fn only(if_ended: EndEffects) -> SessionStartEffects {
     SessionStartEffects { if_ended, if_new_device: |_, _| SideEffects::default() }
 }
 
-/// Effects without any audit entry or email.
+/// Returns effects without any audit entry or email.
 pub(crate) fn nothing() -> SessionStartEffects {
     only(|_, _| SideEffects::default())
 }
 
-/// An account that was not stored yet.
+/// Creates an account without storing it.
 pub(crate) fn newcomer(email: &str) -> NewAccount {
     let account = Account::local(UserId::generate(), email.to_owned(), START);
     let account = Account { display_name: Some("Ada".to_owned()), ..account };
     NewAccount::local(account, Secret::new("first".to_owned()))
 }
 
-/// A stored account.
+/// Stores an account.
 pub(crate) async fn person(db: &Database, email: &str) -> UserId {
     let (new, accounts) = (newcomer(email), SqlAccounts::new(db.clone()));
     let user = new.account.user;
@@ -106,7 +106,7 @@ pub(crate) async fn remove(db: &Database, user: UserId) {
     assert_eq!(done.unwrap(), 1);
 }
 
-/// Returns the number of audit entries say this of this user.
+/// Returns the number of audit entries of this user with this action.
 pub(crate) async fn audited(db: &Database, user: UserId, action: &str) -> i64 {
     let about = audit_identities::user_id.eq(DbUid(user.0)).and(audit_entries::action.eq(action));
     let entries = audit_entries::table.inner_join(audit_identities::table).filter(about).count();

@@ -1,4 +1,4 @@
-//! Sign-ins that are at a provider, and whom providers know accounts' owners as.
+//! Contract tests of pending sign-ins at providers, and of provider accounts.
 
 use std::time::Duration;
 
@@ -18,15 +18,15 @@ use pia_storage_identity::{SqlAccounts, SqlProviderAccounts, SqlProviderFlows};
 use crate::people::{START, deactivate, person, remove};
 
 pia_testkit::contract! {
-    a_sign_in_goes_on_as_it_was_put_down,
-    a_sign_in_is_taken_once_by_many_at_once,
-    another_browser_takes_nothing_and_takes_nothing_away,
-    a_sign_in_that_ended_is_not_taken_and_is_swept,
-    nothing_of_a_sign_in_is_stored_in_plain,
-    an_account_is_found_by_provider_issuer_and_subject_alone,
-    an_address_is_taken_in_any_case_and_by_a_deactivated_account_too,
-    of_many_accounts_of_one_identity_one_is_stored,
-    an_identity_goes_with_its_account,
+    a_sign_in_continues_with_its_stored_state,
+    one_of_concurrent_calls_takes_a_sign_in,
+    another_browser_neither_takes_nor_deletes_a_sign_in,
+    an_expired_sign_in_is_not_taken_and_is_swept,
+    a_sign_in_is_stored_encrypted,
+    an_account_is_found_by_provider_issuer_and_subject,
+    an_address_is_taken_in_any_case_even_by_a_deactivated_account,
+    one_of_concurrent_accounts_of_one_identity_is_stored,
+    an_identity_is_deleted_with_its_account,
 }
 
 const STATE: TokenHash = TokenHash([1; 32]);
@@ -54,15 +54,15 @@ async fn put(db: &Database, hash: TokenHash) -> SqlProviderFlows {
     flows
 }
 
-async fn a_sign_in_goes_on_as_it_was_put_down(db: Database) {
+async fn a_sign_in_continues_with_its_stored_state(db: Database) {
     let flows = put(&db, STATE).await;
 
     let taken = flows.take(STATE, BROWSER, START).await.unwrap().unwrap();
 
-    let meant = flow();
+    let expected = flow();
     assert_eq!(
         (taken.provider, taken.destination, taken.state),
-        (meant.provider, meant.destination, meant.state)
+        (expected.provider, expected.destination, expected.state)
     );
     assert!(taken.nonce.ct_eq("canary-nonce") && taken.verifier.ct_eq("canary-verifier"));
     for destination in [RedirectTarget::Browser, RedirectTarget::Page { path: "/admin".to_owned() }]
@@ -78,7 +78,7 @@ async fn a_sign_in_goes_on_as_it_was_put_down(db: Database) {
     }
 }
 
-async fn a_sign_in_is_taken_once_by_many_at_once(db: Database) {
+async fn one_of_concurrent_calls_takes_a_sign_in(db: Database) {
     let flows = put(&db, STATE).await;
 
     let all = join_all((0..64).map(|_| flows.take(STATE, BROWSER, START))).await;
@@ -86,7 +86,7 @@ async fn a_sign_in_is_taken_once_by_many_at_once(db: Database) {
     assert_eq!(all.into_iter().filter(|it| it.as_ref().unwrap().is_some()).count(), 1);
 }
 
-async fn another_browser_takes_nothing_and_takes_nothing_away(db: Database) {
+async fn another_browser_neither_takes_nor_deletes_a_sign_in(db: Database) {
     let flows = put(&db, STATE).await;
 
     let other = flows.take(STATE, TokenHash([3; 32]), START).await.unwrap();
@@ -96,7 +96,7 @@ async fn another_browser_takes_nothing_and_takes_nothing_away(db: Database) {
     assert!(flows.take(STATE, BROWSER, START).await.unwrap().is_some());
 }
 
-async fn a_sign_in_that_ended_is_not_taken_and_is_swept(db: Database) {
+async fn an_expired_sign_in_is_not_taken_and_is_swept(db: Database) {
     let flows = put(&db, STATE).await;
 
     let late = flows.take(STATE, BROWSER, START + LIFETIME).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_sign_in_that_ended_is_not_taken_and_is_swept(db: Database) {
     assert_eq!(flows.sweep(START + LIFETIME).await.unwrap(), 1);
 }
 
-async fn nothing_of_a_sign_in_is_stored_in_plain(db: Database) {
+async fn a_sign_in_is_stored_encrypted(db: Database) {
     let (first, second) = (STATE, TokenHash([9; 32]));
     put(&db, first).await;
     put(&db, second).await;
@@ -118,7 +118,7 @@ async fn nothing_of_a_sign_in_is_stored_in_plain(db: Database) {
 
     assert_eq!(stored.len(), 2);
     assert!(!stored.concat().windows(6).any(|it| it == b"canary"));
-    // A row that was moved to where another stood opens there no more.
+    // A sealed value that is moved to another row cannot be opened there.
     let stolen = stored[0].clone();
     let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
     let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
@@ -151,7 +151,7 @@ fn newcomer(email: &str, identity: ProviderIdentity) -> NewAccount {
     }
 }
 
-/// Somebody whom Google knows.
+/// Registers an account of a provider.
 async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
     let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
     let account = new.account.clone();
@@ -161,7 +161,7 @@ async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
     (account, SqlProviderAccounts::new(db.clone()))
 }
 
-async fn an_account_is_found_by_provider_issuer_and_subject_alone(db: Database) {
+async fn an_account_is_found_by_provider_issuer_and_subject(db: Database) {
     let (account, accounts) = known(&db).await;
     let find = async |provider, issuer, subject| {
         accounts.find(provider, &identity(issuer, subject)).await.unwrap()
@@ -182,7 +182,7 @@ async fn an_account_is_found_by_provider_issuer_and_subject_alone(db: Database) 
     assert_eq!(after, Some(KnownAccount::Deactivated));
 }
 
-async fn an_address_is_taken_in_any_case_and_by_a_deactivated_account_too(db: Database) {
+async fn an_address_is_taken_in_any_case_even_by_a_deactivated_account(db: Database) {
     let (_, accounts) = known(&db).await;
     let gone = person(&db, "gone@example.org").await;
     deactivate(&db, gone).await;
@@ -192,7 +192,7 @@ async fn an_address_is_taken_in_any_case_and_by_a_deactivated_account_too(db: Da
     assert!(!accounts.has_address("bob@example.org").await.unwrap());
 }
 
-async fn of_many_accounts_of_one_identity_one_is_stored(db: Database) {
+async fn one_of_concurrent_accounts_of_one_identity_is_stored(db: Database) {
     let accounts = SqlAccounts::new(db);
 
     let all = (0..32).map(|_| {
@@ -205,7 +205,7 @@ async fn of_many_accounts_of_one_identity_one_is_stored(db: Database) {
     assert_eq!(all.iter().filter(|it| **it == Registered::EmailTaken).count(), 31);
 }
 
-async fn an_identity_goes_with_its_account(db: Database) {
+async fn an_identity_is_deleted_with_its_account(db: Database) {
     let (account, accounts) = known(&db).await;
 
     remove(&db, account.user).await;

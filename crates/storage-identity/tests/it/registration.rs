@@ -1,4 +1,4 @@
-//! Making accounts.
+//! Contract tests of registrations.
 
 use futures_util::future::join_all;
 use pia_identity::{AccountStore, Registered};
@@ -9,14 +9,14 @@ use pia_storage_identity::SqlAccounts;
 use crate::people::{START, audited, deactivate, newcomer, person};
 
 pia_testkit::contract! {
-    of_concurrent_registrations_of_one_address_one_is_stored,
-    of_concurrent_registrations_no_more_are_stored_than_there_are_seats,
+    one_of_concurrent_registrations_of_one_address_is_stored,
+    concurrent_registrations_do_not_exceed_the_seats,
     a_deactivated_account_takes_no_seat_but_keeps_its_address,
     an_account_is_stored_with_its_effects,
-    a_registration_that_is_refused_leaves_no_effects,
+    a_refused_registration_leaves_no_effects,
 }
 
-async fn of_concurrent_registrations_of_one_address_one_is_stored(db: Database) {
+async fn one_of_concurrent_registrations_of_one_address_is_stored(db: Database) {
     let accounts = SqlAccounts::new(db);
     let spellings = ["jürgen@example.org", "JÜRGEN@example.org", " Jürgen@EXAMPLE.org "];
 
@@ -29,7 +29,7 @@ async fn of_concurrent_registrations_of_one_address_one_is_stored(db: Database) 
     assert_eq!((stored, taken), (1, 63));
 }
 
-async fn of_concurrent_registrations_no_more_are_stored_than_there_are_seats(db: Database) {
+async fn concurrent_registrations_do_not_exceed_the_seats(db: Database) {
     let accounts = SqlAccounts::new(db);
 
     let all = (0..64).map(|n| {
@@ -66,7 +66,7 @@ async fn an_account_is_stored_with_its_effects(db: Database) {
     assert_eq!(audited(&db, user, "made").await, 1);
 }
 
-async fn a_registration_that_is_refused_leaves_no_effects(db: Database) {
+async fn a_refused_registration_leaves_no_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     person(&db, "ada@example.org").await;
     let (same, late) = (newcomer("ADA@example.org"), newcomer("late@example.org"));

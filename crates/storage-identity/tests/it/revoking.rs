@@ -1,4 +1,4 @@
-//! Listing a user's sessions, and ending them at the user's wish.
+//! Contract tests of listing and revoking a user's sessions.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use pia_storage_identity::SqlSessions;
 use crate::people::{HOUR, START, audited, new_session, only, person};
 
 pia_testkit::contract! {
-    live_sessions_are_reported_in_parts_the_newest_first,
-    one_session_ends_and_no_other,
-    what_is_not_the_users_or_no_longer_live_is_not_there,
-    the_others_end_and_nobody_elses,
-    a_session_that_is_over_ends_nothing,
-    of_many_that_end_one_another_one_stays,
-    however_it_races_with_refreshes_an_ended_session_stays_ended,
-    whatever_began_before_ends_with_the_others_however_many_begin_meanwhile,
+    live_sessions_are_listed_in_pages_newest_first,
+    revoking_one_session_ends_no_other,
+    foreign_and_ended_sessions_are_not_found,
+    revoking_the_others_ends_no_foreign_sessions,
+    an_ended_session_revokes_nothing,
+    one_of_concurrently_revoking_sessions_stays,
+    a_revoked_session_stays_ended_despite_concurrent_refreshes,
+    earlier_sessions_are_revoked_despite_concurrent_starts,
 }
 
 fn revoked(subject: UserId, at: Timestamp) -> SideEffects {
@@ -31,7 +31,7 @@ fn evicted(_: UserId, _: Timestamp) -> SideEffects {
     SideEffects::default()
 }
 
-/// A user and what may be done about their sessions.
+/// User with a store of their sessions.
 struct Person {
     sessions: SqlSessions,
     user: UserId,
@@ -44,7 +44,7 @@ impl Person {
         Self { sessions: SqlSessions::new(db.clone()), user, salt }
     }
 
-    /// Begins a session that is known by `token`.
+    /// Starts a session with this token.
     async fn begin(&self, token: u8, at: Timestamp) -> SessionRef {
         let new = new_session(self.user, self.hash(token), at);
         let session_ref = SessionRef { user: self.user, session: new.session };
@@ -69,12 +69,12 @@ impl Person {
     }
 
     async fn page(&self, after: Option<Cursor>, limit: u16) -> Vec<SessionId> {
-        let part =
+        let page =
             self.sessions.page(self.user, START, PageRequest { after, limit }).await.unwrap();
-        part.into_iter().map(|it| it.session).collect()
+        page.into_iter().map(|it| it.session).collect()
     }
 
-    /// Sessions that are live.
+    /// Returns the live sessions.
     async fn live(&self) -> Vec<SessionId> {
         self.page(None, 200).await
     }
@@ -86,47 +86,47 @@ impl Person {
     }
 }
 
-async fn live_sessions_are_reported_in_parts_the_newest_first(db: Database) {
+async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
     let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
-    let mut begun = Vec::new();
+    let mut started = Vec::new();
     // Two at a time, so that the time alone does not sort them.
     for token in 0..6 {
         let at = START + Duration::from_secs(u64::from(token) / 2);
-        begun.push((at, ada.begin(token, at).await.session));
+        started.push((at, ada.begin(token, at).await.session));
     }
     bob.begin(0, START).await;
     ada.begin(100, START - HOUR).await;
 
-    let (mut reported, mut after) = (Vec::new(), None);
+    let (mut listed, mut after) = (Vec::new(), None);
     for _ in 0..3 {
-        let part = ada.page(after, 2).await;
-        let last = part.last().unwrap();
-        let at = begun.iter().find(|it| it.1 == *last).unwrap().0;
+        let page = ada.page(after, 2).await;
+        let last = page.last().unwrap();
+        let at = started.iter().find(|it| it.1 == *last).unwrap().0;
         after = Some(Cursor { at, id: last.0 });
-        reported.extend(part);
+        listed.extend(page);
     }
 
-    begun.sort();
-    let newest_first: Vec<_> = begun.into_iter().rev().map(|it| it.1).collect();
-    assert_eq!(reported, newest_first);
+    started.sort();
+    let newest_first: Vec<_> = started.into_iter().rev().map(|it| it.1).collect();
+    assert_eq!(listed, newest_first);
     assert_eq!(ada.page(after, 2).await, []);
 }
 
-async fn one_session_ends_and_no_other(db: Database) {
+async fn revoking_one_session_ends_no_other(db: Database) {
     let ada = Person::new(&db, 0).await;
     let (one, two) = (ada.begin(1, START).await, ada.begin(10, START).await);
 
     let ended = ada.revoke(one, Revoked::One(two.session)).await;
     let again = ada.revoke(one, Revoked::One(two.session)).await;
-    let itself = ada.revoke(one, Revoked::One(one.session)).await;
+    let own = ada.revoke(one, Revoked::One(one.session)).await;
 
-    assert_eq!((ended, again, itself), (Some(1), Some(0), Some(1)));
+    assert_eq!((ended, again, own), (Some(1), Some(0), Some(1)));
     assert_eq!(ada.live().await, []);
     assert_eq!([ada.refresh(1).await, ada.refresh(10).await], [Rotation::Refused; 2]);
     assert_eq!(audited(&db, ada.user, "revoked").await, 2);
 }
 
-async fn what_is_not_the_users_or_no_longer_live_is_not_there(db: Database) {
+async fn foreign_and_ended_sessions_are_not_found(db: Database) {
     let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
     let (own, foreign) = (ada.begin(1, START).await, bob.begin(1, START).await);
     let expired = ada.begin(2, START - HOUR).await;
@@ -140,7 +140,7 @@ async fn what_is_not_the_users_or_no_longer_live_is_not_there(db: Database) {
     assert_eq!(audited(&db, bob.user, "revoked").await, 0);
 }
 
-async fn the_others_end_and_nobody_elses(db: Database) {
+async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
     let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
     let own = ada.begin(0, START).await;
     for token in 1..5 {
@@ -158,22 +158,22 @@ async fn the_others_end_and_nobody_elses(db: Database) {
     assert_eq!(audited(&db, ada.user, "revoked").await, 4);
 }
 
-async fn a_session_that_is_over_ends_nothing(db: Database) {
+async fn an_ended_session_revokes_nothing(db: Database) {
     let (ada, bob) = (Person::new(&db, 0).await, Person::new(&db, 1).await);
-    let (stored, ended) = (ada.begin(1, START).await, ada.begin(2, START).await);
+    let (live, ended) = (ada.begin(1, START).await, ada.begin(2, START).await);
     let expired = ada.begin(3, START - HOUR).await;
-    ada.revoke(stored, Revoked::One(ended.session)).await;
+    ada.revoke(live, Revoked::One(ended.session)).await;
     let foreign = SessionRef { user: ada.user, ..bob.begin(1, START).await };
 
     for by in [ended, expired, foreign] {
         assert_eq!(ada.revoke(by, Revoked::Others).await, None);
-        assert_eq!(ada.revoke(by, Revoked::One(stored.session)).await, None);
+        assert_eq!(ada.revoke(by, Revoked::One(live.session)).await, None);
     }
 
-    assert_eq!(ada.live().await, [stored.session]);
+    assert_eq!(ada.live().await, [live.session]);
 }
 
-async fn of_many_that_end_one_another_one_stays(db: Database) {
+async fn one_of_concurrently_revoking_sessions_stays(db: Database) {
     let ada = Person::new(&db, 0).await;
     let mut claims = Vec::new();
     for token in 0..16 {
@@ -188,7 +188,7 @@ async fn of_many_that_end_one_another_one_stays(db: Database) {
     assert_eq!(ada.live().await.len(), 1);
 }
 
-async fn however_it_races_with_refreshes_an_ended_session_stays_ended(db: Database) {
+async fn a_revoked_session_stays_ended_despite_concurrent_refreshes(db: Database) {
     for salt in 0..16 {
         let ada = Person::new(&db, salt).await;
         let (own, ended) = (ada.begin(100, START).await, ada.begin(1, START).await);
@@ -208,7 +208,7 @@ async fn however_it_races_with_refreshes_an_ended_session_stays_ended(db: Databa
     }
 }
 
-async fn whatever_began_before_ends_with_the_others_however_many_begin_meanwhile(db: Database) {
+async fn earlier_sessions_are_revoked_despite_concurrent_starts(db: Database) {
     for salt in 0..8 {
         let ada = Person::new(&db, salt).await;
         let own = ada.begin(0, START).await;
@@ -218,13 +218,13 @@ async fn whatever_began_before_ends_with_the_others_however_many_begin_meanwhile
         }
 
         let begins = join_all((10..20).map(|token| ada.begin(token, START)));
-        let (begun, revoked) = join(begins, ada.revoke(own, Revoked::Others)).await;
+        let (started, revoked) = join(begins, ada.revoke(own, Revoked::Others)).await;
 
         let live = ada.live().await;
-        let stayed = begun.iter().filter(|it| live.contains(&it.session)).count();
+        let stayed = started.iter().filter(|it| live.contains(&it.session)).count();
         assert!(live.contains(&own.session));
         assert!(before.iter().all(|it| !live.contains(it)), "{live:?}");
         assert_eq!(live.len(), 1 + stayed);
-        assert_eq!(revoked, Some((before.len() + begun.len() - stayed) as u64));
+        assert_eq!(revoked, Some((before.len() + started.len() - stayed) as u64));
     }
 }

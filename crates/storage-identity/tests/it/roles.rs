@@ -1,4 +1,4 @@
-//! Giving and taking roles, deactivating and reactivating.
+//! Contract tests of roles, deactivation and reactivation.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -16,16 +16,16 @@ use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
 use crate::people::{HOUR, START, audited, device, new_session, only, person};
 
 pia_testkit::contract! {
-    a_role_is_granted_with_its_effects_and_once,
-    of_concurrent_grants_no_more_become_administrators_than_allowed,
+    a_role_is_granted_once_with_its_effects,
+    concurrent_grants_respect_the_limit_of_administrators,
     the_last_active_administrator_stays_one,
-    of_two_administrators_who_demote_each_other_at_once_one_stays,
-    of_two_administrators_who_are_deactivated_at_once_one_stays,
-    of_one_demoted_and_one_deactivated_at_once_one_stays,
-    who_is_not_there_is_reported_and_leaves_no_effects,
-    a_deactivated_account_loses_all_that_was_begun_with_it,
-    links_codes_and_challenges_of_a_deactivated_account_are_gone_and_no_others,
-    no_session_outlives_a_deactivation_that_it_races,
+    one_of_two_concurrently_demoted_administrators_stays,
+    one_of_two_concurrently_deactivated_administrators_stays,
+    one_of_a_demoted_and_a_deactivated_administrator_stays,
+    a_missing_account_is_reported_without_effects,
+    deactivation_ends_sessions_and_challenges,
+    deactivation_deletes_pending_links_codes_and_challenges,
+    no_concurrently_started_session_outlives_a_deactivation,
     reactivating_needs_a_seat,
     an_administrator_is_reactivated_within_the_limit_of_administrators,
     a_deactivated_account_is_found_by_its_address_and_among_administrators,
@@ -35,13 +35,14 @@ fn nothing() -> SideEffects {
     SideEffects::default()
 }
 
-/// Accounts with this role.
+/// Creates accounts with this role.
 async fn people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
     let mut people = Vec::new();
     for n in 0..many {
         let user = person(db, &format!("{n}@{}.org", role.name())).await;
-        let input = SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
-        assert_eq!(input, RoleChange::Done);
+        let granted =
+            SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
+        assert_eq!(granted, RoleChange::Done);
         people.push(user);
     }
     people
@@ -60,7 +61,7 @@ async fn deactivate(db: &Database, user: UserId) -> Deactivation {
     SqlRoles::new(db.clone()).deactivate(user, START, nothing()).await.unwrap()
 }
 
-async fn a_role_is_granted_with_its_effects_and_once(db: Database) {
+async fn a_role_is_granted_once_with_its_effects(db: Database) {
     let (roles, user) = (SqlRoles::new(db.clone()), person(&db, "ada@example.org").await);
 
     for _ in 0..2 {
@@ -73,7 +74,7 @@ async fn a_role_is_granted_with_its_effects_and_once(db: Database) {
     assert_eq!(audited(&db, user, "granted").await, 1);
 }
 
-async fn of_concurrent_grants_no_more_become_administrators_than_allowed(db: Database) {
+async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
     let (roles, users) = (SqlRoles::new(db.clone()), people(&db, Role::User, 16).await);
 
     let all = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
@@ -97,7 +98,7 @@ async fn the_last_active_administrator_stays_one(db: Database) {
     assert_eq!(audited(&db, last, "tried").await, 0);
 }
 
-async fn of_two_administrators_who_demote_each_other_at_once_one_stays(db: Database) {
+async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
     let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
 
     let all = admins.iter().map(|it| roles.set_role(*it, Role::User, None, nothing()));
@@ -107,7 +108,7 @@ async fn of_two_administrators_who_demote_each_other_at_once_one_stays(db: Datab
     assert_eq!(active_admins(&db).await, 1);
 }
 
-async fn of_two_administrators_who_are_deactivated_at_once_one_stays(db: Database) {
+async fn one_of_two_concurrently_deactivated_administrators_stays(db: Database) {
     let admins = people(&db, Role::Admin, 2).await;
 
     let outcomes = join_all(admins.iter().map(|it| deactivate(&db, *it))).await;
@@ -116,33 +117,33 @@ async fn of_two_administrators_who_are_deactivated_at_once_one_stays(db: Databas
     assert_eq!(active_admins(&db).await, 1);
 }
 
-async fn of_one_demoted_and_one_deactivated_at_once_one_stays(db: Database) {
+async fn one_of_a_demoted_and_a_deactivated_administrator_stays(db: Database) {
     let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
 
     let demote = roles.set_role(admins[0], Role::User, None, nothing());
     let (demoted, deactivated) = futures_util::join!(demote, deactivate(&db, admins[1]));
 
-    let stored =
+    let refused =
         (demoted.unwrap() == RoleChange::LastAdmin, deactivated == Deactivation::LastAdmin);
-    assert!(stored == (true, false) || stored == (false, true), "{stored:?}");
+    assert!(refused == (true, false) || refused == (false, true), "{refused:?}");
     assert_eq!(active_admins(&db).await, 1);
 }
 
-async fn who_is_not_there_is_reported_and_leaves_no_effects(db: Database) {
-    let (roles, nobody) = (SqlRoles::new(db.clone()), UserId::generate());
-    let effects = || SideEffects::about(START, nobody, "tried");
+async fn a_missing_account_is_reported_without_effects(db: Database) {
+    let (roles, missing) = (SqlRoles::new(db.clone()), UserId::generate());
+    let effects = || SideEffects::about(START, missing, "tried");
 
-    let granted = roles.set_role(nobody, Role::Admin, None, effects()).await.unwrap();
-    let deactivated = roles.deactivate(nobody, START, effects()).await.unwrap();
-    let reactivated = roles.reactivate(nobody, SeatLimits::default(), effects()).await.unwrap();
+    let granted = roles.set_role(missing, Role::Admin, None, effects()).await.unwrap();
+    let deactivated = roles.deactivate(missing, START, effects()).await.unwrap();
+    let reactivated = roles.reactivate(missing, SeatLimits::default(), effects()).await.unwrap();
     let found = roles.member("nobody@example.org").await.unwrap();
 
     assert_eq!(granted, RoleChange::Unknown);
     assert_eq!((deactivated, reactivated), (Deactivation::Unknown, Reactivation::Unknown));
-    assert_eq!((found, audited(&db, nobody, "tried").await), (None, 0));
+    assert_eq!((found, audited(&db, missing, "tried").await), (None, 0));
 }
 
-async fn a_deactivated_account_loses_all_that_was_begun_with_it(db: Database) {
+async fn deactivation_ends_sessions_and_challenges(db: Database) {
     let (sessions, challenges) = (SqlSessions::new(db.clone()), SqlChallenges::new(db.clone()));
     let user = person(&db, "ada@example.org").await;
     let session = new_session(user, TokenHash([1; 32]), START);
@@ -173,8 +174,8 @@ async fn a_deactivated_account_loses_all_that_was_begun_with_it(db: Database) {
     assert_eq!(audited(&db, user, "shut out").await, 1);
 }
 
-/// Puts a row of each kind there that whoever holds its secret signs in with.
-async fn begin_everything(db: &Database, user: UserId, hash: u8) {
+/// Inserts a row of each kind that can be redeemed to sign in.
+async fn insert_pending(db: &Database, user: UserId, hash: u8) {
     let (hash, user, end) = (vec![hash; 32], DbUid(user.0), DbInstant(START + HOUR));
     let link = diesel::insert_into(mailed_tokens::table).values((
         mailed_tokens::hash.eq(hash.clone()),
@@ -202,8 +203,8 @@ async fn begin_everything(db: &Database, user: UserId, hash: u8) {
     done.unwrap();
 }
 
-/// Returns the number of links, challenges and codes there are.
-async fn begun(db: &Database) -> [i64; 3] {
+/// Returns the number of links, challenges and codes.
+async fn pending(db: &Database) -> [i64; 3] {
     let found: Result<[i64; 3], DbError> = on_conn!(db.reader(), |conn| {
         [
             mailed_tokens::table.count().get_result(conn).await?,
@@ -214,30 +215,30 @@ async fn begun(db: &Database) -> [i64; 3] {
     found.unwrap()
 }
 
-async fn links_codes_and_challenges_of_a_deactivated_account_are_gone_and_no_others(db: Database) {
+async fn deactivation_deletes_pending_links_codes_and_challenges(db: Database) {
     let (ada, bob) = (person(&db, "ada@b.org").await, person(&db, "bob@b.org").await);
-    begin_everything(&db, ada, 1).await;
-    begin_everything(&db, bob, 2).await;
-    assert_eq!(begun(&db).await, [2, 2, 2]);
+    insert_pending(&db, ada, 1).await;
+    insert_pending(&db, bob, 2).await;
+    assert_eq!(pending(&db).await, [2, 2, 2]);
 
     deactivate(&db, ada).await;
 
-    assert_eq!(begun(&db).await, [1, 1, 1]);
+    assert_eq!(pending(&db).await, [1, 1, 1]);
 }
 
-async fn no_session_outlives_a_deactivation_that_it_races(db: Database) {
+async fn no_concurrently_started_session_outlives_a_deactivation(db: Database) {
     let (sessions, user) = (SqlSessions::new(db.clone()), person(&db, "ada@example.org").await);
 
     let begin = (0..16).map(|n| {
         let session = new_session(user, TokenHash([n; 32]), START);
         sessions.begin(session, 100, nothing(), only(|_, _| nothing()))
     });
-    let (begun, deactivated) = futures_util::join!(join_all(begin), deactivate(&db, user));
+    let (started, deactivated) = futures_util::join!(join_all(begin), deactivate(&db, user));
     let late = new_session(user, TokenHash([99; 32]), START);
     let late = sessions.begin(late, 100, nothing(), only(|_, _| nothing())).await;
 
     assert_eq!(deactivated, Deactivation::Done);
-    assert!(begun.iter().all(Result::is_ok));
+    assert!(started.iter().all(Result::is_ok));
     assert_eq!(late.unwrap(), SessionStarted::Stale);
     for n in 0..16 {
         assert_eq!(sessions.session_of(TokenHash([n; 32])).await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! Rotation of refresh tokens.
+//! Contract tests of the rotation of refresh tokens.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use crate::people::{START, audited, deactivate, device, new_session, only, perso
 
 pia_testkit::contract! {
     concurrent_presentations_of_one_token_have_one_successor,
-    a_lost_answer_is_returned_again_within_the_grace,
+    a_lost_response_is_repeated_within_the_grace,
     a_replay_after_the_grace_ends_the_session,
     a_replay_after_the_successor_was_used_ends_the_session,
-    however_rotations_and_replays_interleave_an_ended_session_stays_ended,
-    a_rotation_puts_the_end_of_the_session_off,
+    an_ended_session_stays_ended_despite_concurrent_rotations,
+    a_rotation_extends_the_session,
     an_expired_session_is_not_continued,
     a_deactivated_account_is_refused,
-    tokens_that_were_spent_long_ago_are_forgotten,
-    what_a_device_leaves_unsaid_stays_as_it_was,
+    long_spent_tokens_are_deleted,
+    omitted_device_properties_stay_unchanged,
 }
 
 const GRACE: Duration = Duration::from_secs(30);
 const LIFETIME: Duration = Duration::from_hours(1);
 
-/// A session whose token 1 is followed by 2, 2 by 3, and so on.
+/// Session whose token 1 is followed by 2, 2 by 3, and so on.
 struct Chain {
     db: Database,
     user: UserId,
@@ -63,11 +63,11 @@ impl Chain {
         self.sessions().rotate(presented, reused).await.unwrap()
     }
 
-    /// The session as its user is notified of it.
-    async fn reported(&self) -> SessionEntry {
+    /// Returns the session's entry in its user's list.
+    async fn listed(&self) -> SessionEntry {
         let page = PageRequest { after: None, limit: 10 };
-        let reported = self.sessions().page(self.user, START, page).await.unwrap();
-        reported.into_iter().find(|it| it.session == self.session).unwrap()
+        let listed = self.sessions().page(self.user, START, page).await.unwrap();
+        listed.into_iter().find(|it| it.session == self.session).unwrap()
     }
 
     fn sessions(&self) -> SqlSessions {
@@ -98,7 +98,7 @@ async fn concurrent_presentations_of_one_token_have_one_successor(db: Database) 
     assert_eq!(chain.present(2, Duration::ZERO).await, chain.rotated());
 }
 
-async fn a_lost_answer_is_returned_again_within_the_grace(db: Database) {
+async fn a_lost_response_is_repeated_within_the_grace(db: Database) {
     let chain = Chain::start(&db, 0).await;
     chain.present(1, Duration::ZERO).await;
 
@@ -130,7 +130,7 @@ async fn a_replay_after_the_successor_was_used_ends_the_session(db: Database) {
     assert_eq!(chain.present(3, Duration::ZERO).await, Rotation::Refused);
 }
 
-async fn however_rotations_and_replays_interleave_an_ended_session_stays_ended(db: Database) {
+async fn an_ended_session_stays_ended_despite_concurrent_rotations(db: Database) {
     let late = GRACE * 2;
     for salt in 0..16 {
         let chain = Chain::start(&db, salt).await;
@@ -146,7 +146,7 @@ async fn however_rotations_and_replays_interleave_an_ended_session_stays_ended(d
     }
 }
 
-async fn a_rotation_puts_the_end_of_the_session_off(db: Database) {
+async fn a_rotation_extends_the_session(db: Database) {
     let chain = Chain::start(&db, 0).await;
     let (half, accounts) = (LIFETIME / 2, SqlAccounts::new(db));
 
@@ -174,7 +174,7 @@ async fn a_deactivated_account_is_refused(db: Database) {
     assert_eq!(refused, Rotation::Refused);
 }
 
-async fn tokens_that_were_spent_long_ago_are_forgotten(db: Database) {
+async fn long_spent_tokens_are_deleted(db: Database) {
     let chain = Chain::start(&db, 0).await;
     let step = LIFETIME * 3 / 4;
     let early = Duration::ZERO;
@@ -188,7 +188,7 @@ async fn tokens_that_were_spent_long_ago_are_forgotten(db: Database) {
     assert_eq!(chain.present(2, step * 2).await, Rotation::Reused);
 }
 
-async fn what_a_device_leaves_unsaid_stays_as_it_was(db: Database) {
+async fn omitted_device_properties_stay_unchanged(db: Database) {
     let chain = Chain::start(&db, 0).await;
     let minute = Duration::from_mins(1);
     let moved =
@@ -196,11 +196,11 @@ async fn what_a_device_leaves_unsaid_stays_as_it_was(db: Database) {
     let updated =
         SignInDevice { app_version: Some("1.5.0.0".to_owned()), ..SignInDevice::default() };
 
-    let at_first = chain.reported().await;
+    let at_first = chain.listed().await;
     chain.present_on(moved.clone(), 1, minute).await;
-    let after_move = chain.reported().await;
+    let after_move = chain.listed().await;
     chain.present_on(updated.clone(), 2, minute * 2).await;
-    let after_update = chain.reported().await;
+    let after_update = chain.listed().await;
 
     assert_eq!(at_first.device, device());
     assert_eq!((at_first.began_at, at_first.used_at), (START, START));

@@ -1,4 +1,4 @@
-//! Beginning and ending sessions.
+//! Contract tests of starting and ending sessions.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use pia_storage_identity::SqlSessions;
 use crate::people::{HOUR, START, audited, new_session, only, person, remove};
 
 pia_testkit::contract! {
-    however_many_begin_at_once_the_ten_that_began_last_stay,
+    the_ten_latest_of_concurrent_sessions_stay,
     an_expired_session_does_not_count,
     sessions_of_others_do_not_count,
-    a_session_of_nobody_does_not_begin,
-    a_session_ends_by_any_of_its_tokens_once,
+    a_session_of_a_missing_account_does_not_start,
+    a_session_is_ended_once_by_its_token,
     expired_sessions_are_swept,
-    sessions_go_with_their_account,
+    sessions_are_deleted_with_their_account,
 }
 
-fn begun(subject: UserId, at: Timestamp) -> SideEffects {
+fn started(subject: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, subject, "begun")
 }
 
@@ -28,14 +28,14 @@ fn ended(subject: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, subject, "ended")
 }
 
-/// Begins a session that lasts an hour, known by `token`.
+/// Starts a session that lasts an hour, with this token.
 async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> SessionStarted {
     let new = new_session(user, TokenHash([token; 32]), at);
     let sessions = SqlSessions::new(db.clone());
-    sessions.begin(new, 10, begun(user, at), only(ended)).await.unwrap()
+    sessions.begin(new, 10, started(user, at), only(ended)).await.unwrap()
 }
 
-/// Tokens whose sessions still exist.
+/// Returns the tokens whose sessions still exist.
 async fn alive(db: &Database, tokens: std::ops::Range<u8>) -> Vec<u8> {
     let sessions = SqlSessions::new(db.clone());
     let mut alive = Vec::new();
@@ -46,7 +46,7 @@ async fn alive(db: &Database, tokens: std::ops::Range<u8>) -> Vec<u8> {
     alive
 }
 
-async fn however_many_begin_at_once_the_ten_that_began_last_stay(db: Database) {
+async fn the_ten_latest_of_concurrent_sessions_stay(db: Database) {
     let user = person(&db, "ada@example.org").await;
 
     let all = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
@@ -81,16 +81,16 @@ async fn sessions_of_others_do_not_count(db: Database) {
     assert_eq!(alive(&db, 0..20).await.len(), 20);
 }
 
-async fn a_session_of_nobody_does_not_begin(db: Database) {
-    let nobody = UserId::generate();
+async fn a_session_of_a_missing_account_does_not_start(db: Database) {
+    let missing = UserId::generate();
 
-    let refused = begin(&db, nobody, 1, START).await;
+    let refused = begin(&db, missing, 1, START).await;
 
     assert_eq!(refused, SessionStarted::Stale);
-    assert_eq!(audited(&db, nobody, "begun").await, 0);
+    assert_eq!(audited(&db, missing, "begun").await, 0);
 }
 
-async fn a_session_ends_by_any_of_its_tokens_once(db: Database) {
+async fn a_session_is_ended_once_by_its_token(db: Database) {
     let (user, sessions) = (person(&db, "ada@example.org").await, SqlSessions::new(db.clone()));
     begin(&db, user, 1, START).await;
     let (token, later) = (TokenHash([1; 32]), START + HOUR / 2);
@@ -98,8 +98,8 @@ async fn a_session_ends_by_any_of_its_tokens_once(db: Database) {
 
     let all = join_all((0..16).map(|_| sessions.end(token, later, ended))).await;
 
-    let reported: Vec<_> = all.into_iter().filter_map(Result::unwrap).collect();
-    assert_eq!(reported, [(user, session)]);
+    let ended_sessions: Vec<_> = all.into_iter().filter_map(Result::unwrap).collect();
+    assert_eq!(ended_sessions, [(user, session)]);
     assert_eq!(audited(&db, user, "ended").await, 1);
     assert_eq!(sessions.session_of(token).await.unwrap(), None);
 }
@@ -116,7 +116,7 @@ async fn expired_sessions_are_swept(db: Database) {
     assert_eq!(alive(&db, 0..5).await, [3, 4]);
 }
 
-async fn sessions_go_with_their_account(db: Database) {
+async fn sessions_are_deleted_with_their_account(db: Database) {
     let user = person(&db, "ada@example.org").await;
     begin(&db, user, 1, START).await;
 

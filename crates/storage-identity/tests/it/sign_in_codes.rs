@@ -1,4 +1,4 @@
-//! One-time codes.
+//! Contract tests of one-time codes.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::people::{START, audited, deactivate, new_session, nothing, person, re
 
 pia_testkit::contract! {
     a_code_is_redeemed_by_its_challenge_in_time,
-    any_try_that_fails_burns_the_code,
-    presented_again_a_code_ends_the_session_that_it_gave_and_no_other,
-    presented_again_before_it_is_settled_a_code_gives_nothing,
-    of_many_presentations_at_once_one_is_redeemed_and_gives_nothing,
-    of_many_settled_at_once_no_session_outlives_a_replay,
+    a_failed_attempt_invalidates_the_code,
+    a_replayed_code_ends_the_session_it_started,
+    a_code_replayed_before_settling_starts_no_session,
+    concurrent_presentations_redeem_one_code_and_start_no_session,
+    no_concurrently_settled_session_outlives_a_replay,
     a_deactivated_account_redeems_nothing,
-    codes_that_ended_are_swept,
-    codes_go_with_their_account,
+    expired_codes_are_swept,
+    codes_are_deleted_with_their_account,
 }
 
 const CODE: TokenHash = TokenHash([1; 32]);
@@ -48,7 +48,7 @@ async fn present(codes: &SqlSignInCodes, at: Timestamp) -> CodeRedemption {
     codes.redeem(CODE, Some(CHALLENGE), at, replayed).await.unwrap()
 }
 
-/// A session that the code gave.
+/// Starts a session for the code.
 async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
@@ -71,7 +71,7 @@ async fn a_code_is_redeemed_by_its_challenge_in_time(db: Database) {
     assert!(is_live(&db, 9).await);
 }
 
-async fn any_try_that_fails_burns_the_code(db: Database) {
+async fn a_failed_attempt_invalidates_the_code(db: Database) {
     let (user, codes) = issued(&db).await;
 
     for (challenge, at) in
@@ -87,13 +87,13 @@ async fn any_try_that_fails_burns_the_code(db: Database) {
     assert_eq!(audited(&db, user, "replayed").await, 0);
 }
 
-async fn presented_again_a_code_ends_the_session_that_it_gave_and_no_other(db: Database) {
+async fn a_replayed_code_ends_the_session_it_started(db: Database) {
     let (user, codes) = issued(&db).await;
     present(&codes, START).await;
     codes.settle(CODE, session(&db, user, 9).await).await.unwrap();
     session(&db, user, 10).await;
 
-    // Long after, and with nothing that answers it.
+    // Long after, and without a challenge.
     let again = codes.redeem(CODE, None, START + LIFETIME * 2, replayed).await.unwrap();
 
     assert_eq!(again, CodeRedemption::Replayed(user));
@@ -102,7 +102,7 @@ async fn presented_again_a_code_ends_the_session_that_it_gave_and_no_other(db: D
     assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
 }
 
-async fn presented_again_before_it_is_settled_a_code_gives_nothing(db: Database) {
+async fn a_code_replayed_before_settling_starts_no_session(db: Database) {
     let (user, codes) = issued(&db).await;
     present(&codes, START).await;
 
@@ -112,7 +112,7 @@ async fn presented_again_before_it_is_settled_a_code_gives_nothing(db: Database)
     assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
 }
 
-async fn of_many_presentations_at_once_one_is_redeemed_and_gives_nothing(db: Database) {
+async fn concurrent_presentations_redeem_one_code_and_start_no_session(db: Database) {
     let (user, codes) = issued(&db).await;
 
     let all = join_all((0..64).map(|_| present(&codes, START))).await;
@@ -124,7 +124,7 @@ async fn of_many_presentations_at_once_one_is_redeemed_and_gives_nothing(db: Dat
     assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
 }
 
-async fn of_many_settled_at_once_no_session_outlives_a_replay(db: Database) {
+async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let codes = SqlSignInCodes::new(db.clone());
     let (codes, db) = (&codes, &db);
@@ -145,7 +145,7 @@ async fn of_many_settled_at_once_no_session_outlives_a_replay(db: Database) {
     });
     let all = join_all(all).await;
 
-    // What was settled was ended; the rest is for its owner to end.
+    // A settled session was ended; others are ended by their caller.
     assert!(all.iter().all(|(settled, live)| *settled != *live), "{all:?}");
 }
 
@@ -156,7 +156,7 @@ async fn a_deactivated_account_redeems_nothing(db: Database) {
     assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
 }
 
-async fn codes_that_ended_are_swept(db: Database) {
+async fn expired_codes_are_swept(db: Database) {
     let (user, codes) = issued(&db).await;
     let later = TokenHash([5; 32]);
     let expires_at = START + LIFETIME * 2;
@@ -164,11 +164,11 @@ async fn codes_that_ended_are_swept(db: Database) {
 
     assert_eq!(codes.sweep(START + LIFETIME).await.unwrap(), 1);
 
-    let stored = codes.redeem(later, Some(CHALLENGE), START, replayed).await.unwrap();
-    assert_eq!(stored, CodeRedemption::Redeemed(user));
+    let later_code = codes.redeem(later, Some(CHALLENGE), START, replayed).await.unwrap();
+    assert_eq!(later_code, CodeRedemption::Redeemed(user));
 }
 
-async fn codes_go_with_their_account(db: Database) {
+async fn codes_are_deleted_with_their_account(db: Database) {
     let (user, codes) = issued(&db).await;
 
     remove(&db, user).await;

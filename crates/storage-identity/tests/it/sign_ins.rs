@@ -1,4 +1,4 @@
-//! Remembering attempts to sign in.
+//! Contract tests of the log of sign-in attempts.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use pia_storage_identity::{SqlSessions, SqlSignIns};
 use crate::people::{HOUR, START, device, new_session, nothing, person, remove};
 
 pia_testkit::contract! {
-    a_sign_in_is_remembered_longer_than_its_session,
-    a_session_that_does_not_begin_is_no_sign_in,
-    a_failure_is_remembered_for_its_account,
-    a_failure_at_nobodys_account_is_not_remembered,
-    a_failure_is_audited_whoever_was_meant,
-    a_failure_that_is_not_audited_is_not_remembered,
-    attempts_are_reported_in_parts_the_newest_first,
-    old_attempts_are_forgotten,
-    attempts_go_with_their_account,
+    a_sign_in_is_stored_longer_than_its_session,
+    a_refused_session_start_records_no_sign_in,
+    a_failure_is_stored_for_its_account,
+    a_failure_without_an_account_is_not_stored,
+    every_failure_is_audited,
+    a_failure_that_cannot_be_audited_is_not_stored,
+    attempts_are_listed_in_pages_newest_first,
+    old_attempts_are_swept,
+    attempts_are_deleted_with_their_account,
 }
 
 fn failure(user: Option<UserId>, at: Timestamp) -> FailedSignIn {
@@ -39,11 +39,11 @@ fn audit(user: UserId, at: Timestamp) -> SideEffects {
 async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     let new = new_session(user, TokenHash([1; 32]), START);
     let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
-    let begun = sessions.begin(new, 10, SideEffects::default(), nothing()).await;
-    (begun.unwrap() == SessionStarted::Done).then_some(session)
+    let started = sessions.begin(new, 10, SideEffects::default(), nothing()).await;
+    (started.unwrap() == SessionStarted::Done).then_some(session)
 }
 
-async fn reported(db: &Database, user: UserId) -> Vec<SignInEntry> {
+async fn listed(db: &Database, user: UserId) -> Vec<SignInEntry> {
     let page = PageRequest { after: None, limit: 100 };
     SqlSignIns::new(db.clone()).page(user, page).await.unwrap()
 }
@@ -53,14 +53,14 @@ fn only(mut entries: Vec<SignInEntry>) -> SignInEntry {
     entries.remove(0)
 }
 
-/// Returns the number of recorded attempts, whoever's they are.
-async fn remembered(db: &Database) -> i64 {
+/// Returns the number of recorded attempts of all accounts.
+async fn recorded(db: &Database) -> i64 {
     let all = sign_ins::table.count();
     let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
     found.unwrap()
 }
 
-/// Whom each entry of a failure is about, in order.
+/// Returns the subject of each entry of a failure, in order.
 async fn audited(db: &Database) -> Vec<Option<DbUid>> {
     let failures = audit_entries::table
         .inner_join(audit_identities::table)
@@ -72,44 +72,44 @@ async fn audited(db: &Database) -> Vec<Option<DbUid>> {
     found.unwrap()
 }
 
-async fn a_sign_in_is_remembered_longer_than_its_session(db: Database) {
+async fn a_sign_in_is_stored_longer_than_its_session(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let session = begin(&db, user).await;
 
     SqlSessions::new(db.clone()).sweep(START + HOUR).await.unwrap();
 
-    let entry = only(reported(&db, user).await);
+    let entry = only(listed(&db, user).await);
     assert_eq!((entry.at, entry.session, &entry.device), (START, session, &device()));
     assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("signed_in", "password"));
 }
 
-async fn a_session_that_does_not_begin_is_no_sign_in(db: Database) {
-    let begun = begin(&db, UserId::generate()).await;
+async fn a_refused_session_start_records_no_sign_in(db: Database) {
+    let started = begin(&db, UserId::generate()).await;
 
-    assert_eq!((begun, remembered(&db).await), (None, 0));
+    assert_eq!((started, recorded(&db).await), (None, 0));
 }
 
-async fn a_failure_is_remembered_for_its_account(db: Database) {
+async fn a_failure_is_stored_for_its_account(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
 
     SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await.unwrap();
 
-    let entry = only(reported(&db, ada).await);
+    let entry = only(listed(&db, ada).await);
     assert_eq!((entry.at, entry.session, &entry.device), (START, None, &device()));
     assert_eq!((entry.outcome.as_str(), entry.method.as_str()), ("wrong_password", "password"));
-    assert_eq!(reported(&db, bob).await, []);
+    assert_eq!(listed(&db, bob).await, []);
 }
 
-async fn a_failure_at_nobodys_account_is_not_remembered(db: Database) {
+async fn a_failure_without_an_account_is_not_stored(db: Database) {
     let log = SqlSignIns::new(db.clone());
 
     log.failed(failure(None, START), audit).await.unwrap();
     log.failed(failure(Some(UserId::generate()), START), audit).await.unwrap();
 
-    assert_eq!(remembered(&db).await, 0);
+    assert_eq!(recorded(&db).await, 0);
 }
 
-async fn a_failure_is_audited_whoever_was_meant(db: Database) {
+async fn every_failure_is_audited(db: Database) {
     let (ada, gone) = (person(&db, "ada@example.org").await, UserId::generate());
     let log = SqlSignIns::new(db.clone());
 
@@ -124,7 +124,7 @@ async fn a_failure_is_audited_whoever_was_meant(db: Database) {
     assert!(!about.contains(&Some(DbUid(gone.0))), "who is gone is named no more");
 }
 
-async fn a_failure_that_is_not_audited_is_not_remembered(db: Database) {
+async fn a_failure_that_cannot_be_audited_is_not_stored(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let statement = diesel::sql_query("DROP TABLE audit_identities");
     let dropped: Result<usize, DbError> =
@@ -133,10 +133,10 @@ async fn a_failure_that_is_not_audited_is_not_remembered(db: Database) {
     let failed = SqlSignIns::new(db.clone()).failed(failure(Some(ada), START), audit).await;
 
     assert!(dropped.is_ok() && failed.is_err(), "{dropped:?} {failed:?}");
-    assert_eq!(remembered(&db).await, 0);
+    assert_eq!(recorded(&db).await, 0);
 }
 
-async fn attempts_are_reported_in_parts_the_newest_first(db: Database) {
+async fn attempts_are_listed_in_pages_newest_first(db: Database) {
     let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
     // Three at a time, so that the time alone does not sort them.
     for second in [2, 0, 1, 1, 2, 0, 0, 1, 2] {
@@ -145,35 +145,35 @@ async fn attempts_are_reported_in_parts_the_newest_first(db: Database) {
 
     let (mut entries, mut after) = (Vec::new(), None);
     for size in [4, 4, 1] {
-        let part = log.page(user, PageRequest { after, limit: 4 }).await.unwrap();
-        assert_eq!(part.len(), size);
-        after = part.last().map(|it| Cursor { at: it.at, id: it.id.0 });
-        entries.extend(part);
+        let page = log.page(user, PageRequest { after, limit: 4 }).await.unwrap();
+        assert_eq!(page.len(), size);
+        after = page.last().map(|it| Cursor { at: it.at, id: it.id.0 });
+        entries.extend(page);
     }
 
     let places: Vec<_> = entries.iter().map(|it| (it.at, it.id)).collect();
     assert!(places.is_sorted_by(|one, next| one > next), "{places:?}");
 }
 
-async fn old_attempts_are_forgotten(db: Database) {
+async fn old_attempts_are_swept(db: Database) {
     let (user, log) = (person(&db, "ada@example.org").await, SqlSignIns::new(db.clone()));
     for second in 0..5 {
         log.failed(failure(Some(user), START + Duration::from_secs(second)), audit).await.unwrap();
     }
 
-    let forgotten = log.sweep(START + Duration::from_secs(3)).await.unwrap();
+    let swept = log.sweep(START + Duration::from_secs(3)).await.unwrap();
 
-    let left: Vec<_> = reported(&db, user).await.into_iter().map(|it| it.at).collect();
-    assert_eq!(forgotten, 3);
+    let left: Vec<_> = listed(&db, user).await.into_iter().map(|it| it.at).collect();
+    assert_eq!(swept, 3);
     assert_eq!(left, [START + Duration::from_secs(4), START + Duration::from_secs(3)]);
 }
 
-async fn attempts_go_with_their_account(db: Database) {
+async fn attempts_are_deleted_with_their_account(db: Database) {
     let user = person(&db, "ada@example.org").await;
     begin(&db, user).await;
     SqlSignIns::new(db.clone()).failed(failure(Some(user), START), audit).await.unwrap();
 
     remove(&db, user).await;
 
-    assert_eq!(remembered(&db).await, 0);
+    assert_eq!(recorded(&db).await, 0);
 }

@@ -1,5 +1,5 @@
-//! Number of statements a sign-in takes, and how many ways to the database and
-//! back: each costs the cores time in which no password is hashed.
+//! Contract tests of the number of statements and round trips of a sign-in: each costs
+//! the cores time in which no password is hashed.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,29 +18,29 @@ use pia_storage_identity::{SqlAccounts, SqlPasswordThrottleStore, SqlRateLimitSt
 use crate::people::{START, audited, device, new_session, person};
 
 pia_testkit::contract! {
-    a_sign_in_takes_six_ways_to_the_database_and_back,
-    to_make_room_for_a_session_takes_no_more_ways,
+    a_sign_in_takes_six_round_trips_to_the_database,
+    evicting_a_session_takes_no_more_round_trips,
 }
 
-/// Number of times that it is tried: where a core is busy, an answer may be
-/// there before the next statement is sent, which looks like one more way.
+/// Number of attempts: if a core is busy, a response may arrive before the next
+/// statement is sent, which looks like one more round trip.
 const TRIES: u8 = 5;
 
-/// Number of connections that are watched; a test uses fewer at once.
+/// Number of observed connections; a test uses fewer at once.
 const CONNECTIONS: usize = 3;
 const QUOTA: RateQuota = RateQuota { burst: 100, window: Duration::from_mins(1) };
 
-/// Queries of a database's connections.
+/// Counter of the queries of a database's connections.
 #[derive(Clone, Default)]
-struct Requested {
+struct QueryCounter {
     statements: Arc<Mutex<Vec<String>>>,
     under_way: Arc<AtomicUsize>,
-    ways: Arc<AtomicUsize>,
+    round_trips: Arc<AtomicUsize>,
 }
 
-impl Requested {
+impl QueryCounter {
     async fn of(db: &Database) -> Self {
-        let requested = Self::default();
+        let counter = Self::default();
         let mut held = Vec::new();
         for _ in 0..CONNECTIONS {
             held.push(db.reader().await.unwrap());
@@ -49,41 +49,40 @@ impl Requested {
             held.push(db.writer().await.unwrap());
         }
         for conn in &mut held {
-            requested.watch(conn);
+            counter.watch(conn);
         }
-        requested
+        counter
     }
 
     fn watch(&self, conn: &mut Conn) {
-        let requested = self.clone();
-        let note = move |event: InstrumentationEvent<'_>| match event {
+        let counter = self.clone();
+        let record = move |event: InstrumentationEvent<'_>| match event {
             InstrumentationEvent::StartQuery { query, .. } => {
-                requested.statements.lock().unwrap().push(query.to_string());
-                if requested.under_way.fetch_add(1, Ordering::SeqCst) == 0 {
-                    requested.ways.fetch_add(1, Ordering::SeqCst);
+                counter.statements.lock().unwrap().push(query.to_string());
+                if counter.under_way.fetch_add(1, Ordering::SeqCst) == 0 {
+                    counter.round_trips.fetch_add(1, Ordering::SeqCst);
                 }
             }
             InstrumentationEvent::FinishQuery { .. } => {
-                requested.under_way.fetch_sub(1, Ordering::SeqCst);
+                counter.under_way.fetch_sub(1, Ordering::SeqCst);
             }
             _ => {}
         };
         match conn {
-            Conn::Sqlite(conn) => conn.set_instrumentation(note),
-            Conn::Postgres(conn) => conn.set_instrumentation(note),
+            Conn::Sqlite(conn) => conn.set_instrumentation(record),
+            Conn::Postgres(conn) => conn.set_instrumentation(record),
         }
     }
 
-    /// The statements since this was asked last, and how often something was
-    /// sent while no answer was waited for.
+    /// Returns the statements since the last call, and the number of round
+    /// trips: sends while no response was awaited.
     fn taken(&self) -> (Vec<String>, usize) {
         let statements = std::mem::take(&mut *self.statements.lock().unwrap());
-        (statements, self.ways.swap(0, Ordering::SeqCst))
+        (statements, self.round_trips.swap(0, Ordering::SeqCst))
     }
 }
 
-/// Runs the queries of gates and use case for somebody who signs in with a
-/// password.
+/// Runs the queries of gates and use case of a sign-in with a password.
 async fn sign_in(db: &Database, user: UserId, token: u8) {
     let (rules, now) = (GuessRules::default(), START + Duration::from_secs(token.into()));
     SqlRateLimitStore::new(db.clone()).attempt("192.0.2.1", QUOTA, now).await.unwrap();
@@ -109,45 +108,45 @@ async fn begin(db: &Database, user: UserId, token: u8, now: Timestamp) {
     SqlSessions::new(db.clone()).begin(new, 10, started, others).await.unwrap();
 }
 
-async fn a_sign_in_takes_six_ways_to_the_database_and_back(db: Database) {
+async fn a_sign_in_takes_six_round_trips_to_the_database(db: Database) {
     let user = person(&db, "ada@example.org").await;
-    let requested = Requested::of(&db).await;
+    let counter = QueryCounter::of(&db).await;
     sign_in(&db, user, 1).await;
-    requested.taken();
+    counter.taken();
 
-    let (mut statements, mut ways) = (Vec::new(), usize::MAX);
+    let (mut statements, mut round_trips) = (Vec::new(), usize::MAX);
     for token in 2..2 + TRIES {
         sign_in(&db, user, token).await;
-        let taken = requested.taken();
-        ways = ways.min(taken.1);
+        let taken = counter.taken();
+        round_trips = round_trips.min(taken.1);
         statements = taken.0;
     }
 
-    // What begins and ends transactions counts too.
+    // Statements that begin and end transactions count too.
     let expected = match db.provider() {
         DatabaseKind::Sqlite => (21, 21),
         DatabaseKind::Postgres => (9, 6),
     };
-    assert_eq!((statements.len(), ways), expected, "{statements:#?}");
+    assert_eq!((statements.len(), round_trips), expected, "{statements:#?}");
     assert_eq!(audited(&db, user, "session.started").await, 1 + i64::from(TRIES));
 }
 
-async fn to_make_room_for_a_session_takes_no_more_ways(db: Database) {
+async fn evicting_a_session_takes_no_more_round_trips(db: Database) {
     let user = person(&db, "ada@example.org").await;
     for token in 0..10 {
         begin(&db, user, token, START).await;
     }
-    let requested = Requested::of(&db).await;
+    let counter = QueryCounter::of(&db).await;
 
-    let mut reported = Vec::new();
+    let mut costs = Vec::new();
     for token in 10..10 + TRIES {
         begin(&db, user, token, START + Duration::from_secs(token.into())).await;
-        let (statements, ways) = requested.taken();
-        reported.push((statements.len(), ways));
+        let (statements, round_trips) = counter.taken();
+        costs.push((statements.len(), round_trips));
     }
 
     assert_eq!(audited(&db, user, "session.evicted").await, i64::from(TRIES));
     if db.provider() == DatabaseKind::Postgres {
-        assert_eq!(reported.into_iter().min(), Some((5, 2)));
+        assert_eq!(costs.into_iter().min(), Some((5, 2)));
     }
 }

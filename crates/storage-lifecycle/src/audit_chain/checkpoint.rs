@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 const MESSAGE: &str = "pia-audit-checkpoint-v1";
 
-/// Signed end of the chain at one time. Whoever holds a copy elsewhere proves
-/// with it that the entries up to its position are those of that time.
+/// Signed end of the chain at one time. A copy stored elsewhere proves that the
+/// entries up to its position are those of that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditCheckpoint {

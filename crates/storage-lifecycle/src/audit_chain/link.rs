@@ -11,7 +11,7 @@ const LINK: &[u8] = b"pia-audit-link-v1";
 /// Link before the first entry.
 pub(super) const ORIGIN: [u8; 32] = [0; 32];
 
-/// Columns of an entry that its link covers, and what the sequencer added.
+/// Columns of an entry that its link covers, and those that the sequencer added.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = audit_entries)]
 pub(super) struct ChainRow {
@@ -29,8 +29,8 @@ pub(super) struct ChainRow {
 
 impl ChainRow {
     /// Returns the entry's link at a position, behind the link of the entry
-    /// before it. Who was on the entry's sides is covered by the commitments,
-    /// which stay when a person is erased.
+    /// before it. The identities on the entry's sides are covered by the
+    /// commitments, which stay when an account is erased.
     pub(super) fn link(&self, before: &[u8], position: i64) -> Vec<u8> {
         let mut hash = Context::new(&SHA256);
         hash.update(LINK);
@@ -70,7 +70,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// An entry that is not chained yet.
+    /// Creates an entry that is not chained yet.
     pub(in super::super) fn entry(id: u128) -> ChainRow {
         ChainRow {
             id: DbUid(Uuid::from_u128(id)),
@@ -86,14 +86,14 @@ pub(super) mod tests {
         }
     }
 
-    /// The entry at a position behind the one before.
+    /// Chains an entry at a position behind the one before.
     pub(in super::super) fn chained(row: ChainRow, before: &[u8], position: i64) -> ChainRow {
         let link = Some(row.link(before, position));
         ChainRow { position: Some(position), link, ..row }
     }
 
     #[test]
-    fn a_link_covers_every_column_its_place_and_what_is_before() {
+    fn a_link_covers_every_column_the_position_and_the_previous_link() {
         let row = || entry(1);
         let link = row().link(&ORIGIN, 1);
         let at = DbInstant(Timestamp::from_micros(1));

@@ -19,8 +19,8 @@ pub struct ChainReport {
     pub entries: u64,
     /// Number of entries that are not chained yet.
     pub waiting: u64,
-    /// Position and time of the end of what retention deleted; none if the
-    /// chain is there from its beginning.
+    /// Position and time of the end of what retention deleted; `None` if the
+    /// chain is complete from its beginning.
     pub deleted_until: Option<(i64, Timestamp)>,
     /// Position of the last entry; 0 if there is none.
     pub last: i64,
@@ -45,7 +45,7 @@ pub enum ChainFault {
         /// Id of the entry.
         id: Uuid,
     },
-    /// Entries up to this one were written anew: their links agree with one
+    /// Entries up to this one were rewritten: their links agree with one
     /// another, but not with the signed checkpoint.
     Rewritten {
         /// Position of the checkpoint.
@@ -102,10 +102,10 @@ impl fmt::Display for ChainFault {
     }
 }
 
-/// Verification that is under way.
+/// Verification in progress.
 pub(super) struct Verification<'a> {
     signer: &'a ServerSigner,
-    /// Checkpoint from elsewhere.
+    /// Checkpoint that was exported earlier.
     exported: Option<&'a CheckpointRow>,
     /// Link of the entry before.
     link: Vec<u8>,
@@ -116,7 +116,7 @@ pub(super) struct Verification<'a> {
 }
 
 impl<'a> Verification<'a> {
-    /// Starts behind `anchor`, or else at the first entry.
+    /// Starts behind `anchor`, or at the first entry without one.
     pub(super) fn new(
         signer: &'a ServerSigner,
         exported: Option<&'a CheckpointRow>,
@@ -132,7 +132,7 @@ impl<'a> Verification<'a> {
         verification
     }
 
-    /// Position of the entry before the next.
+    /// Returns the position of the last verified entry.
     pub(super) fn position(&self) -> i64 {
         self.position
     }
@@ -160,8 +160,7 @@ impl<'a> Verification<'a> {
         }
     }
 
-    /// Ends behind the last entry. There are no entries of checkpoints that
-    /// are left.
+    /// Ends behind the last entry. The checkpoints in `left` have no entries.
     pub(super) fn finish(mut self, left: &[CheckpointRow]) -> (u64, i64, Vec<ChainFault>) {
         for it in left {
             self.check_signature(it);
@@ -216,7 +215,7 @@ mod tests {
         ServerSeal::new(keys).signer("audit-checkpoint").unwrap()
     }
 
-    /// Nine entries in batches of three, and a checkpoint after each batch.
+    /// Creates nine entries in batches of three, and a checkpoint after each batch.
     fn chain(signer: &ServerSigner) -> (Vec<ChainRow>, Vec<CheckpointRow>) {
         let (mut rows, mut checkpoints, mut link) = (Vec::new(), Vec::new(), ORIGIN.to_vec());
         for position in 1..=9_i64 {
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_done_to_an_entry_is_found_and_named() {
+    fn changed_moved_and_missing_entries_are_reported() {
         let (rows, checkpoints) = chain(&signer(1));
         assert_eq!(faults(&rows, &checkpoints), []);
 
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_were_computed_anew_differ_from_the_checkpoints() {
+    fn recomputed_links_differ_from_the_checkpoints() {
         let (mut rows, checkpoints) = chain(&signer(1));
         rows[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
         let mut link = rows[3].link.clone().unwrap();
@@ -293,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_from_elsewhere_shows_what_was_cut_off() {
+    fn an_exported_checkpoint_reveals_truncation() {
         let (key, (rows, checkpoints)) = (signer(1), chain(&signer(1)));
         let exported = checkpoints.last();
 

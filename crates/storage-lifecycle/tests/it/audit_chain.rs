@@ -13,15 +13,15 @@ use pia_storage_lifecycle::{AuditCheckpoint, ChainFault, SqlAuditChain, SqlAudit
 use uuid::Uuid;
 
 use crate::audit_log::{entry, write};
-use crate::people::{AT, departure, execute, person};
+use crate::people::{AT, erasure_of, execute, person};
 
 pia_testkit::contract! {
-    each_entry_is_chained_once_however_many_chain_them,
-    nothing_of_an_entry_is_changed_but_its_place_once,
-    an_entry_that_was_changed_moved_or_deleted_is_named,
+    each_entry_is_chained_once_by_concurrent_calls,
+    only_the_position_of_an_entry_can_be_set_once,
+    changed_moved_and_deleted_entries_are_reported,
     a_cut_chain_differs_from_an_exported_checkpoint,
-    the_chain_of_whoever_was_erased_stays_valid,
-    entries_that_were_deleted_early_are_reported,
+    the_chain_stays_valid_after_an_erasure,
+    early_deletions_are_reported,
 }
 
 const SINCE: Timestamp = AT;
@@ -44,7 +44,7 @@ async fn faults(chain: &SqlAuditChain, exported: Option<&AuditCheckpoint>) -> Ve
     chain.verify(exported, SINCE).await.unwrap().faults
 }
 
-/// Executes what an administrator of the database may do, and nobody else.
+/// Executes SQL with the privileges of an administrator of the database.
 async fn tamper(db: &Database, sql: &str) {
     let disable = match db.provider() {
         DatabaseKind::Sqlite => "DROP TRIGGER IF EXISTS audit_entries_are_never_changed",
@@ -54,7 +54,7 @@ async fn tamper(db: &Database, sql: &str) {
     execute(db, sql).await;
 }
 
-/// The id of the entry at a position.
+/// Returns the id of the entry at a position.
 async fn id_at(db: &Database, position: i64) -> Uuid {
     let id =
         audit_entries::table.filter(audit_entries::position.eq(position)).select(audit_entries::id);
@@ -63,7 +63,7 @@ async fn id_at(db: &Database, position: i64) -> Uuid {
     found.unwrap().0
 }
 
-async fn each_entry_is_chained_once_however_many_chain_them(db: Database) {
+async fn each_entry_is_chained_once_by_concurrent_calls(db: Database) {
     let chain = SqlAuditChain::new(db.clone());
     assert_eq!(chain.checkpoint().await.unwrap(), None);
     let writing = async {
@@ -92,7 +92,7 @@ async fn each_entry_is_chained_once_however_many_chain_them(db: Database) {
     assert_eq!(chain.checkpoint().await.unwrap().unwrap().position, 40);
 }
 
-async fn nothing_of_an_entry_is_changed_but_its_place_once(db: Database) {
+async fn only_the_position_of_an_entry_can_be_set_once(db: Database) {
     write(&db, &[entry(None, Some(UserId::generate()), 0)]).await;
     let refuses = async |sql: &str| {
         let done: Result<(), DbError> = on_conn!(db.writer(), |conn| {
@@ -108,7 +108,7 @@ async fn nothing_of_an_entry_is_changed_but_its_place_once(db: Database) {
     refuses("UPDATE audit_entries SET position = NULL").await;
 }
 
-async fn an_entry_that_was_changed_moved_or_deleted_is_named(db: Database) {
+async fn changed_moved_and_deleted_entries_are_reported(db: Database) {
     let chain = chained(&db, 1200, minutes(1)).await;
     let (changed, second, third) =
         (id_at(&db, 700).await, id_at(&db, 2).await, id_at(&db, 3).await);
@@ -158,19 +158,19 @@ async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
     }
 }
 
-async fn the_chain_of_whoever_was_erased_stays_valid(db: Database) {
+async fn the_chain_stays_valid_after_an_erasure(db: Database) {
     let ada = person(&db, Role::User).await;
     write(&db, &[entry(Some(ada.user), None, 0), entry(None, Some(ada.user), 1)]).await;
     let chain = chained(&db, 1, minutes(1)).await;
 
-    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+    SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
     chain.extend().await.unwrap();
     let report = chain.verify(None, SINCE).await.unwrap();
     assert_eq!((report.entries, report.faults), (4, vec![]));
 }
 
-async fn entries_that_were_deleted_early_are_reported(db: Database) {
+async fn early_deletions_are_reported(db: Database) {
     chained(&db, 2, minutes(1)).await;
     let chain = chained(&db, 2, minutes(3)).await;
     SqlAuditLog::new(db.clone()).sweep(minutes(2)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Reading the audit log, and its end.
+//! Contract tests of the audit log and its retention.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use pia_kernel::{
 use pia_storage::{Database, DbError, WriteEffects, in_tx};
 use pia_storage_lifecycle::{SqlAuditChain, SqlAuditLog, SqlEraser, SqlPersonalData};
 
-use crate::people::{AT, departure, person};
+use crate::people::{AT, erasure_of, person};
 
 pia_testkit::contract! {
-    entries_report_who_did_what_to_whom_from_where,
-    parts_neither_repeat_nor_hide_entries,
-    whoever_is_forgotten_is_reported_as_such,
-    people_are_reported_of_nobody_else,
+    entries_name_actor_subject_and_origin,
+    pages_neither_repeat_nor_omit_entries,
+    an_erased_user_is_reported_as_forgotten,
+    the_export_names_no_other_users,
     entries_are_filtered_by_user_action_and_time,
-    old_entries_go_with_all_that_belongs_to_them,
+    old_entries_are_deleted_with_their_identities,
 }
 
 pub(crate) const ALL: PageRequest = PageRequest { after: None, limit: 100 };
@@ -46,7 +46,7 @@ pub(crate) async fn write(db: &Database, entries: &[AuditEntry]) {
     }
 }
 
-async fn entries_report_who_did_what_to_whom_from_where(db: Database) {
+async fn entries_name_actor_subject_and_origin(db: Database) {
     let (admin, user) = (UserId::generate(), UserId::generate());
     write(&db, &[entry(Some(admin), Some(user), 0), entry(Some(user), None, 1)]).await;
     let log = SqlAuditLog::new(db);
@@ -72,32 +72,32 @@ async fn entries_report_who_did_what_to_whom_from_where(db: Database) {
     assert_eq!((hers, his), (all.clone(), vec![all[1].clone()]));
 }
 
-async fn parts_neither_repeat_nor_hide_entries(db: Database) {
+async fn pages_neither_repeat_nor_omit_entries(db: Database) {
     let user = UserId::generate();
     let entries: Vec<_> = (0..7).map(|it| entry(Some(user), None, it / 3)).collect();
     write(&db, &entries).await;
     let log = SqlAuditLog::new(db);
 
-    for whose in [AuditFilter::default(), AuditFilter::of_user(user)] {
+    for filter in [AuditFilter::default(), AuditFilter::of_user(user)] {
         let mut read = Vec::new();
         let mut page = PageRequest { after: None, limit: 2 };
         loop {
-            let part = log.page(&whose, page).await.unwrap();
-            let Some(last) = part.last() else { break };
+            let rows = log.page(&filter, page).await.unwrap();
+            let Some(last) = rows.last() else { break };
             page.after = Some(Cursor { at: last.at, id: last.id });
-            read.extend(part);
+            read.extend(rows);
         }
 
-        assert_eq!(read, log.page(&whose, ALL).await.unwrap());
+        assert_eq!(read, log.page(&filter, ALL).await.unwrap());
         assert_eq!(read.len(), 7);
     }
 }
 
-async fn whoever_is_forgotten_is_reported_as_such(db: Database) {
+async fn an_erased_user_is_reported_as_forgotten(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
     write(&db, &[entry(Some(ada.user), Some(bob.user), 0)]).await;
 
-    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+    SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
     let log = SqlAuditLog::new(db);
     let all = log.page(&AuditFilter::default(), ALL).await.unwrap();
@@ -110,7 +110,7 @@ async fn whoever_is_forgotten_is_reported_as_such(db: Database) {
     assert!(log.page(&AuditFilter::of_user(ada.user), ALL).await.unwrap().is_empty());
 }
 
-async fn people_are_reported_of_nobody_else(db: Database) {
+async fn the_export_names_no_other_users(db: Database) {
     let (admin, user) = (UserId::generate(), UserId::generate());
     write(&db, &[entry(Some(admin), Some(user), 0), entry(None, Some(user), 1)]).await;
 
@@ -122,11 +122,11 @@ async fn people_are_reported_of_nobody_else(db: Database) {
     assert_eq!(page.rows.len(), 2);
     let rows = page.rows.join("\n");
     assert!(rows.contains(&user.to_string()) && !rows.contains(&admin.to_string()), "{rows}");
-    // The address of a stranger who tried is reported, that of the admin is not.
+    // The address of an anonymous caller is exported, that of the admin is not.
     assert_eq!(rows.matches("192.0.2.7").count(), 1, "{rows}");
 }
 
-async fn old_entries_go_with_all_that_belongs_to_them(db: Database) {
+async fn old_entries_are_deleted_with_their_identities(db: Database) {
     let (user, chain) = (UserId::generate(), SqlAuditChain::new(db.clone()));
     let entries: Vec<_> = (0..1203).map(|it| entry(Some(user), None, it)).collect();
     let minutes = |it| AT + Duration::from_mins(it);

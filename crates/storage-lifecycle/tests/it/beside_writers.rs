@@ -1,4 +1,4 @@
-//! Forgetting people beside those who write.
+//! Contract tests of erasure beside concurrent writers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,14 +17,14 @@ use pia_sync::{
 };
 use uuid::Uuid;
 
-use crate::people::{AT, departure, person, sealer};
+use crate::people::{AT, erasure_of, person, sealer};
 
 pia_testkit::contract! {
-    a_deletion_beside_eight_writers_fails_none_of_them_nor_holds_up_registrations,
+    a_deletion_neither_fails_concurrent_writers_nor_delays_registrations,
 }
 
 const WRITERS: u128 = 8;
-/// The longest that registrations wait, but for one in a hundred.
+/// Maximum wait of registrations, but for one in a hundred.
 const MAX_WAIT: Duration = Duration::from_millis(200);
 const LIMITS: ChatLimits = ChatLimits { chats: 1_000_000, storage: u64::MAX >> 1 };
 
@@ -32,7 +32,7 @@ fn at(number: u128) -> Timestamp {
     AT + Duration::from_millis(u64::try_from(number).unwrap())
 }
 
-/// Stores chats and items until the account is gone, and answers how many.
+/// Stores chats and items until the account is gone, and returns their number.
 async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
     let (chats, items) =
         (SqlChats::new(db.clone(), sealer(db)), SqlSyncStore::new(db.clone(), sealer(db)));
@@ -74,7 +74,7 @@ async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
     written
 }
 
-/// Registers people until stopped; returns how long each waited.
+/// Registers accounts until the end, and returns the wait of each.
 async fn register(db: &Database, ended: &AtomicBool) -> Vec<Duration> {
     let accounts = SqlAccounts::new(db.clone());
     let mut waits = Vec::new();
@@ -90,9 +90,7 @@ async fn register(db: &Database, ended: &AtomicBool) -> Vec<Duration> {
     waits
 }
 
-async fn a_deletion_beside_eight_writers_fails_none_of_them_nor_holds_up_registrations(
-    db: Database,
-) {
+async fn a_deletion_neither_fails_concurrent_writers_nor_delays_registrations(db: Database) {
     let ended = AtomicBool::new(false);
     let leaving = async {
         for role in [Role::User, Role::User, Role::User, Role::OrgManager] {
@@ -100,7 +98,7 @@ async fn a_deletion_beside_eight_writers_fails_none_of_them_nor_holds_up_registr
             let writers = join_all((0..WRITERS).map(|it| write(&db, leaver.user, it)));
             let leave = async {
                 tokio::time::sleep(Duration::from_millis(300)).await;
-                SqlEraser::new(db.clone()).erase(departure(leaver)).await.unwrap()
+                SqlEraser::new(db.clone()).erase(erasure_of(leaver)).await.unwrap()
             };
             let (written, erased) = join(writers, leave).await;
             assert_eq!(erased, ErasureOutcome::Erased);

@@ -1,4 +1,4 @@
-//! Telling people of their chats.
+//! Contract tests of the export of chats.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -14,9 +14,9 @@ use uuid::Uuid;
 use crate::people::{AT, execute, person, sealer};
 
 pia_testkit::contract! {
-    chats_are_reported_as_they_were_written,
-    many_and_long_chats_are_reported_in_parts,
-    what_cannot_be_read_any_more_is_reported_without_its_document,
+    chats_are_exported_unchanged,
+    many_and_long_chats_are_exported_in_pages,
+    an_undecryptable_chat_is_exported_without_its_document,
 }
 
 async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
@@ -39,8 +39,8 @@ async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>)
     assert_eq!(done.unwrap(), 1);
 }
 
-/// All that is reported, and in how many parts.
-async fn reported(db: &Database, user: UserId) -> (Vec<String>, usize) {
+/// Returns all exported chats, and the number of pages.
+async fn exported(db: &Database, user: UserId) -> (Vec<String>, usize) {
     let data = SqlPersonalData::new(db.clone(), sealer(db));
     let (mut all, mut parts, mut after) = (Vec::new(), 0, None);
     loop {
@@ -54,15 +54,15 @@ async fn reported(db: &Database, user: UserId) -> (Vec<String>, usize) {
     }
 }
 
-async fn chats_are_reported_as_they_were_written(db: Database) {
+async fn chats_are_exported_unchanged(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await.user, person(&db, Role::User).await.user);
     chat(&db, ada, 2, Some(r#"{"n":1.0,"null":null}"#)).await;
     chat(&db, ada, 1, None).await;
     chat(&db, bob, 3, Some("{}")).await;
 
-    let (reported, _) = reported(&db, ada).await;
+    let (exported, _) = exported(&db, ada).await;
 
-    let [live, deleted] = &reported[..] else { panic!("{reported:?}") };
+    let [live, deleted] = &exported[..] else { panic!("{exported:?}") };
     assert!(
         live.ends_with(r#""encrypted":false,"size":21,"body":{"n":1.0,"null":null}}"#),
         "{live}"
@@ -74,7 +74,7 @@ async fn chats_are_reported_as_they_were_written(db: Database) {
     );
 }
 
-async fn many_and_long_chats_are_reported_in_parts(db: Database) {
+async fn many_and_long_chats_are_exported_in_pages(db: Database) {
     let ada = person(&db, Role::User).await.user;
     let long = format!("\"{}\"", "x".repeat(3 << 20));
     for number in 1..=3 {
@@ -84,15 +84,15 @@ async fn many_and_long_chats_are_reported_in_parts(db: Database) {
         chat(&db, ada, number, Some("{}")).await;
     }
 
-    let (reported, parts) = reported(&db, ada).await;
+    let (exported, parts) = exported(&db, ada).await;
 
-    assert_eq!((reported.len(), parts), (53, 4));
+    assert_eq!((exported.len(), parts), (53, 4));
 }
 
-async fn what_cannot_be_read_any_more_is_reported_without_its_document(db: Database) {
+async fn an_undecryptable_chat_is_exported_without_its_document(db: Database) {
     let ada = person(&db, Role::User).await.user;
     chat(&db, ada, 1, Some("{}")).await;
-    // The first byte names the form, those behind it the master key.
+    // The first byte is the format, those behind it identify the master key.
     let other = "UPDATE chats SET body = ";
     let sealed = sealer(&db)
         .seal_for(ada)
@@ -109,8 +109,8 @@ async fn what_cannot_be_read_any_more_is_reported_without_its_document(db: Datab
     };
     execute(&db, &format!("{other}{literal}")).await;
 
-    let (reported, _) = reported(&db, ada).await;
+    let (exported, _) = exported(&db, ada).await;
 
-    assert_eq!(reported.len(), 1);
-    assert!(!reported[0].contains("body"), "{}", reported[0]);
+    assert_eq!(exported.len(), 1);
+    assert!(!exported[0].contains("body"), "{}", exported[0]);
 }

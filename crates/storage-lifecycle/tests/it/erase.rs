@@ -1,4 +1,4 @@
-//! Forgetting people.
+//! Contract tests of erasure.
 
 use std::time::Duration;
 
@@ -18,21 +18,21 @@ use pia_storage::{
 use pia_storage_lifecycle::SqlEraser;
 use pia_testkit::databases::seal;
 
-use crate::people::{AT, Person, address, departure, execute, person};
+use crate::people::{AT, Person, address, erasure_of, execute, person};
 
 pia_testkit::contract! {
-    who_leaves_is_gone_and_nobody_else,
+    only_the_account_to_be_erased_is_erased,
     an_ended_session_or_a_deactivated_account_erases_nothing,
     the_last_administrator_stays,
-    of_administrators_who_leave_at_once_one_stays,
-    who_leaves_many_times_at_once_leaves_once,
-    what_is_left_in_the_audit_log_names_nobody_and_can_be_verified,
-    usage_stays_under_a_name_that_nobody_has,
-    credits_of_the_person_go_and_those_of_their_group_stay,
-    what_was_deleted_is_taken_out_of_the_log_later_too,
-    who_never_came_goes_without_a_name_and_everybody_else_stays,
-    however_many_never_came_all_go,
-    beside_those_who_come_after_all_nobody_goes_who_came,
+    one_of_concurrently_leaving_administrators_stays,
+    concurrent_erasures_of_an_account_succeed_once,
+    the_audit_log_names_no_erased_user_and_can_be_verified,
+    usage_stays_under_a_pseudonym,
+    windows_of_the_account_are_deleted_and_those_of_its_group_stay,
+    deleted_data_is_truncated_from_the_log_later_if_necessary,
+    only_unclaimed_accounts_are_erased_and_anonymously,
+    any_number_of_unclaimed_accounts_is_erased,
+    concurrently_verified_accounts_are_not_erased,
 }
 
 async fn accounts_left(db: &Database) -> Vec<DbUid> {
@@ -61,11 +61,11 @@ async fn write(db: &Database, effects: SideEffects) {
     origin.scope(writing).await.unwrap();
 }
 
-async fn who_leaves_is_gone_and_nobody_else(db: Database) {
+async fn only_the_account_to_be_erased_is_erased(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
 
-    let erased = SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
-    let again = SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+    let erased = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
+    let again = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
     assert_eq!((erased, again), (ErasureOutcome::Erased, ErasureOutcome::Gone));
     assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
@@ -77,23 +77,23 @@ async fn who_leaves_is_gone_and_nobody_else(db: Database) {
     .await
     .unwrap();
     let [(id, None, Some(sealed))] = &waiting[..] else { panic!("one letter of nobody's") };
-    let letter = StoredEmail::open(&seal(), MailId(id.0), sealed).unwrap();
-    assert_eq!((&*letter.to, &*letter.letter), (&*address(ada.user), "account-deleted"));
+    let email = StoredEmail::open(&seal(), MailId(id.0), sealed).unwrap();
+    assert_eq!((&*email.to, &*email.letter), (&*address(ada.user), "account-deleted"));
 }
 
 async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
     let eraser = SqlEraser::new(db.clone());
-    let erase = async |person| eraser.erase(departure(person)).await.unwrap();
+    let erase = async |person| eraser.erase(erasure_of(person)).await.unwrap();
 
     let unknown = erase(Person { session: SessionId::generate(), ..ada }).await;
-    let theirs = erase(Person { session: bob.session, ..ada }).await;
-    let nobody = erase(Person { user: UserId::generate(), ..ada }).await;
+    let foreign = erase(Person { session: bob.session, ..ada }).await;
+    let missing = erase(Person { user: UserId::generate(), ..ada }).await;
     execute(&db, "UPDATE accounts SET deactivated_at = created_at").await;
     let deactivated = erase(ada).await;
 
     let over = ErasureOutcome::SessionOver;
-    assert_eq!([unknown, theirs, nobody, deactivated], [over, over, ErasureOutcome::Gone, over]);
+    assert_eq!([unknown, foreign, missing, deactivated], [over, over, ErasureOutcome::Gone, over]);
     assert_eq!(accounts_left(&db).await.len(), 2);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM audit_entries)").await, 0);
 }
@@ -103,21 +103,21 @@ async fn the_last_administrator_stays(db: Database) {
     let _user = person(&db, Role::OrgManager).await;
     let eraser = SqlEraser::new(db.clone());
 
-    let first = eraser.erase(departure(ada)).await.unwrap();
-    let last = eraser.erase(departure(bob)).await.unwrap();
+    let first = eraser.erase(erasure_of(ada)).await.unwrap();
+    let last = eraser.erase(erasure_of(bob)).await.unwrap();
 
     assert_eq!((first, last), (ErasureOutcome::Erased, ErasureOutcome::LastAdmin));
     assert_eq!(accounts_left(&db).await.len(), 2);
 }
 
-async fn of_administrators_who_leave_at_once_one_stays(db: Database) {
+async fn one_of_concurrently_leaving_administrators_stays(db: Database) {
     let eraser = SqlEraser::new(db.clone());
     let mut admins = Vec::new();
     for _ in 0..6 {
         admins.push(person(&db, Role::Admin).await);
     }
 
-    let erasures = join_all(admins.into_iter().map(|it| eraser.erase(departure(it)))).await;
+    let erasures = join_all(admins.into_iter().map(|it| eraser.erase(erasure_of(it)))).await;
 
     let mut erasures: Vec<_> = erasures.into_iter().map(|it| it.unwrap()).collect();
     erasures.sort_by_key(|it| *it == ErasureOutcome::LastAdmin);
@@ -126,10 +126,10 @@ async fn of_administrators_who_leave_at_once_one_stays(db: Database) {
     assert_eq!(accounts_left(&db).await.len(), 1);
 }
 
-async fn who_leaves_many_times_at_once_leaves_once(db: Database) {
+async fn concurrent_erasures_of_an_account_succeed_once(db: Database) {
     let (ada, eraser) = (person(&db, Role::User).await, SqlEraser::new(db.clone()));
 
-    let erasures = join_all((0..8).map(|_| eraser.erase(departure(ada)))).await;
+    let erasures = join_all((0..8).map(|_| eraser.erase(erasure_of(ada)))).await;
 
     let erased =
         erasures.iter().filter(|it| *it.as_ref().unwrap() == ErasureOutcome::Erased).count();
@@ -142,7 +142,7 @@ async fn who_leaves_many_times_at_once_leaves_once(db: Database) {
 type Entry = (DbUid, String, Option<String>, Option<Vec<u8>>);
 type Identity = (DbUid, String, Option<DbUid>, Option<Vec<u8>>);
 
-async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Database) {
+async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
     write(&db, SideEffects::audit(AT, ada.user, "hers")).await;
     write(&db, SideEffects::about(AT, ada.user, "about_her")).await;
@@ -154,7 +154,7 @@ async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Data
         ..RequestContext::default()
     };
 
-    origin.scope(eraser.erase(departure(ada))).await.unwrap();
+    origin.scope(eraser.erase(erasure_of(ada))).await.unwrap();
 
     let (entries, identities): (Vec<Entry>, Vec<Identity>) = async {
         use audit_entries::{action, actor_commitment, id, request};
@@ -165,9 +165,9 @@ async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Data
     }
     .await
     .unwrap();
-    let reported: Vec<_> = entries.iter().map(|it| (&*it.1, it.3.is_some())).collect();
+    let found: Vec<_> = entries.iter().map(|it| (&*it.1, it.3.is_some())).collect();
     let expected = [("hers", true), ("about_her", true), ("his", true), ("account.deleted", false)];
-    assert_eq!(reported, expected);
+    assert_eq!(found, expected);
     assert_eq!(entries[3].2.as_deref(), Some("request-2"));
     let [(entry, _, Some(user), Some(sealed))] = &identities[..] else { panic!("his alone") };
     assert_eq!((*entry, *user), (entries[2].0, DbUid(bob.user.0)));
@@ -176,7 +176,7 @@ async fn what_is_left_in_the_audit_log_names_nobody_and_can_be_verified(db: Data
     assert_eq!((known.user, known.agent.as_deref()), (Some(bob.user), Some("an agent")));
 }
 
-async fn usage_stays_under_a_name_that_nobody_has(db: Database) {
+async fn usage_stays_under_a_pseudonym(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
     for user in [ada.user, ada.user, bob.user] {
         let row = diesel::insert_into(ai_usage::table).values((
@@ -196,16 +196,17 @@ async fn usage_stays_under_a_name_that_nobody_has(db: Database) {
         done.unwrap();
     }
 
-    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+    SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
-    let whose = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
-    let whose: Result<Vec<DbUid>, DbError> = on_conn!(db.reader(), |conn| whose.load(conn).await?);
-    let whose = whose.unwrap();
-    assert_eq!((whose[0], whose[2]), (whose[1], DbUid(bob.user.0)));
-    assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&whose[0]));
+    let user_ids = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
+    let user_ids: Result<Vec<DbUid>, DbError> =
+        on_conn!(db.reader(), |conn| user_ids.load(conn).await?);
+    let user_ids = user_ids.unwrap();
+    assert_eq!((user_ids[0], user_ids[2]), (user_ids[1], DbUid(bob.user.0)));
+    assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&user_ids[0]));
 }
 
-async fn credits_of_the_person_go_and_those_of_their_group_stay(db: Database) {
+async fn windows_of_the_account_are_deleted_and_those_of_its_group_stay(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
     // One window and an open reservation in it for each of them, and the same
     // for the group.
@@ -220,7 +221,7 @@ async fn credits_of_the_person_go_and_those_of_their_group_stay(db: Database) {
     )
     .await;
 
-    SqlEraser::new(db.clone()).erase(departure(ada)).await.unwrap();
+    SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
     let named = |table, column| format!("(SELECT COUNT(*) FROM {table} WHERE {column} = 'group')");
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM credit_windows)").await, 2);
@@ -230,14 +231,14 @@ async fn credits_of_the_person_go_and_those_of_their_group_stay(db: Database) {
     assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
 }
 
-async fn what_was_deleted_is_taken_out_of_the_log_later_too(db: Database) {
+async fn deleted_data_is_truncated_from_the_log_later_if_necessary(db: Database) {
     let (ada, eraser) = (person(&db, Role::User).await, SqlEraser::new(db.clone()));
     let reading: Result<ErasureOutcome, DbError> = async {
-        // Somebody reads meanwhile, and sees what was before.
+        // A concurrent reader has an older snapshot.
         on_conn!(db.reader(), |conn| {
             diesel_async::AsyncConnection::transaction(conn, async |conn| {
                 accounts::table.count().get_result::<i64>(conn).await?;
-                Ok::<_, DbError>(eraser.erase(departure(ada)).await.unwrap())
+                Ok::<_, DbError>(eraser.erase(erasure_of(ada)).await.unwrap())
             })
             .await
         })?
@@ -264,7 +265,7 @@ fn unclaimed() -> UnverifiedAccounts {
     UnverifiedAccounts { made: now() - 365 * DAY..now() - 7 * DAY, at: now(), effects }
 }
 
-/// Somebody who registered so many days ago, and never came.
+/// Creates an unverified account of this age that was never used.
 async fn newcomer(db: &Database, days: u32) -> UserId {
     let (user, at) = (UserId::generate(), now() - DAY * days);
     let account = diesel::insert_into(accounts::table).values((
@@ -280,13 +281,13 @@ async fn newcomer(db: &Database, days: u32) -> UserId {
     user
 }
 
-/// Changes somebody's row.
+/// Updates a user's row.
 async fn set(db: &Database, user: UserId, what: &str) {
     let address = address(user);
     execute(db, &format!("UPDATE accounts SET {what} WHERE email = '{address}'")).await;
 }
 
-async fn came(db: &Database, user: UserId, outcome: &str) {
+async fn signed_in(db: &Database, user: UserId, outcome: &str) {
     let row = (
         sign_ins::id.eq(DbUid(SessionId::generate().0)),
         sign_ins::at.eq(DbInstant(now() - 8 * DAY)),
@@ -299,13 +300,13 @@ async fn came(db: &Database, user: UserId, outcome: &str) {
     assert_eq!(done.unwrap(), 1);
 }
 
-async fn who_never_came_goes_without_a_name_and_everybody_else_stays(db: Database) {
+async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
     let (gone, guessed_at) = (newcomer(&db, 8).await, newcomer(&db, 300).await);
-    came(&db, guessed_at, "wrong_password").await;
+    signed_in(&db, guessed_at, "wrong_password").await;
     write(&db, SideEffects::audit(now(), gone, "account.registered")).await;
     let (young, old) = (newcomer(&db, 6).await, newcomer(&db, 366).await);
     let used = newcomer(&db, 8).await;
-    came(&db, used, "signed_in").await;
+    signed_in(&db, used, "signed_in").await;
     let mut stay = vec![young, old, used];
     for what in ["email_verified_at = created_at", "deactivated_at = created_at", "role = 'admin'"]
     {
@@ -330,7 +331,7 @@ async fn who_never_came_goes_without_a_name_and_everybody_else_stays(db: Databas
     assert_eq!(count(&db, expired).await, 2);
 }
 
-async fn however_many_never_came_all_go(db: Database) {
+async fn any_number_of_unclaimed_accounts_is_erased(db: Database) {
     for _ in 0..120 {
         newcomer(&db, 8).await;
     }
@@ -340,7 +341,7 @@ async fn however_many_never_came_all_go(db: Database) {
     assert_eq!((swept, accounts_left(&db).await.len()), (120, 0));
 }
 
-async fn beside_those_who_come_after_all_nobody_goes_who_came(db: Database) {
+async fn concurrently_verified_accounts_are_not_erased(db: Database) {
     let mut late = Vec::new();
     for _ in 0..12 {
         late.push(newcomer(&db, 8).await);
@@ -357,7 +358,7 @@ async fn beside_those_who_come_after_all_nobody_goes_who_came(db: Database) {
     assert_eq!(swept.unwrap(), 12 - verified as u64);
 }
 
-/// Answers whether there was an account whose address it could be.
+/// Verifies the address. Returns whether the account exists.
 async fn verify_address(db: &Database, user: UserId) -> bool {
     let account = diesel::update(accounts::table.find(DbUid(user.0)));
     let verify = account.set(accounts::email_verified_at.eq(DbInstant(now())));

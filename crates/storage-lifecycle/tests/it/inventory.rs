@@ -1,4 +1,4 @@
-//! The inventory against the tables that there are.
+//! Contract tests of the inventory against the database's tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pia_testkit::contract! {
     every_section_can_be_read,
 }
 
-/// The list of the migrations that were applied, which diesel keeps.
+/// Table of applied migrations, which diesel maintains.
 const JOURNAL: &str = "__diesel_schema_migrations";
 
 const SQLITE: &str = "
@@ -48,7 +48,7 @@ async fn tables(db: &Database) -> Tables {
 }
 
 async fn the_inventory_names_every_column_of_every_table_and_no_other(db: Database) {
-    let named: Tables = inventory()
+    let listed: Tables = inventory()
         .map(|table| {
             let left_out = table.left_out.iter().map(|(column, _)| *column);
             let columns = table.exported().iter().copied().chain(left_out);
@@ -56,12 +56,12 @@ async fn the_inventory_names_every_column_of_every_table_and_no_other(db: Databa
         })
         .collect();
 
-    assert_eq!(named, tables(&db).await);
-    assert_eq!(named.len(), inventory().count(), "a table is named twice");
+    assert_eq!(listed, tables(&db).await);
+    assert_eq!(listed.len(), inventory().count(), "a table is named twice");
     for table in inventory() {
         assert!(table.left_out.iter().all(|(_, why)| !why.is_empty()), "{}", table.name);
-        let nobodys = matches!(table.erasure, ErasurePolicy::NotPersonal(_));
-        assert!(!nobodys || table.exported().is_empty(), "{}", table.name);
+        let impersonal = matches!(table.erasure, ErasurePolicy::NotPersonal(_));
+        assert!(!impersonal || table.exported().is_empty(), "{}", table.name);
     }
 }
 
@@ -75,8 +75,8 @@ async fn every_section_can_be_read(db: Database) {
         let one = ["account", "sessions"].contains(&section);
         assert_eq!((page.rows.len(), page.next), (usize::from(one), None), "{section}");
     }
-    let named: BTreeSet<&str> = inventory().filter_map(|it| Some(it.export?.name)).collect();
-    assert_eq!(named, data.inventory().sections.into_iter().collect());
+    let listed: BTreeSet<&str> = inventory().filter_map(|it| Some(it.export?.name)).collect();
+    assert_eq!(listed, data.inventory().sections.into_iter().collect());
     assert!(data.page(ada.user, "nothing", None).await.is_err());
     assert!(data.inventory().left_out.iter().any(|it| it.what == "accounts.passwordHash"));
 }

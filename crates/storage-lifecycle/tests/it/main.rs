@@ -1,4 +1,4 @@
-//! Contract tests of what spans all tables, on every backend.
+//! Contract tests of tasks across all tables, on every backend.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! People with accounts and sessions.
+//! Accounts with sessions for the tests.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) fn address(user: UserId) -> String {
     format!("{user}@example.org")
 }
 
-/// Somebody who is signed in for an hour.
+/// Creates a user who is signed in for an hour.
 pub(crate) async fn person(db: &Database, role: Role) -> Person {
     let person = Person { user: UserId::generate(), session: SessionId::generate() };
     let account = diesel::insert_into(accounts::table).values((
@@ -60,10 +60,10 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
 }
 
 /// Returns the erasure that the use case requests.
-pub(crate) fn departure(person: Person) -> AccountErasure {
+pub(crate) fn erasure_of(person: Person) -> AccountErasure {
     let entry = AuditEntry::new(AT, "account.deleted");
-    let letter = QueuedEmail::new("account-deleted").to_address(AT, address(person.user));
-    let effects = SideEffects { audit: vec![entry], mail: vec![letter] };
+    let email = QueuedEmail::new("account-deleted").to_address(AT, address(person.user));
+    let effects = SideEffects { audit: vec![entry], mail: vec![email] };
     AccountErasure { user: person.user, session: person.session, at: AT, effects }
 }
 

@@ -1,4 +1,4 @@
-//! Mails that wait to be sent.
+//! Contract tests of the outbox.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,26 +14,25 @@ use pia_storage::{Database, DbError, DbInstant, WriteEffects, in_tx, on_conn};
 use pia_storage_outbox::SqlOutbox;
 
 pia_testkit::contract! {
-    a_claimed_mail_states_what_was_queued,
-    of_many_who_ask_at_once_each_mail_goes_to_one,
-    mails_go_in_the_order_they_are_due,
-    a_claim_that_ended_lets_another_have_the_mail,
-    what_was_sent_is_gone,
-    a_mail_that_is_retried_waits_until_it_is_due,
-    whoever_lost_the_claim_changes_nothing,
-    of_a_mail_that_was_abandoned_only_why_is_stored,
-    a_mail_of_another_key_is_locked,
-    a_mail_that_was_changed_is_ruined,
-    what_was_abandoned_or_never_sent_is_forgotten,
+    a_claimed_email_is_the_queued_one,
+    concurrent_claims_get_different_emails,
+    emails_are_claimed_in_the_order_they_are_due,
+    an_expired_claim_frees_the_email,
+    a_sent_email_is_deleted,
+    a_retried_email_waits_until_it_is_due,
+    a_lost_claim_changes_nothing,
+    only_the_reason_of_a_failed_email_is_stored,
+    an_email_of_another_key_is_locked,
+    a_tampered_email_is_ruined,
+    old_failed_and_unsent_emails_are_deleted,
 }
 
 const START: Timestamp = Timestamp::UNIX_EPOCH;
 const CLAIM: Duration = Duration::from_mins(5);
 
 async fn queue(db: &Database, link: &str, at: Timestamp) {
-    let letter =
-        QueuedEmail::new("invitation").with("link", link).to_address(at, "ada@example.org");
-    let effects = SideEffects { audit: vec![], mail: vec![letter] };
+    let email = QueuedEmail::new("invitation").with("link", link).to_address(at, "ada@example.org");
+    let effects = SideEffects { audit: vec![], mail: vec![email] };
     let writing = async {
         in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
     };
@@ -53,17 +52,17 @@ async fn claim(outbox: &SqlOutbox, now: Timestamp) -> Option<ClaimedEmail> {
     }
 }
 
-type Stored = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
+type StoredRow = (i32, Option<Vec<u8>>, Option<DbInstant>, Option<String>);
 
-/// Returns the row of the one email that there is.
-async fn stored(db: &Database) -> Option<Stored> {
+/// Returns the row of the only email.
+async fn stored(db: &Database) -> Option<StoredRow> {
     let row = mails::table.select((mails::tries, mails::sealed, mails::failed_at, mails::failure));
     let found: Result<_, DbError> =
         on_conn!(db.reader(), |conn| row.first(conn).await.optional()?);
     found.unwrap()
 }
 
-async fn a_claimed_mail_states_what_was_queued(db: Database) {
+async fn a_claimed_email_is_the_queued_one(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "https://pia.example/1", START).await;
 
@@ -77,7 +76,7 @@ async fn a_claimed_mail_states_what_was_queued(db: Database) {
     assert!(!format!("{mail:?}").contains("pia.example"));
 }
 
-async fn of_many_who_ask_at_once_each_mail_goes_to_one(db: Database) {
+async fn concurrent_claims_get_different_emails(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     for it in 0..20 {
         queue(&db, &it.to_string(), START).await;
@@ -91,7 +90,7 @@ async fn of_many_who_ask_at_once_each_mail_goes_to_one(db: Database) {
     assert_eq!(outbox.waiting().await.unwrap(), 20);
 }
 
-async fn mails_go_in_the_order_they_are_due(db: Database) {
+async fn emails_are_claimed_in_the_order_they_are_due(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     for seconds in [3, 1, 2, 9] {
         queue(&db, &seconds.to_string(), START + Duration::from_secs(seconds)).await;
@@ -105,7 +104,7 @@ async fn mails_go_in_the_order_they_are_due(db: Database) {
     assert_eq!(got, ["1", "2", "3"]);
 }
 
-async fn a_claim_that_ended_lets_another_have_the_mail(db: Database) {
+async fn an_expired_claim_frees_the_email(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "x", START).await;
     claim(&outbox, START).await.unwrap();
@@ -118,7 +117,7 @@ async fn a_claim_that_ended_lets_another_have_the_mail(db: Database) {
     assert_eq!(late.unwrap().claim.tries, 2);
 }
 
-async fn what_was_sent_is_gone(db: Database) {
+async fn a_sent_email_is_deleted(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "x", START).await;
     let mail = claim(&outbox, START).await.unwrap();
@@ -130,7 +129,7 @@ async fn what_was_sent_is_gone(db: Database) {
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
 
-async fn a_mail_that_is_retried_waits_until_it_is_due(db: Database) {
+async fn a_retried_email_waits_until_it_is_due(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "x", START).await;
     let mail = claim(&outbox, START).await.unwrap();
@@ -144,7 +143,7 @@ async fn a_mail_that_is_retried_waits_until_it_is_due(db: Database) {
     assert_eq!(claim(&outbox, later).await.unwrap().claim.tries, 2);
 }
 
-async fn whoever_lost_the_claim_changes_nothing(db: Database) {
+async fn a_lost_claim_changes_nothing(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "x", START).await;
     let first = claim(&outbox, START).await.unwrap();
@@ -162,7 +161,7 @@ async fn whoever_lost_the_claim_changes_nothing(db: Database) {
     assert!(stored(&db).await.unwrap().2.is_some(), "what was given up stays so");
 }
 
-async fn of_a_mail_that_was_abandoned_only_why_is_stored(db: Database) {
+async fn only_the_reason_of_a_failed_email_is_stored(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     queue(&db, "x", START).await;
     let mail = claim(&outbox, START).await.unwrap();
@@ -175,7 +174,7 @@ async fn of_a_mail_that_was_abandoned_only_why_is_stored(db: Database) {
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }
 
-async fn a_mail_of_another_key_is_locked(db: Database) {
+async fn an_email_of_another_key_is_locked(db: Database) {
     queue(&db, "x", START).await;
     let keys = MasterKeys { current: Secret::new([8; 32]), previous: None };
     let other = db.clone().with_effects(ServerSeal::new(keys), LiveSetting::new(true));
@@ -187,7 +186,7 @@ async fn a_mail_of_another_key_is_locked(db: Database) {
     assert!(ours.is_some());
 }
 
-async fn a_mail_that_was_changed_is_ruined(db: Database) {
+async fn a_tampered_email_is_ruined(db: Database) {
     queue(&db, "x", START).await;
     let mut content = stored(&db).await.unwrap().1.unwrap();
     *content.last_mut().unwrap() ^= 1;
@@ -200,18 +199,18 @@ async fn a_mail_that_was_changed_is_ruined(db: Database) {
     assert!(matches!(ruined, Some(ClaimResult::Ruined(_))));
 }
 
-async fn what_was_abandoned_or_never_sent_is_forgotten(db: Database) {
+async fn old_failed_and_unsent_emails_are_deleted(db: Database) {
     let outbox = SqlOutbox::new(db.clone());
     let (day, month) = (START + Duration::from_hours(24), START + Duration::from_hours(720));
     for at in [START, day, month] {
         queue(&db, "x", at).await;
     }
-    let abandoned = claim(&outbox, START).await.unwrap();
-    outbox.give_up(abandoned.claim, month, "550").await.unwrap();
+    let failed = claim(&outbox, START).await.unwrap();
+    outbox.give_up(failed.claim, month, "550").await.unwrap();
 
     let never_sent = outbox.sweep(day).await.unwrap();
-    let abandoned = outbox.sweep(month).await.unwrap();
+    let failed = outbox.sweep(month).await.unwrap();
 
-    assert_eq!((never_sent, abandoned), (1, 2));
+    assert_eq!((never_sent, failed), (1, 2));
     assert_eq!(outbox.waiting().await.unwrap(), 0);
 }

@@ -14,12 +14,12 @@ use crate::people::{DEFAULT, account, catalogue_version, group, noted, noting};
 
 pia_testkit::contract! {
     a_policy_is_stored_listed_and_replaced,
-    names_are_unique_among_those_that_are_not_deleted,
-    a_policy_is_assigned_and_not_deleted_while_it_is,
-    every_accepted_write_gives_the_catalogue_another_version,
-    of_many_that_take_one_name_at_once_one_does,
-    of_many_updates_that_expect_one_version_one_is_stored,
-    of_a_deletion_and_an_assignment_at_once_one_wins,
+    names_are_unique_among_live_policies,
+    an_assigned_policy_is_not_deleted,
+    every_accepted_write_changes_the_catalogues_version,
+    one_of_concurrent_policies_of_one_name_is_created,
+    one_of_concurrent_updates_of_one_version_is_stored,
+    a_concurrent_deletion_and_assignment_exclude_each_other,
     each_write_leaves_a_version,
 }
 
@@ -35,7 +35,7 @@ fn update(draft: ClientPolicyDraft, at: Timestamp) -> PolicyUpdate {
     PolicyUpdate { draft, by: ADMIN, at, expected: None }
 }
 
-/// A store of policies, with the administrator who writes them.
+/// Creates a store of policies, and the administrator who writes them.
 async fn store(db: &Database) -> SqlClientPolicies {
     account(db, ADMIN).await;
     SqlClientPolicies::new(db.clone())
@@ -71,7 +71,7 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     assert_eq!((noted(&db, "create").await, noted(&db, "replace").await), (2, 1));
 }
 
-async fn names_are_unique_among_those_that_are_not_deleted(db: Database) {
+async fn names_are_unique_among_live_policies(db: Database) {
     let policies = store(&db).await;
     let (first, second) = (created(&policies, "Sales").await, created(&policies, "Other").await);
     let again =
@@ -93,7 +93,7 @@ async fn names_are_unique_among_those_that_are_not_deleted(db: Database) {
     assert_eq!(noted(&db, "taken").await, 0);
 }
 
-async fn a_policy_is_assigned_and_not_deleted_while_it_is(db: Database) {
+async fn an_assigned_policy_is_not_deleted(db: Database) {
     let (policies, sales) = (store(&db).await, group(&db, "Sales").await);
     let id = created(&policies, "One").await;
     assert_eq!(policies.of_group(sales).await.unwrap(), Some(None));
@@ -124,7 +124,7 @@ async fn a_policy_is_assigned_and_not_deleted_while_it_is(db: Database) {
     assert_eq!(policies.groups_of(id).await.unwrap(), None);
 }
 
-async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) {
+async fn every_accepted_write_changes_the_catalogues_version(db: Database) {
     let policies = store(&db).await;
     let mut versions = vec![catalogue_version(&db).await];
     let id = created(&policies, "One").await;
@@ -141,7 +141,7 @@ async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) 
     assert!(versions.windows(2).all(|it| it[0] < it[1]), "{versions:?}");
 }
 
-async fn of_many_that_take_one_name_at_once_one_does(db: Database) {
+async fn one_of_concurrent_policies_of_one_name_is_created(db: Database) {
     let policies = store(&db).await;
     let policy =
         || ClientPolicy { id: ClientPolicyId::generate(), draft: draft("One"), updated_at: NOW };
@@ -152,7 +152,7 @@ async fn of_many_that_take_one_name_at_once_one_does(db: Database) {
     assert_eq!((stored.count(), noted(&db, "create").await), (1, 1));
 }
 
-async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
+async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let policies = store(&db).await;
     let id = created(&policies, "One").await;
     let expecting = || PolicyUpdate { expected: Some(NOW), ..update(draft("Two"), NOW) };
@@ -166,7 +166,7 @@ async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
     assert_eq!(noted(&db, "r").await, 1);
 }
 
-async fn of_a_deletion_and_an_assignment_at_once_one_wins(db: Database) {
+async fn a_concurrent_deletion_and_assignment_exclude_each_other(db: Database) {
     let policies = store(&db).await;
     for round in 0..12 {
         let id = created(&policies, &format!("policy {round}")).await;

@@ -15,10 +15,10 @@ use uuid::Uuid;
 use crate::people::{START, noted, noting, person};
 
 pia_testkit::contract! {
-    a_report_is_stored_as_it_came,
+    a_report_is_stored_unchanged,
     pages_are_filtered_and_newest_first,
     a_triage_keeps_what_it_omits,
-    of_many_triages_that_expect_one_version_one_is_stored,
+    one_of_concurrent_triages_of_one_version_is_stored,
     answers_are_deleted_before_reports,
 }
 
@@ -46,7 +46,7 @@ async fn stored(feedback: &SqlFeedback, entry: FeedbackEntry) -> FeedbackEntry {
     entry
 }
 
-async fn a_report_is_stored_as_it_came(db: Database) {
+async fn a_report_is_stored_unchanged(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
     let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
 
@@ -107,7 +107,7 @@ async fn a_triage_keeps_what_it_omits(db: Database) {
     assert_eq!(noted(&db, "triage").await, 3);
 }
 
-async fn of_many_triages_that_expect_one_version_one_is_stored(db: Database) {
+async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
     let entry = stored(&feedback, report(person(&db).await, "down", START)).await;
     let update = |number| TriageUpdate {

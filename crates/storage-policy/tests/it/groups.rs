@@ -1,4 +1,4 @@
-//! Making, naming, filling and taking away groups.
+//! Contract tests of groups.
 
 use futures_util::future::join_all;
 use futures_util::join;
@@ -15,14 +15,14 @@ use crate::people::{DEFAULT, START, called, group, group_of, name, noted, noting
 pia_testkit::contract! {
     groups_are_listed_with_their_members_the_default_one_first,
     a_group_is_found_by_its_id_and_by_its_name_in_any_case,
-    of_concurrent_groups_of_one_name_one_is_made,
-    a_group_is_renamed_once_and_never_to_anothers_name,
-    of_groups_that_take_one_name_at_once_one_has_it,
-    only_an_unused_group_is_deleted_and_never_the_default_one,
+    one_of_concurrent_groups_of_one_name_is_created,
+    a_group_is_not_renamed_to_a_taken_name,
+    one_of_concurrent_renames_to_one_name_succeeds,
+    only_an_unused_group_other_than_the_default_one_is_deleted,
     a_group_of_a_persona_or_plugin_is_in_use,
-    nobody_is_ever_in_a_group_that_is_gone,
-    somebody_is_put_into_another_group_once,
-    what_is_not_there_is_reported_and_leaves_no_effects,
+    no_account_is_in_a_deleted_group,
+    a_member_is_moved_to_another_group_once,
+    a_missing_group_or_account_is_reported_without_effects,
 }
 
 fn nothing() -> SideEffects {
@@ -37,8 +37,8 @@ async fn groups_are_listed_with_their_members_the_default_one_first(db: Database
 
     let listed = groups.all().await.unwrap();
 
-    let reported: Vec<_> = listed.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
-    assert_eq!(reported, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
+    let names: Vec<_> = listed.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
+    assert_eq!(names, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
     assert!(listed[0].group.is_default && listed[0].group.id == DEFAULT);
     assert_eq!((listed[2].group.id, listed[2].group.created_at), (zoo, START));
 }
@@ -56,7 +56,7 @@ async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
     assert_eq!(groups.find(GroupId::generate()).await.unwrap(), None);
 }
 
-async fn of_concurrent_groups_of_one_name_one_is_made(db: Database) {
+async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let spelled = ["Köche", "KÖCHE", "köche", "kÖche"];
 
@@ -68,19 +68,19 @@ async fn of_concurrent_groups_of_one_name_one_is_made(db: Database) {
     assert_eq!(noted(&db, "made").await, 1);
 }
 
-async fn a_group_is_renamed_once_and_never_to_anothers_name(db: Database) {
+async fn a_group_is_not_renamed_to_a_taken_name(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     group(&db, "Support").await;
     let rename = async |to: &str| groups.rename(id, name(to), noting("renamed")).await.unwrap();
 
-    let reported = [rename("SALES").await, rename("SALES").await, rename("support").await];
+    let renamed = [rename("SALES").await, rename("SALES").await, rename("support").await];
 
-    assert_eq!(reported, [GroupRenamed::Done, GroupRenamed::Done, GroupRenamed::NameTaken]);
+    assert_eq!(renamed, [GroupRenamed::Done, GroupRenamed::Done, GroupRenamed::NameTaken]);
     assert_eq!(groups.find(id).await.unwrap().unwrap().group.name.as_str(), "SALES");
     assert_eq!(noted(&db, "renamed").await, 1);
 }
 
-async fn of_groups_that_take_one_name_at_once_one_has_it(db: Database) {
+async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let mut ids = Vec::new();
     for n in 0..8 {
@@ -95,7 +95,7 @@ async fn of_groups_that_take_one_name_at_once_one_has_it(db: Database) {
     assert!(groups.named(&name("best")).await.unwrap().is_some());
 }
 
-async fn only_an_unused_group_is_deleted_and_never_the_default_one(db: Database) {
+async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     let user = person(&db).await;
     groups.put(user, id, nothing()).await.unwrap();
@@ -132,16 +132,16 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     );
 }
 
-async fn nobody_is_ever_in_a_group_that_is_gone(db: Database) {
+async fn no_account_is_in_a_deleted_group(db: Database) {
     let groups = SqlGroups::new(db.clone());
     for n in 0..8 {
         let (id, user) = (group(&db, &format!("group {n}")).await, person(&db).await);
 
         let (put, removed) = join!(groups.put(user, id, nothing()), groups.remove(id, nothing()));
 
-        let reported = (put.unwrap(), removed.unwrap());
+        let outcome = (put.unwrap(), removed.unwrap());
         let is_in_it = group_of(&db, user).await == id;
-        match reported {
+        match outcome {
             (MemberMoved::Done, GroupRemoved::InUse(_)) => assert!(is_in_it),
             (MemberMoved::UnknownGroup, GroupRemoved::Done) => assert!(!is_in_it),
             other => panic!("{other:?}"),
@@ -149,7 +149,7 @@ async fn nobody_is_ever_in_a_group_that_is_gone(db: Database) {
     }
 }
 
-async fn somebody_is_put_into_another_group_once(db: Database) {
+async fn a_member_is_moved_to_another_group_once(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     let (user, other) = (person(&db).await, person(&db).await);
 
@@ -161,15 +161,15 @@ async fn somebody_is_put_into_another_group_once(db: Database) {
     assert_eq!(noted(&db, "put").await, 1);
 }
 
-async fn what_is_not_there_is_reported_and_leaves_no_effects(db: Database) {
+async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     let (nowhere, user) = (GroupId::generate(), person(&db).await);
 
     let renamed = groups.rename(nowhere, name("a"), noting("tried")).await.unwrap();
     let no_group = groups.put(user, nowhere, noting("tried")).await.unwrap();
-    let nobody = groups.put(UserId::generate(), id, noting("tried")).await.unwrap();
+    let no_account = groups.put(UserId::generate(), id, noting("tried")).await.unwrap();
 
     assert_eq!(renamed, GroupRenamed::Unknown);
-    assert_eq!((no_group, nobody), (MemberMoved::UnknownGroup, MemberMoved::UnknownAccount));
+    assert_eq!((no_group, no_account), (MemberMoved::UnknownGroup, MemberMoved::UnknownAccount));
     assert_eq!((group_of(&db, user).await, noted(&db, "tried").await), (DEFAULT, 0));
 }

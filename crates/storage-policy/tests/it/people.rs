@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// The group that accounts are in at first.
+/// Default group.
 pub(crate) const DEFAULT: GroupId =
     GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 
@@ -19,7 +19,7 @@ pub(crate) fn name(name: &str) -> GroupName {
     GroupName::parse(name).unwrap()
 }
 
-/// A group that was not stored yet.
+/// Creates a group without storing it.
 pub(crate) fn called(of: &str) -> Group {
     Group {
         id: GroupId::generate(),
@@ -30,7 +30,7 @@ pub(crate) fn called(of: &str) -> Group {
     }
 }
 
-/// A stored group.
+/// Stores a group.
 pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
     let group = called(name);
     let id = group.id;
@@ -39,12 +39,12 @@ pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
     id
 }
 
-/// An account in the default group.
+/// Stores an account in the default group.
 pub(crate) async fn person(db: &Database) -> UserId {
     account(db, UserId::generate()).await
 }
 
-/// An account with this id, in the default group.
+/// Stores an account with this id in the default group.
 pub(crate) async fn account(db: &Database, user: UserId) -> UserId {
     let email = format!("{user}@example.org");
     let row = (
@@ -61,7 +61,7 @@ pub(crate) async fn account(db: &Database, user: UserId) -> UserId {
     user
 }
 
-/// The group that somebody is in.
+/// Returns the group of a user.
 pub(crate) async fn group_of(db: &Database, user: UserId) -> GroupId {
     let group = accounts::table.find(DbUid(user.0)).select(accounts::group_id);
     let found: Result<DbUid, DbError> = on_conn!(db.reader(), |conn| group.first(conn).await?);
@@ -74,7 +74,7 @@ pub(crate) fn noting(action: &'static str) -> SideEffects {
     SideEffects { audit: vec![entry], mail: Vec::new() }
 }
 
-/// Returns the number of audit entries say this.
+/// Returns the number of audit entries with this action.
 pub(crate) async fn noted(db: &Database, action: &str) -> i64 {
     let entries = audit_entries::table.filter(audit_entries::action.eq(action)).count();
     let found: Result<i64, DbError> =

@@ -14,12 +14,12 @@ use crate::people::{DEFAULT, catalogue_version, group, noted, noting};
 
 pia_testkit::contract! {
     a_persona_is_stored_listed_replaced_and_deleted,
-    an_update_that_expects_another_version_is_refused,
-    groups_are_replaced_as_a_whole,
-    plugins_are_replaced_as_a_whole,
-    of_many_assignments_at_once_no_group_exceeds_its_quota,
-    of_many_updates_that_expect_one_version_one_is_stored,
-    every_accepted_write_gives_the_catalogue_another_version,
+    an_update_of_another_version_is_rejected,
+    all_groups_are_replaced,
+    all_plugins_are_replaced,
+    concurrent_assignments_do_not_exceed_a_groups_quota,
+    one_of_concurrent_updates_of_one_version_is_stored,
+    every_accepted_write_changes_the_catalogues_version,
 }
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -67,8 +67,8 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
 
     let replaced = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
     assert_eq!(replaced.await.unwrap(), PersonaReplaced::Done);
-    let stored = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
-    assert_eq!(stored.await.unwrap(), PersonaReplaced::Done);
+    let unchanged = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
+    assert_eq!(unchanged.await.unwrap(), PersonaReplaced::Done);
     let found = personas.find(ada.id).await.unwrap().unwrap();
     assert_eq!((found.content.name.as_str(), found.is_active), ("Eve", false));
     assert!(found.updated_at > NOW);
@@ -82,7 +82,7 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     assert_eq!((noted(&db, "replace").await, noted(&db, "delete").await), (2, 1));
 }
 
-async fn an_update_that_expects_another_version_is_refused(db: Database) {
+async fn an_update_of_another_version_is_rejected(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let ada = created(&personas, "Ada").await;
 
@@ -95,7 +95,7 @@ async fn an_update_that_expects_another_version_is_refused(db: Database) {
     assert_eq!(noted(&db, "replace").await, 1);
 }
 
-async fn groups_are_replaced_as_a_whole(db: Database) {
+async fn all_groups_are_replaced(db: Database) {
     let (personas, sales) = (SqlManagedPersonas::new(db.clone()), group(&db, "Sales").await);
     let ada = created(&personas, "Ada").await;
 
@@ -117,7 +117,7 @@ async fn groups_are_replaced_as_a_whole(db: Database) {
     );
 }
 
-async fn plugins_are_replaced_as_a_whole(db: Database) {
+async fn all_plugins_are_replaced(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let ada = created(&personas, "Ada").await;
 
@@ -131,7 +131,7 @@ async fn plugins_are_replaced_as_a_whole(db: Database) {
     assert_eq!(refused, PersonaBound::UnknownPlugin(nothing));
 }
 
-async fn of_many_assignments_at_once_no_group_exceeds_its_quota(db: Database) {
+async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let (personas, sales) = (SqlManagedPersonas::new(db.clone()), group(&db, "Sales").await);
     let own = [SettingChange::Quota(Quota::ManagedPersonas, Some(3))];
     SqlGroups::new(db.clone()).change(sales, &own, noting("change")).await.unwrap();
@@ -145,14 +145,14 @@ async fn of_many_assignments_at_once_no_group_exceeds_its_quota(db: Database) {
     assert_eq!(all.iter().filter(|it| **it == PersonaAssigned::Done).count(), 3);
     let full = PersonaAssigned::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
     assert_eq!(all.iter().filter(|it| **it == full).count(), 5);
-    let stored = ids.iter().zip(&all).find(|it| *it.1 == PersonaAssigned::Done).unwrap().0;
-    let again = personas.assign(*stored, &[sales], 50, noting("assign")).await.unwrap();
+    let assigned = ids.iter().zip(&all).find(|it| *it.1 == PersonaAssigned::Done).unwrap().0;
+    let again = personas.assign(*assigned, &[sales], 50, noting("assign")).await.unwrap();
     assert_eq!(again, PersonaAssigned::Done);
     let other = personas.assign(ids[0], &[DEFAULT], 0, noting("assign")).await.unwrap();
     assert!(matches!(other, PersonaAssigned::QuotaExceeded { limit: 0, .. }));
 }
 
-async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
+async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let ada = created(&personas, "Ada").await;
 
@@ -163,7 +163,7 @@ async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
     assert_eq!((done.count(), noted(&db, "r").await), (1, 1));
 }
 
-async fn every_accepted_write_gives_the_catalogue_another_version(db: Database) {
+async fn every_accepted_write_changes_the_catalogues_version(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let mut versions = vec![catalogue_version(&db).await];
     let ada = created(&personas, "Ada").await;

@@ -15,12 +15,12 @@ use crate::people::{DEFAULT, START, catalogue_version, group, noted, noting};
 
 pia_testkit::contract! {
     a_plugin_is_stored_listed_replaced_and_deleted,
-    a_built_in_plugin_is_only_switched_off,
-    of_many_updates_that_expect_one_version_one_is_stored,
-    groups_get_their_plugins_alone,
+    a_built_in_plugin_can_only_be_disabled,
+    one_of_concurrent_updates_of_one_version_is_stored,
+    groups_get_only_their_plugins,
     a_package_of_a_trusted_signer_is_read_from_any_offset,
     an_icon_is_replaced_and_removed,
-    of_many_same_certificates_one_is_stored,
+    one_of_concurrent_equal_certificates_is_stored,
 }
 
 const MEMORY: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0001));
@@ -92,7 +92,7 @@ async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
     assert_eq!((catalogue_version(&db).await, noted(&db, "delete").await), (version + 1, 1));
 }
 
-async fn a_built_in_plugin_is_only_switched_off(db: Database) {
+async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let off = plugins.replace(MEMORY, update("Memory"), START, noting("update")).await;
     assert_eq!(off.unwrap(), PluginChanged::Done);
@@ -108,7 +108,7 @@ async fn a_built_in_plugin_is_only_switched_off(db: Database) {
     assert_eq!(noted(&db, "refused").await, 0);
 }
 
-async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
+async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let plugin = created(&plugins, "Tickets").await;
     let expecting = PluginUpdate { expected: Some(plugin.updated_at), ..update("Desk") };
@@ -120,7 +120,7 @@ async fn of_many_updates_that_expect_one_version_one_is_stored(db: Database) {
     assert_eq!(noted(&db, "one").await, 1);
 }
 
-async fn groups_get_their_plugins_alone(db: Database) {
+async fn groups_get_only_their_plugins(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let (plugin, sales) = (created(&plugins, "Tickets").await, group(&db, "Sales").await);
     let unknown = GroupId::generate();
@@ -183,7 +183,7 @@ async fn an_icon_is_replaced_and_removed(db: Database) {
     }
 }
 
-async fn of_many_same_certificates_one_is_stored(db: Database) {
+async fn one_of_concurrent_equal_certificates_is_stored(db: Database) {
     let certificates = SqlCertificates::new(db.clone());
     let all = (0..20).map(|_| certificates.add(certificate(), noting("trust")));
     let added = join_all(all).await.into_iter().map(Result::unwrap).filter(|it| *it).count();

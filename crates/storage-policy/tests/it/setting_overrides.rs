@@ -1,4 +1,4 @@
-//! Contract tests of changed settings.
+//! Contract tests of setting overrides.
 
 use futures_util::future::join_all;
 use pia_policy::{OverrideLayer, OverrideStore, SettingOverride};
@@ -9,7 +9,7 @@ use crate::people::{START, noted, noting, person};
 
 pia_testkit::contract! {
     a_setting_is_stored_replaced_and_removed,
-    of_many_that_saw_one_version_one_succeeds,
+    one_of_concurrent_changes_of_one_version_succeeds,
 }
 
 fn setting(key: &str, value: &str) -> SettingOverride {
@@ -39,16 +39,16 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     assert_eq!((noted(&db, "set").await, noted(&db, "remove").await), (2, 1));
 }
 
-async fn of_many_that_saw_one_version_one_succeeds(db: Database) {
+async fn one_of_concurrent_changes_of_one_version_succeeds(db: Database) {
     let store = SqlSettingOverrides::new(db.clone());
-    let seen = store.load().await.unwrap().version;
+    let version = store.load().await.unwrap().version;
 
     let all = join_all(
-        (0..16).map(|n| store.set(setting(&format!("A:Key{n}"), "1"), seen, noting("set"))),
+        (0..16).map(|n| store.set(setting(&format!("A:Key{n}"), "1"), version, noting("set"))),
     );
 
     let stored = all.await.into_iter().filter(|it| *it.as_ref().unwrap()).count();
     let layer = store.load().await.unwrap();
-    assert_eq!((stored, layer.settings.len(), layer.version), (1, 1, seen + 1));
+    assert_eq!((stored, layer.settings.len(), layer.version), (1, 1, version + 1));
     assert_eq!(noted(&db, "set").await, 1);
 }

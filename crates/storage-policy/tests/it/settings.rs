@@ -9,19 +9,19 @@ use pia_storage_policy::SqlGroups;
 use crate::people::{DEFAULT, group, noted, noting};
 
 pia_testkit::contract! {
-    a_group_that_stated_nothing_has_the_defaults,
-    all_that_is_set_is_read_again,
-    what_is_cleared_is_the_default_again,
-    of_concurrent_changes_of_different_things_none_is_lost,
-    what_changes_nothing_or_cannot_be_leaves_no_effects,
-    settings_go_with_their_group,
+    a_group_without_settings_has_the_defaults,
+    all_settings_are_read_back,
+    a_cleared_setting_has_the_default_again,
+    concurrent_changes_of_different_settings_are_all_stored,
+    unchanged_and_invalid_settings_leave_no_effects,
+    settings_are_deleted_with_their_group,
 }
 
 fn text(text: &str) -> String {
     text.to_owned()
 }
 
-async fn a_group_that_stated_nothing_has_the_defaults(db: Database) {
+async fn a_group_without_settings_has_the_defaults(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
 
     for of in [DEFAULT, id] {
@@ -30,7 +30,7 @@ async fn a_group_that_stated_nothing_has_the_defaults(db: Database) {
     assert_eq!(groups.settings(GroupId::generate()).await.unwrap(), None);
 }
 
-async fn all_that_is_set_is_read_again(db: Database) {
+async fn all_settings_are_read_back(db: Database) {
     let groups = SqlGroups::new(db);
     let quotas = Quota::ALL.into_iter().zip(10..).map(|(it, n)| SettingChange::Quota(it, Some(n)));
     let limits = BudgetPeriod::ALL.into_iter().zip(20..);
@@ -62,7 +62,7 @@ async fn all_that_is_set_is_read_again(db: Database) {
     assert_eq!(read.models, ["b", "a"]);
 }
 
-async fn what_is_cleared_is_the_default_again(db: Database) {
+async fn a_cleared_setting_has_the_default_again(db: Database) {
     let groups = SqlGroups::new(db);
     let set = |quota, credits, entry: Option<&str>| {
         [
@@ -78,7 +78,7 @@ async fn what_is_cleared_is_the_default_again(db: Database) {
     assert_eq!(groups.settings(DEFAULT).await.unwrap(), Some(GroupSettings::default()));
 }
 
-async fn of_concurrent_changes_of_different_things_none_is_lost(db: Database) {
+async fn concurrent_changes_of_different_settings_are_all_stored(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let changes: Vec<_> = (0..16)
         .map(|n| [SettingChange::PersonaType(format!("type {n}"), Some(format!("entry {n}")))])
@@ -93,7 +93,7 @@ async fn of_concurrent_changes_of_different_things_none_is_lost(db: Database) {
     assert_eq!((read.persona_types.len(), noted(&db, "set").await), (16, 16));
 }
 
-async fn what_changes_nothing_or_cannot_be_leaves_no_effects(db: Database) {
+async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let types = |from: usize, to: usize| -> Vec<_> {
         (from..to).map(|n| SettingChange::PersonaType(n.to_string(), Some(text("e")))).collect()
@@ -111,7 +111,7 @@ async fn what_changes_nothing_or_cannot_be_leaves_no_effects(db: Database) {
     assert_eq!(noted(&db, "set").await, 1);
 }
 
-async fn settings_go_with_their_group(db: Database) {
+async fn settings_are_deleted_with_their_group(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     groups.change(id, &[SettingChange::Pool(true)], noting("set")).await.unwrap();
 

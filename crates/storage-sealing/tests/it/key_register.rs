@@ -1,4 +1,4 @@
-//! The one name of the master key.
+//! Contract tests of the master key's name.
 
 use futures_util::future::join_all;
 use pia_sealing::{InstalledKey, KeyId, KeyRegister};
@@ -6,32 +6,32 @@ use pia_storage::Database;
 use pia_storage_sealing::SqlKeyRegister;
 
 pia_testkit::contract! {
-    of_many_names_at_once_one_is_put_down_and_reported_to_all,
-    a_name_is_replaced_only_where_the_one_before_stands,
+    concurrent_installs_agree_on_one_name,
+    a_name_is_replaced_only_if_the_previous_one_matches,
 }
 
 fn name(number: usize) -> KeyId {
     KeyId::from_stored(format!("{number:032x}"))
 }
 
-async fn of_many_names_at_once_one_is_put_down_and_reported_to_all(db: Database) {
+async fn concurrent_installs_agree_on_one_name(db: Database) {
     let register = SqlKeyRegister::new(db);
     let names: Vec<KeyId> = (0..32).map(name).collect();
 
-    let reported = join_all(names.iter().map(|it| register.install(it))).await;
+    let installed = join_all(names.iter().map(|it| register.install(it))).await;
 
-    let reported: Vec<KeyId> = reported
+    let installed: Vec<KeyId> = installed
         .into_iter()
         .zip(&names)
-        .map(|(reported, ours)| match reported.unwrap() {
+        .map(|(installed, ours)| match installed.unwrap() {
             InstalledKey::Ours => ours.clone(),
             InstalledKey::Other(other) => other,
         })
         .collect();
-    assert!(reported.windows(2).all(|it| it[0] == it[1]), "{reported:?}");
+    assert!(installed.windows(2).all(|it| it[0] == it[1]), "{installed:?}");
 }
 
-async fn a_name_is_replaced_only_where_the_one_before_stands(db: Database) {
+async fn a_name_is_replaced_only_if_the_previous_one_matches(db: Database) {
     let register = SqlKeyRegister::new(db);
     register.install(&name(1)).await.unwrap();
 

@@ -1,4 +1,4 @@
-//! People's salts.
+//! Contract tests of salts.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -10,11 +10,11 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_sealing::SqlSalts;
 
 pia_testkit::contract! {
-    of_many_salts_at_once_one_is_stored_and_reported_to_all,
-    a_salt_stays_whatever_is_offered_later,
-    people_have_salts_of_their_own,
-    a_salt_goes_with_its_account_and_nobody_without_one_has_any,
-    salts_requested_beside_a_deletion_are_granted_or_not_and_nothing_fails,
+    concurrent_calls_agree_on_one_salt,
+    a_stored_salt_is_never_replaced,
+    each_user_has_their_own_salt,
+    a_salt_is_deleted_with_its_account,
+    a_concurrent_deletion_fails_no_lookup,
 }
 
 async fn person(db: &Database) -> UserId {
@@ -40,17 +40,17 @@ async fn remove(db: &Database, user: UserId) {
     assert_eq!(done.unwrap(), 1);
 }
 
-async fn of_many_salts_at_once_one_is_stored_and_reported_to_all(db: Database) {
+async fn concurrent_calls_agree_on_one_salt(db: Database) {
     let (user, salts) = (person(&db).await, SqlSalts::new(db));
 
-    let reported = join_all((0..64).map(|it| salts.salt(user, Salt([it; 32])))).await;
+    let salts_found = join_all((0..64).map(|it| salts.salt(user, Salt([it; 32])))).await;
 
-    let reported: Vec<Salt> = reported.into_iter().map(|it| it.unwrap().unwrap()).collect();
-    assert!(reported.windows(2).all(|it| it[0] == it[1]));
-    assert_eq!(salts.find(user).await.unwrap(), Some(reported[0].clone()));
+    let salts_found: Vec<Salt> = salts_found.into_iter().map(|it| it.unwrap().unwrap()).collect();
+    assert!(salts_found.windows(2).all(|it| it[0] == it[1]));
+    assert_eq!(salts.find(user).await.unwrap(), Some(salts_found[0].clone()));
 }
 
-async fn a_salt_stays_whatever_is_offered_later(db: Database) {
+async fn a_stored_salt_is_never_replaced(db: Database) {
     let (user, salts) = (person(&db).await, SqlSalts::new(db));
     let before = salts.find(user).await.unwrap();
 
@@ -61,7 +61,7 @@ async fn a_salt_stays_whatever_is_offered_later(db: Database) {
     assert!(first == Some(Salt([1; 32])) && second == first);
 }
 
-async fn people_have_salts_of_their_own(db: Database) {
+async fn each_user_has_their_own_salt(db: Database) {
     let (one, other) = (person(&db).await, person(&db).await);
     let salts = SqlSalts::new(db);
 
@@ -72,7 +72,7 @@ async fn people_have_salts_of_their_own(db: Database) {
     assert!(salts.find(other).await.unwrap() == Some(Salt([2; 32])));
 }
 
-async fn a_salt_goes_with_its_account_and_nobody_without_one_has_any(db: Database) {
+async fn a_salt_is_deleted_with_its_account(db: Database) {
     let (user, salts) = (person(&db).await, SqlSalts::new(db.clone()));
     salts.salt(user, Salt([1; 32])).await.unwrap();
 
@@ -83,14 +83,18 @@ async fn a_salt_goes_with_its_account_and_nobody_without_one_has_any(db: Databas
     assert!(salts.salt(UserId::generate(), Salt([1; 32])).await.unwrap().is_none());
 }
 
-async fn salts_requested_beside_a_deletion_are_granted_or_not_and_nothing_fails(db: Database) {
+async fn a_concurrent_deletion_fails_no_lookup(db: Database) {
     for _ in 0..8 {
         let (user, salts) = (person(&db).await, SqlSalts::new(db.clone()));
 
-        let requested = join_all((0..8).map(|it| salts.salt(user, Salt([it; 32]))));
-        let (reported, ()) = futures_util::join!(requested, remove(&db, user));
+        let lookups = join_all((0..8).map(|it| salts.salt(user, Salt([it; 32]))));
+        let (salts_found, ()) = futures_util::join!(lookups, remove(&db, user));
 
-        assert!(reported.iter().all(Result::is_ok), "{:?}", reported.iter().find(|it| it.is_err()));
+        assert!(
+            salts_found.iter().all(Result::is_ok),
+            "{:?}",
+            salts_found.iter().find(|it| it.is_err())
+        );
         assert!(salts.find(user).await.unwrap().is_none());
     }
 }

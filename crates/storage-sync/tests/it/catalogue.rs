@@ -13,15 +13,15 @@ use uuid::Uuid;
 use crate::person::{Person, item, run};
 
 pia_testkit::contract! {
-    everybody_is_granted_the_built_in_plugins_and_no_policy,
-    a_group_is_granted_what_is_granted_to_it,
-    the_operators_personas_are_not_for_devices_to_change,
-    what_is_granted_is_read_again_when_its_version_is_another,
+    every_group_has_the_built_in_plugins_and_no_policy,
+    a_group_has_what_is_granted_to_it,
+    devices_cannot_change_managed_personas,
+    a_catalogue_is_read_again_when_its_version_changes,
 }
 
 const GROUP: Uuid = Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001);
 
-async fn input(person: &Person, version: i64) -> Catalogue {
+async fn load_catalogue(person: &Person, version: i64) -> Catalogue {
     person.reader.catalogue(GROUP, version).await.unwrap()
 }
 
@@ -72,10 +72,10 @@ async fn plugin(db: &Database, id: u128, granted: bool) {
     }
 }
 
-async fn everybody_is_granted_the_built_in_plugins_and_no_policy(db: Database) {
+async fn every_group_has_the_built_in_plugins_and_no_policy(db: Database) {
     let person = Person::of(db).await;
 
-    let catalogue = input(&person, 1).await;
+    let catalogue = load_catalogue(&person, 1).await;
 
     let names: Vec<_> = catalogue.plugins.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["Memory", "Todo", "Reminder"]);
@@ -84,7 +84,7 @@ async fn everybody_is_granted_the_built_in_plugins_and_no_policy(db: Database) {
     assert!(catalogue.personas.is_empty() && catalogue.recently_removed.is_empty());
 }
 
-async fn a_group_is_granted_what_is_granted_to_it(db: Database) {
+async fn a_group_has_what_is_granted_to_it(db: Database) {
     let person = Person::of(db.clone()).await;
     persona(&db, 1, None).await;
     persona(&db, 2, Some(SystemClock.now())).await;
@@ -103,7 +103,7 @@ async fn a_group_is_granted_what_is_granted_to_it(db: Database) {
         .set(user_groups::client_policy_id.eq(DbUid(Uuid::from_u128(5))));
     run(async { on_conn!(db.writer(), |conn| assign.execute(conn).await?) }).await;
 
-    let catalogue = input(&person, 1).await;
+    let catalogue = load_catalogue(&person, 1).await;
 
     assert_eq!(catalogue.plugins.len(), 4);
     assert_eq!(catalogue.personas.len(), 1);
@@ -113,7 +113,7 @@ async fn a_group_is_granted_what_is_granted_to_it(db: Database) {
     assert_eq!(catalogue.policy.updated_at, Some(Timestamp::UNIX_EPOCH));
 }
 
-async fn the_operators_personas_are_not_for_devices_to_change(db: Database) {
+async fn devices_cannot_change_managed_personas(db: Database) {
     let person = Person::of(db.clone()).await;
     persona(&db, 1, None).await;
     let mine = |id| item(Channel::Personas, id, 5);
@@ -122,15 +122,15 @@ async fn the_operators_personas_are_not_for_devices_to_change(db: Database) {
 
     assert_eq!(conflicts.len(), 1);
     assert_eq!(conflicts[0].refusal, Some(ItemRejection::Managed));
-    let stored = person.since(Timestamp::UNIX_EPOCH).await;
-    assert_eq!(stored.iter().map(|it| it.0).collect::<Vec<_>>(), [mine(9).key]);
+    let pulled = person.since(Timestamp::UNIX_EPOCH).await;
+    assert_eq!(pulled.iter().map(|it| it.0).collect::<Vec<_>>(), [mine(9).key]);
 }
 
-async fn what_is_granted_is_read_again_when_its_version_is_another(db: Database) {
+async fn a_catalogue_is_read_again_when_its_version_changes(db: Database) {
     let person = Person::of(db.clone()).await;
-    let before = input(&person, 1).await;
+    let before = load_catalogue(&person, 1).await;
     persona(&db, 1, None).await;
 
-    assert_eq!(input(&person, 1).await, before);
-    assert_eq!(input(&person, 2).await.personas.len(), 1);
+    assert_eq!(load_catalogue(&person, 1).await, before);
+    assert_eq!(load_catalogue(&person, 2).await.personas.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Transactions that take their time.
+//! Contract tests of slow transactions.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use tokio::time::timeout;
 use crate::person::{Person, START, at, todo};
 
 pia_testkit::contract! {
-    who_commits_late_holds_up_whoever_comes_after,
+    a_slow_commit_delays_later_ones,
 }
 
-/// A transaction takes its stamp, and then takes its time to commit.
-async fn who_commits_late_holds_up_whoever_comes_after(db: Database) {
+/// A transaction takes its stamp, and commits late.
+async fn a_slow_commit_delays_later_ones(db: Database) {
     let person = Person::of(db.clone()).await;
     person.push(5, vec![todo(1, 5)]).await;
     let (held, go_on) = (Notify::new(), Notify::new());
@@ -43,20 +43,20 @@ async fn who_commits_late_holds_up_whoever_comes_after(db: Database) {
     let others = async {
         held.notified().await;
         let mut push = pin!(person.push(20, vec![todo(2, 5)]));
-        // It waits, and a device that pulls meanwhile is notified of neither.
+        // It waits, and a device that pulls meanwhile gets neither.
         assert!(timeout(Duration::from_millis(200), &mut push).await.is_err());
-        let (seen, head) = (
+        let (page, head) = (
             person.page(START, 10, u64::MAX).await,
             person.reader.head(person.user).await.unwrap().unwrap(),
         );
-        assert_eq!((seen.rows.len(), seen.up_to), (1, Some(head.last_stamp)));
+        assert_eq!((page.rows.len(), page.up_to), (1, Some(head.last_stamp)));
         go_on.notify_one();
         (push.await.0, head.last_stamp)
     };
 
-    let ((), (stamp, seen)) = join!(late, others);
+    let ((), (stamp, since)) = join!(late, others);
 
-    let rows = person.page(seen, 10, u64::MAX).await.rows;
+    let rows = person.page(since, 10, u64::MAX).await.rows;
     let stamps: Vec<_> = rows.iter().map(|it| (it.key.id.as_u128(), it.stamp)).collect();
     assert_eq!(stamps, [(1, at(10)), (2, stamp)]);
 }

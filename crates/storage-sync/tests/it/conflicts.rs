@@ -1,4 +1,4 @@
-//! Contract tests of two devices that changed one item.
+//! Contract tests of conflicting changes by two devices.
 
 use futures_util::future::join_all;
 use pia_storage::Database;
@@ -9,22 +9,22 @@ use crate::person::{Person, START, at, changes, done, item, todo};
 use crate::resetting::reset;
 
 pia_testkit::contract! {
-    the_loser_is_reported_what_is_stored_and_granted_it_again,
-    what_loses_again_as_it_was_moves_nothing,
-    who_overwrites_what_they_had_not_seen_is_reported_what_it_was,
-    of_concurrent_changes_the_latest_is_stored,
-    what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only,
-    a_deletion_that_is_repeated_is_not_reported_again,
-    an_encrypted_copy_takes_the_plain_ones_place,
-    what_nobody_has_the_key_of_is_not_stored,
-    preferences_of_unknown_plugins_are_passed_over,
+    a_rejected_change_returns_the_stored_version_and_restamps_it,
+    a_repeated_rejection_restamps_nothing,
+    overwriting_an_unseen_version_reports_it,
+    the_latest_of_concurrent_changes_is_stored,
+    a_deleted_item_has_no_body_and_is_revived_by_a_later_change_only,
+    a_repeated_deletion_is_not_pulled_again,
+    an_encrypted_copy_replaces_the_plain_one,
+    items_encrypted_with_a_lost_key_are_rejected,
+    preferences_of_unknown_plugins_are_ignored,
 }
 
-async fn the_loser_is_reported_what_is_stored_and_granted_it_again(db: Database) {
+async fn a_rejected_change_returns_the_stored_version_and_restamps_it(db: Database) {
     let person = Person::of(db).await;
     let (stored, late) = (todo(1, 9), todo(1, 5));
-    let (seen, _) = person.push(10, vec![stored.clone()]).await;
-    assert_eq!(person.since(seen).await, []);
+    let (up_to, _) = person.push(10, vec![stored.clone()]).await;
+    assert_eq!(person.since(up_to).await, []);
 
     let (_, conflicts) = person.push(20, vec![late, todo(2, 5)]).await;
 
@@ -32,24 +32,24 @@ async fn the_loser_is_reported_what_is_stored_and_granted_it_again(db: Database)
     assert_eq!(conflicts[0].key, stored.key);
     assert_eq!(conflicts[0].resolution, Resolution::ServerWins);
     assert_eq!(conflicts[0].server_version.as_deref(), Some(stored.body.as_str()));
-    let again = person.since(seen).await;
+    let again = person.since(up_to).await;
     assert!(again.contains(&(stored.key, Some(stored.body))), "{again:?}");
     assert_eq!(again.len(), 2);
 }
 
-async fn what_loses_again_as_it_was_moves_nothing(db: Database) {
+async fn a_repeated_rejection_restamps_nothing(db: Database) {
     let person = Person::of(db).await;
-    let (stored, gone, lossy) = (todo(1, 9), todo(2, 9), todo(1, 5));
+    let (stored, gone, loser) = (todo(1, 9), todo(2, 9), todo(1, 5));
     person.push(10, vec![stored.clone(), gone.clone()]).await;
     person.delete(11, vec![gone.key]).await;
-    let everything = || vec![lossy.clone(), gone.clone()];
+    let everything = || vec![loser.clone(), gone.clone()];
     let (moved, first) = person.push(20, everything()).await;
     let version = person.version().await;
 
     let (still, again) = person.push(30, everything()).await;
 
     assert_eq!((again, still, person.version().await), (first, moved, version));
-    // Another version of it, and the same behind a change, are brought again.
+    // Another version of it, and the same after a change, are restamped again.
     let (other, _) = person.push(40, vec![todo(1, 4)]).await;
     assert_eq!(person.since(moved).await, [(stored.key, Some(stored.body))]);
     person.push(50, vec![todo(1, 10)]).await;
@@ -58,7 +58,7 @@ async fn what_loses_again_as_it_was_moves_nothing(db: Database) {
     assert_eq!(person.since(last - std::time::Duration::from_micros(1)).await.len(), 1);
 }
 
-async fn who_overwrites_what_they_had_not_seen_is_reported_what_it_was(db: Database) {
+async fn overwriting_an_unseen_version_reports_it(db: Database) {
     let person = Person::of(db).await;
     let (before, after) = (todo(1, 5), todo(1, 9));
     person.push(10, vec![before.clone()]).await;
@@ -71,7 +71,7 @@ async fn who_overwrites_what_they_had_not_seen_is_reported_what_it_was(db: Datab
     assert_eq!(person.since(START).await, [(after.key, Some(after.body))]);
 }
 
-async fn of_concurrent_changes_the_latest_is_stored(db: Database) {
+async fn the_latest_of_concurrent_changes_is_stored(db: Database) {
     let person = Person::of(db).await;
 
     join_all((1..=30).map(|second| person.push(50, vec![todo(1, second)]))).await;
@@ -80,26 +80,26 @@ async fn of_concurrent_changes_the_latest_is_stored(db: Database) {
     assert_eq!(person.since(START).await, [(latest.key, Some(latest.body))]);
 }
 
-async fn what_was_deleted_has_no_body_and_comes_back_by_a_later_change_only(db: Database) {
+async fn a_deleted_item_has_no_body_and_is_revived_by_a_later_change_only(db: Database) {
     let person = Person::of(db).await;
     let key = todo(1, 5).key;
     person.push(10, vec![todo(1, 5)]).await;
     person.delete(20, vec![key]).await;
     assert_eq!(person.since(START).await, [(key, None)]);
 
-    let (_, reported) = person.push(30, vec![todo(1, 20)]).await;
+    let (_, conflicts) = person.push(30, vec![todo(1, 20)]).await;
     let still = person.since(START).await;
     let (_, nothing) = person.push(40, vec![todo(1, 21)]).await;
 
-    assert_eq!(reported[0].resolution, Resolution::ServerWins);
-    let tombstone = reported[0].server_version.as_deref().unwrap();
+    assert_eq!(conflicts[0].resolution, Resolution::ServerWins);
+    let tombstone = conflicts[0].server_version.as_deref().unwrap();
     assert!(tombstone.ends_with(",\"deletedAt\":\"1970-01-01T00:00:20Z\"}"), "{tombstone}");
     assert_eq!(still, [(key, None)]);
     assert_eq!(nothing, []);
     assert_eq!(person.since(START).await, [(key, Some(todo(1, 21).body))]);
 }
 
-async fn a_deletion_that_is_repeated_is_not_reported_again(db: Database) {
+async fn a_repeated_deletion_is_not_pulled_again(db: Database) {
     let person = Person::of(db).await;
     person.push(10, vec![todo(1, 5)]).await;
     let gone = person.delete(20, vec![todo(1, 5).key]).await;
@@ -110,7 +110,7 @@ async fn a_deletion_that_is_repeated_is_not_reported_again(db: Database) {
     assert_eq!(person.since(gone).await, []);
 }
 
-async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
+async fn an_encrypted_copy_replaces_the_plain_one(db: Database) {
     let person = Person::of(db).await;
     let (plain, session) = (todo(1, 5), item(Channel::Sessions, 2, 5));
     person.push(10, vec![plain.clone(), session.clone()]).await;
@@ -127,12 +127,12 @@ async fn an_encrypted_copy_takes_the_plain_ones_place(db: Database) {
     assert!(stored.iter().all(|it| it.1.as_deref() == Some("{\"e\":1}")), "{stored:?}");
 }
 
-async fn what_nobody_has_the_key_of_is_not_stored(db: Database) {
+async fn items_encrypted_with_a_lost_key_are_rejected(db: Database) {
     let person = Person::of(db).await;
     let sealed = Item { encrypted: true, ..todo(1, 5) };
     let push = |second| Changes { encrypted: true, ..changes(second, vec![sealed.clone()]) };
 
-    // Before an account is encrypted somebody may be about to encrypt it.
+    // Before an account is encrypted a device may be about to encrypt it.
     let (_, early) = done(person.apply(push(5)).await);
     person.encrypt().await;
     assert!(reset(&person, 10).await);
@@ -146,7 +146,7 @@ async fn what_nobody_has_the_key_of_is_not_stored(db: Database) {
     assert_eq!(person.since(START).await.len(), 1);
 }
 
-async fn preferences_of_unknown_plugins_are_passed_over(db: Database) {
+async fn preferences_of_unknown_plugins_are_ignored(db: Database) {
     let person = Person::of(db).await;
     let memory = Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0001);
     let preference = |id: Uuid| Item {

@@ -1,4 +1,4 @@
-//! Cutting what changed into pages.
+//! Contract tests of pages.
 
 use futures_util::join;
 use pia_kernel::{Timestamp, UserId};
@@ -8,17 +8,17 @@ use pia_sync::{Channel, Item, ItemKey, ItemPage, PageLimit, SyncReader};
 use crate::person::{Person, START, at, item, todo};
 
 pia_testkit::contract! {
-    a_page_is_cut_by_rows_and_gone_on_with_where_it_ends,
-    a_page_is_cut_by_bytes_but_holds_one_row_at_least,
-    a_page_that_is_not_full_is_not_cut,
-    pages_are_whole_while_rows_move_to_their_end,
-    a_page_shows_what_the_head_read_with_it_knows_of,
-    what_somebody_without_anything_has_is_their_accounts_beginning,
-    what_no_key_opens_is_left_out_and_keeps_nothing_back,
-    the_last_stamp_until_another_is_the_persons_own,
+    a_page_is_limited_by_rows_and_the_next_continues,
+    a_page_is_limited_by_bytes_but_has_at_least_one_row,
+    a_page_below_its_limits_is_not_truncated,
+    pages_are_complete_while_rows_are_restamped,
+    a_page_is_at_least_as_recent_as_its_head,
+    the_head_of_an_empty_account_is_its_creation,
+    undecryptable_items_are_omitted,
+    the_last_stamp_until_another_is_of_the_same_account,
 }
 
-async fn the_last_stamp_until_another_is_the_persons_own(db: Database) {
+async fn the_last_stamp_until_another_is_of_the_same_account(db: Database) {
     let (person, other) = (Person::of(db.clone()).await, Person::of(db).await);
     let (first, _) = person.push(10, vec![todo(1, 5)]).await;
     other.push(12, vec![todo(1, 5)]).await;
@@ -33,7 +33,7 @@ async fn the_last_stamp_until_another_is_the_persons_own(db: Database) {
     }
 }
 
-/// Page after page, until none is cut.
+/// Reads page after page, until one is not truncated.
 async fn all(person: &Person, rows: u32, bytes: u64) -> (Vec<ItemKey>, usize) {
     let (mut since, mut keys, mut pages) = (START, Vec::new(), 0);
     loop {
@@ -47,7 +47,7 @@ async fn all(person: &Person, rows: u32, bytes: u64) -> (Vec<ItemKey>, usize) {
     }
 }
 
-async fn a_page_is_cut_by_rows_and_gone_on_with_where_it_ends(db: Database) {
+async fn a_page_is_limited_by_rows_and_the_next_continues(db: Database) {
     let person = Person::of(db).await;
     let channels = [Channel::Todos, Channel::Memories, Channel::Templates];
     let items = (0..30).map(|it| item(channels[it as usize % 3], it, 5)).collect::<Vec<_>>();
@@ -59,7 +59,7 @@ async fn a_page_is_cut_by_rows_and_gone_on_with_where_it_ends(db: Database) {
     assert_eq!(pages, 5);
 }
 
-async fn a_page_is_cut_by_bytes_but_holds_one_row_at_least(db: Database) {
+async fn a_page_is_limited_by_bytes_but_has_at_least_one_row(db: Database) {
     let person = Person::of(db).await;
     let big = |id: u128, size: usize| Item { body: "x".repeat(size), ..todo(id, 5) };
     person.push(10, vec![big(1, 90), big(2, 9), big(3, 1), big(4, 500), big(5, 1)]).await;
@@ -73,7 +73,7 @@ async fn a_page_is_cut_by_bytes_but_holds_one_row_at_least(db: Database) {
     assert_eq!((single.rows.len(), single.is_truncated), (1, true));
 }
 
-async fn a_page_that_is_not_full_is_not_cut(db: Database) {
+async fn a_page_below_its_limits_is_not_truncated(db: Database) {
     let person = Person::of(db).await;
     let (last, _) = person.push(10, vec![todo(1, 5), todo(2, 5)]).await;
 
@@ -84,7 +84,7 @@ async fn a_page_that_is_not_full_is_not_cut(db: Database) {
     assert_eq!((after.rows.len(), after.up_to, after.is_truncated), (0, None, false));
 }
 
-async fn pages_are_whole_while_rows_move_to_their_end(db: Database) {
+async fn pages_are_complete_while_rows_are_restamped(db: Database) {
     let person = Person::of(db).await;
     person.push(10, (1..=10).map(|it| todo(it, 5)).collect()).await;
     let first = person.page(START, 4, u64::MAX).await;
@@ -98,9 +98,9 @@ async fn pages_are_whole_while_rows_move_to_their_end(db: Database) {
     assert_eq!(keys, [1, 2, 3, 4, 6, 7, 8, 9, 10, 5, 2]);
 }
 
-async fn a_page_shows_what_the_head_read_with_it_knows_of(db: Database) {
+async fn a_page_is_at_least_as_recent_as_its_head(db: Database) {
     let person = Person::of(db).await;
-    let room = PageLimit { rows: 1_000, bytes: u64::MAX };
+    let limit = PageLimit { rows: 1_000, bytes: u64::MAX };
     let pushing = async {
         for second in 1..=150 {
             person.push(second, vec![todo(second.into(), second)]).await;
@@ -109,7 +109,7 @@ async fn a_page_shows_what_the_head_read_with_it_knows_of(db: Database) {
     let reading = async {
         let mut reported = Timestamp::UNIX_EPOCH;
         while reported < at(150) {
-            let read = person.reader.head_and_page(person.user, START, room).await.unwrap();
+            let read = person.reader.head_and_page(person.user, START, limit).await.unwrap();
             let (head, page) = read.unwrap();
             assert!(page.up_to.unwrap_or(START) >= head.last_stamp, "{head:?} {:?}", page.up_to);
             reported = head.last_stamp;
@@ -117,27 +117,27 @@ async fn a_page_shows_what_the_head_read_with_it_knows_of(db: Database) {
     };
 
     join!(pushing, reading, async {
-        // Others whose connections meet each other anew.
+        // Other requests whose statements interleave.
         for _ in 0..20 {
-            let since = person.reader.head_and_page(UserId::generate(), START, room);
+            let since = person.reader.head_and_page(UserId::generate(), START, limit);
             assert_eq!(since.await.unwrap(), None);
         }
     });
 }
 
-async fn what_somebody_without_anything_has_is_their_accounts_beginning(db: Database) {
+async fn the_head_of_an_empty_account_is_its_creation(db: Database) {
     let person = Person::of(db).await;
 
     let head = person.reader.head(person.user).await.unwrap().unwrap();
-    let room = PageLimit { rows: 5, bytes: 5 };
-    let both = person.reader.head_and_page(person.user, START, room).await.unwrap();
+    let limit = PageLimit { rows: 5, bytes: 5 };
+    let both = person.reader.head_and_page(person.user, START, limit).await.unwrap();
 
     assert_eq!(both, Some((head.clone(), ItemPage::default())));
     assert_eq!((head.last_stamp, head.version, head.has_pending_devices), (START, 0, false));
     assert_eq!(person.page(Timestamp::from_micros(i64::MIN), 5, 5).await.rows, []);
 }
 
-async fn what_no_key_opens_is_left_out_and_keeps_nothing_back(db: Database) {
+async fn undecryptable_items_are_omitted(db: Database) {
     let person = Person::of(db).await;
     let preference = item(Channel::PluginPreferences, 9, 5);
     person.push(10, vec![todo(1, 5), todo(2, 5), preference]).await;
@@ -148,7 +148,7 @@ async fn what_no_key_opens_is_left_out_and_keeps_nothing_back(db: Database) {
     let rows = person.since(START).await;
     let (keys, pages) = all(&person, 1, u64::MAX).await;
 
-    // The one that cannot be read is no deletion, and hides none.
+    // The unreadable one is no deletion, and hides no other.
     let (gone, made) = (todo(2, 5).key, todo(3, 6).key);
     assert_eq!(rows, [(gone, None), (made, Some(todo(3, 6).body))]);
     assert_eq!((keys, pages), (vec![gone, made], 4));

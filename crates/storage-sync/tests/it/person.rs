@@ -1,4 +1,4 @@
-//! Somebody with an account, whose devices push.
+//! Account whose devices push.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use pia_sync::{
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// Time at which everybody's account was made.
+/// Creation time of the accounts.
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
 pub(crate) struct Person {
@@ -47,7 +47,7 @@ pub(crate) fn key(channel: Channel, id: u128) -> ItemKey {
     ItemKey { channel, id: Uuid::from_u128(id) }
 }
 
-/// An item of this kind that was changed at this second.
+/// Creates an item of this channel that was changed at this second.
 pub(crate) fn item(channel: Channel, id: u128, second: u64) -> Item {
     let body = format!("{{\"id\":\"{}\",\"second\":{second}}}", Uuid::from_u128(id));
     Item { key: key(channel, id), changed_at: at(second), encrypted: false, body }
@@ -57,7 +57,7 @@ pub(crate) fn todo(id: u128, second: u64) -> Item {
     item(Channel::Todos, id, second)
 }
 
-/// A push of these items at this second.
+/// Creates a push of these items at this second.
 pub(crate) fn changes(second: u64, items: Vec<Item>) -> Changes {
     Changes {
         encrypted: false,
@@ -105,7 +105,7 @@ impl Person {
         self.store.apply(self.user, changes, &self.settings).await.unwrap()
     }
 
-    /// A push that is taken: the highest stamp after it, and what is reported.
+    /// Pushes successfully; returns the highest stamp after it and the conflicts.
     pub(crate) async fn push(&self, second: u64, items: Vec<Item>) -> (Timestamp, Vec<Conflict>) {
         done(self.apply(changes(second, items)).await)
     }
@@ -119,7 +119,7 @@ impl Person {
         self.reader.page(self.user, since, PageLimit { rows, bytes }).await.unwrap()
     }
 
-    /// All that changed since, in its order.
+    /// Returns all changes since, in their order.
     pub(crate) async fn since(&self, since: Timestamp) -> Vec<(ItemKey, Option<String>)> {
         let page = self.page(since, 10_000, u64::MAX).await;
         let text = |it: Bytes| String::from_utf8(it.to_vec()).unwrap();

@@ -15,25 +15,25 @@ use crate::person::{Person, START, at, changes, done, item, key, todo};
 use crate::resetting::reset;
 
 pia_testkit::contract! {
-    what_is_pushed_is_read_as_it_was_sent,
+    pushed_items_are_read_back_unchanged,
     the_rows_of_a_push_take_consecutive_stamps_from_now_on,
-    stamps_only_grow_whatever_the_clock_states,
-    of_concurrent_pushes_each_stamp_is_granted_once_and_nothing_is_passed_over,
+    stamps_increase_even_if_the_clock_goes_back,
+    concurrent_pushes_have_unique_stamps_and_no_row_is_missed,
     a_replay_changes_nothing_not_even_the_version,
     an_encrypted_account_takes_only_encrypted_pushes,
-    beyond_a_limit_nothing_of_a_push_is_stored,
-    who_has_too_many_may_still_change_and_delete_them,
+    a_push_beyond_a_limit_is_rejected_completely,
+    items_above_a_limit_can_still_be_changed_and_deleted,
     concurrent_pushes_do_not_pass_a_limit,
     concurrent_pushes_do_not_pass_the_limit_of_bytes,
-    what_makes_less_is_taken_above_the_limit_of_bytes,
-    beyond_their_limit_the_oldest_sessions_leave_without_a_trace,
-    two_people_may_use_one_id,
-    whoever_is_gone_is_reported,
+    a_shrinking_push_is_accepted_above_the_limit_of_bytes,
+    the_oldest_sessions_beyond_their_limit_are_dropped_without_tombstones,
+    two_accounts_may_use_one_id,
+    a_deleted_account_is_reported,
     many_items_are_stored_at_once,
-    as_many_as_a_push_may_hold_are_weighed_at_once,
+    a_push_of_maximum_size_is_processed,
 }
 
-async fn what_is_pushed_is_read_as_it_was_sent(db: Database) {
+async fn pushed_items_are_read_back_unchanged(db: Database) {
     let person = Person::of(db).await;
     let (one, other) = (todo(1, 5), item(Channel::Memories, 1, 6));
 
@@ -54,7 +54,7 @@ async fn the_rows_of_a_push_take_consecutive_stamps_from_now_on(db: Database) {
     assert_eq!(page.up_to, Some(last));
 }
 
-async fn stamps_only_grow_whatever_the_clock_states(db: Database) {
+async fn stamps_increase_even_if_the_clock_goes_back(db: Database) {
     let person = Person::of(db).await;
 
     let (first, _) = person.push(100, vec![todo(1, 5)]).await;
@@ -65,30 +65,30 @@ async fn stamps_only_grow_whatever_the_clock_states(db: Database) {
     assert_eq!(person.since(first).await.len(), 2);
 }
 
-async fn of_concurrent_pushes_each_stamp_is_granted_once_and_nothing_is_passed_over(db: Database) {
+async fn concurrent_pushes_have_unique_stamps_and_no_row_is_missed(db: Database) {
     let person = Person::of(db).await;
     let pushes = (0..40_u128).map(|push| {
         let items = (0..5).map(|it| todo(push * 5 + it, 5)).collect();
         person.push(10, items)
     });
     let reading = async {
-        // Somebody who pulls meanwhile, page after page, sees every row once.
-        let (mut since, mut seen) = (START, Vec::new());
-        while seen.len() < 200 {
+        // A concurrent reader, page after page, gets every row once.
+        let (mut since, mut pulled) = (START, Vec::new());
+        while pulled.len() < 200 {
             let page = person.page(since, 7, u64::MAX).await;
-            seen.extend(page.rows.iter().map(|it| (it.key, it.stamp)));
+            pulled.extend(page.rows.iter().map(|it| (it.key, it.stamp)));
             since = page.up_to.unwrap_or(since);
             tokio::task::yield_now().await;
         }
-        seen
+        pulled
     };
 
-    let (ends, seen) = futures_util::future::join(join_all(pushes), reading).await;
+    let (ends, pulled) = futures_util::future::join(join_all(pushes), reading).await;
 
-    let keys: HashSet<_> = seen.iter().map(|it| it.0).collect();
-    let stamps: HashSet<_> = seen.iter().map(|it| it.1).collect();
-    assert_eq!((keys.len(), stamps.len(), seen.len()), (200, 200, 200));
-    assert_eq!(ends.iter().map(|it| it.0).max(), seen.last().map(|it| it.1));
+    let keys: HashSet<_> = pulled.iter().map(|it| it.0).collect();
+    let stamps: HashSet<_> = pulled.iter().map(|it| it.1).collect();
+    assert_eq!((keys.len(), stamps.len(), pulled.len()), (200, 200, 200));
+    assert_eq!(ends.iter().map(|it| it.0).max(), pulled.last().map(|it| it.1));
 }
 
 async fn a_replay_changes_nothing_not_even_the_version(db: Database) {
@@ -126,7 +126,7 @@ fn at_most(limit: u32) -> PushSettings {
     PushSettings { limits, ..PushSettings::default() }
 }
 
-async fn beyond_a_limit_nothing_of_a_push_is_stored(db: Database) {
+async fn a_push_beyond_a_limit_is_rejected_completely(db: Database) {
     let person = Person { settings: at_most(2), ..Person::of(db).await };
     person.push(5, vec![todo(1, 1)]).await;
 
@@ -134,14 +134,14 @@ async fn beyond_a_limit_nothing_of_a_push_is_stored(db: Database) {
         .apply(changes(10, vec![item(Channel::Memories, 9, 5), todo(2, 5), todo(3, 5)]))
         .await;
 
-    let reported =
+    let expected =
         Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 2, current: 1 });
-    assert_eq!(refused, reported);
+    assert_eq!(refused, expected);
     assert_eq!(person.since(START).await.len(), 1);
     person.push(20, vec![todo(2, 5)]).await;
 }
 
-async fn who_has_too_many_may_still_change_and_delete_them(db: Database) {
+async fn items_above_a_limit_can_still_be_changed_and_deleted(db: Database) {
     let person = Person::of(db).await;
     person.push(5, (1..=5).map(|it| todo(it, 1)).collect()).await;
     let person = Person { settings: at_most(2), ..person };
@@ -164,11 +164,11 @@ async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
     assert_eq!((taken, person.since(START).await.len()), (10, 10));
 }
 
-/// The bytes that are counted, after a look that they are those stored.
+/// Returns the counted bytes, and asserts that they are those stored.
 async fn stored(person: &Person) -> u64 {
-    let holdings = SqlSyncAdminStore::new(person.db.clone());
-    let all = holdings.all(person.user, None, 1_000).await.unwrap();
-    let counted = holdings.storage(person.user, 1).await.unwrap().current;
+    let admin_store = SqlSyncAdminStore::new(person.db.clone());
+    let all = admin_store.all(person.user, None, 1_000).await.unwrap();
+    let counted = admin_store.storage(person.user, 1).await.unwrap().current;
     assert_eq!(counted, all.iter().map(|it| u64::from(it.size)).sum::<u64>());
     counted
 }
@@ -190,7 +190,7 @@ async fn concurrent_pushes_do_not_pass_the_limit_of_bytes(db: Database) {
     assert_eq!((taken, refused, stored(&person).await), (10, 20, 10 * size));
 }
 
-async fn what_makes_less_is_taken_above_the_limit_of_bytes(db: Database) {
+async fn a_shrinking_push_is_accepted_above_the_limit_of_bytes(db: Database) {
     let session = |id: u128| item(Channel::Sessions, id, u64::try_from(id).unwrap());
     let person = Person { settings: with_bytes(1 << 20), ..Person::of(db).await };
     person.push(10, (1..=5).map(session).collect()).await;
@@ -214,7 +214,7 @@ async fn what_makes_less_is_taken_above_the_limit_of_bytes(db: Database) {
     assert_eq!(stored(&person).await, 0);
 }
 
-async fn beyond_their_limit_the_oldest_sessions_leave_without_a_trace(db: Database) {
+async fn the_oldest_sessions_beyond_their_limit_are_dropped_without_tombstones(db: Database) {
     let person = Person { settings: at_most(3), ..Person::of(db).await };
     let session = |id: u128| item(Channel::Sessions, id, u64::try_from(id).unwrap());
     person.push(10, vec![session(4), session(2), session(3)]).await;
@@ -227,7 +227,7 @@ async fn beyond_their_limit_the_oldest_sessions_leave_without_a_trace(db: Databa
     assert!(left.iter().all(|it| it.1.is_some()));
 }
 
-async fn two_people_may_use_one_id(db: Database) {
+async fn two_accounts_may_use_one_id(db: Database) {
     let (ada, eve) = (Person::of(db.clone()).await, Person::of(db).await);
     ada.push(10, vec![todo(1, 5)]).await;
 
@@ -238,10 +238,10 @@ async fn two_people_may_use_one_id(db: Database) {
     assert_eq!(eve.since(START).await, [(todo(1, 5).key, None)]);
 }
 
-async fn whoever_is_gone_is_reported(db: Database) {
+async fn a_deleted_account_is_reported(db: Database) {
     let person = Person::of(db).await;
     person.push(10, vec![todo(1, 5)]).await;
-    // Their key was requested before they went.
+    // The account's key was requested before the deletion.
     let waiting = person.apply(changes(11, vec![todo(2, 5)]));
 
     person.leave().await;
@@ -262,7 +262,7 @@ async fn many_items_are_stored_at_once(db: Database) {
     assert_eq!(person.since(START).await.len(), 7_000);
 }
 
-async fn as_many_as_a_push_may_hold_are_weighed_at_once(db: Database) {
+async fn a_push_of_maximum_size_is_processed(db: Database) {
     let person = Person { settings: at_most(1), ..Person::of(db).await };
     let max = u128::try_from(MAX_CHANGES_PER_PUSH).unwrap();
 

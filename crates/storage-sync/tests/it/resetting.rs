@@ -1,4 +1,4 @@
-//! Looking at what somebody has, and taking all of it away.
+//! Contract tests of inspection and reset.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -13,19 +13,19 @@ use uuid::Uuid;
 use crate::person::{Person, START, at, changes, item, run, todo};
 
 pia_testkit::contract! {
-    a_reset_leaves_nothing_but_the_highest_stamp,
+    a_reset_leaves_only_the_highest_stamp,
     a_reset_makes_a_plain_account_of_an_encrypted_one,
-    what_there_is_is_counted_and_listed,
-    chats_are_listed_part_by_part,
-    what_was_done_is_listed_and_forgotten_in_time,
+    items_are_counted_and_listed,
+    chats_are_listed_page_by_page,
+    events_are_listed_and_swept,
 }
 
 pub(crate) async fn reset(person: &Person, second: u64) -> bool {
-    let holdings = SqlSyncAdminStore::new(person.db.clone());
-    holdings.reset(person.user, at(second), SideEffects::default()).await.unwrap()
+    let admin_store = SqlSyncAdminStore::new(person.db.clone());
+    admin_store.reset(person.user, at(second), SideEffects::default()).await.unwrap()
 }
 
-async fn a_reset_leaves_nothing_but_the_highest_stamp(db: Database) {
+async fn a_reset_leaves_only_the_highest_stamp(db: Database) {
     let person = Person::of(db).await;
     person.push(50, vec![todo(1, 5), todo(2, 5)]).await;
     let before = person.reader.head(person.user).await.unwrap().unwrap();
@@ -54,16 +54,16 @@ async fn a_reset_makes_a_plain_account_of_an_encrypted_one(db: Database) {
     person.push(40, vec![todo(2, 5)]).await;
 }
 
-async fn what_there_is_is_counted_and_listed(db: Database) {
+async fn items_are_counted_and_listed(db: Database) {
     let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
-    let holdings = SqlSyncAdminStore::new(db);
+    let admin_store = SqlSyncAdminStore::new(db);
     person.push(10, vec![todo(1, 5), todo(2, 5), item(Channel::Memories, 1, 6)]).await;
     person.delete(20, vec![todo(2, 5).key]).await;
     other.push(10, vec![todo(3, 5)]).await;
 
-    let mut counts = holdings.counts(person.user).await.unwrap();
-    let first = holdings.all(person.user, None, 2).await.unwrap();
-    let rest = holdings.all(person.user, Some(first[1].key), 2).await.unwrap();
+    let mut counts = admin_store.counts(person.user).await.unwrap();
+    let first = admin_store.all(person.user, None, 2).await.unwrap();
+    let rest = admin_store.all(person.user, Some(first[1].key), 2).await.unwrap();
 
     counts.sort_unstable();
     assert_eq!(counts, [(Channel::Memories, 1, 0), (Channel::Todos, 1, 1)]);
@@ -72,9 +72,9 @@ async fn what_there_is_is_counted_and_listed(db: Database) {
     assert_eq!((gone.key, gone.size, gone.deleted_at), (todo(2, 5).key, 0, Some(at(20))));
 }
 
-async fn chats_are_listed_part_by_part(db: Database) {
+async fn chats_are_listed_page_by_page(db: Database) {
     let (person, other) = (Person::of(db.clone()).await, Person::of(db.clone()).await);
-    let holdings = SqlSyncAdminStore::new(db.clone());
+    let admin_store = SqlSyncAdminStore::new(db.clone());
     for (owner, id) in [(&person, 0), (&person, 1), (&person, 2), (&other, 1)] {
         let chat = diesel::insert_into(chats::table).values((
             chats::user_id.eq(DbUid(owner.user.0)),
@@ -89,36 +89,35 @@ async fn chats_are_listed_part_by_part(db: Database) {
         run(async { on_conn!(db.writer(), |conn| chat.execute(conn).await?) }).await;
     }
 
-    let first = holdings.chats(person.user, None, 2).await.unwrap();
-    let rest = holdings.chats(person.user, Some(first[1].id), 2).await.unwrap();
+    let first = admin_store.chats(person.user, None, 2).await.unwrap();
+    let rest = admin_store.chats(person.user, Some(first[1].id), 2).await.unwrap();
 
-    let reported: Vec<_> = first.iter().chain(&rest).collect();
-    let ids: Vec<_> = reported.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
+    let listed: Vec<_> = first.iter().chain(&rest).collect();
+    let ids: Vec<_> = listed.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
     assert_eq!(ids, [(0, false, 9), (1, true, 9), (2, false, 9)]);
-    assert_eq!((reported[2].deleted_at, reported[1].deleted_at), (Some(at(7)), None));
-    assert_eq!((reported[0].stamp, reported[0].updated_at), (at(10), at(5)));
+    assert_eq!((listed[2].deleted_at, listed[1].deleted_at), (Some(at(7)), None));
+    assert_eq!((listed[0].stamp, listed[0].updated_at), (at(10), at(5)));
 }
 
-async fn what_was_done_is_listed_and_forgotten_in_time(db: Database) {
+async fn events_are_listed_and_swept(db: Database) {
     let person = Person::of(db.clone()).await;
-    let holdings = SqlSyncAdminStore::new(db);
+    let admin_store = SqlSyncAdminStore::new(db);
     let device = Some("a laptop".to_owned());
     let push = Changes { device, ..changes(10, vec![todo(1, 5), todo(2, 5)]) };
     person.apply(push.clone()).await;
-    // Nothing new is nothing to remember.
+    // A push without changes leaves no event.
     person.apply(push).await;
     person.delete(20, vec![todo(1, 5).key]).await;
     reset(&person, 30).await;
 
-    let page = |limit| holdings.events(person.user, PageRequest { after: None, limit });
-    let reported: Vec<_> = page(10).await.unwrap();
-    let kinds: Vec<_> =
-        reported.iter().map(|it| (it.kind.as_str(), it.stored, it.deleted)).collect();
+    let page = |limit| admin_store.events(person.user, PageRequest { after: None, limit });
+    let events: Vec<_> = page(10).await.unwrap();
+    let kinds: Vec<_> = events.iter().map(|it| (it.kind.as_str(), it.stored, it.deleted)).collect();
 
     assert_eq!(kinds, [("reset", 0, 0), ("push", 0, 1), ("push", 2, 0)]);
-    assert_eq!(reported[2].device.as_deref(), Some("a laptop"));
-    assert_eq!(page(1).await.unwrap(), reported[..1]);
-    assert_eq!(holdings.sweep(at(25)).await.unwrap(), 2);
+    assert_eq!(events[2].device.as_deref(), Some("a laptop"));
+    assert_eq!(page(1).await.unwrap(), events[..1]);
+    assert_eq!(admin_store.sweep(at(25)).await.unwrap(), 2);
     assert_eq!(page(10).await.unwrap().len(), 1);
-    assert_eq!(holdings.sweep(Timestamp::from_micros(i64::MAX)).await.unwrap(), 1);
+    assert_eq!(admin_store.sweep(Timestamp::from_micros(i64::MAX)).await.unwrap(), 1);
 }

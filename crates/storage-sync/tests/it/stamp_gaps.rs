@@ -1,4 +1,4 @@
-//! Times in which nobody was given a stamp.
+//! Contract tests of stamp gaps.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use pia_storage_sync::SqlStampGaps;
 use crate::person::{Person, at, todo};
 
 pia_testkit::contract! {
-    before_anybody_was_there_nothing_is_put_down,
-    what_lies_between_two_stamps_is_known,
-    many_starts_at_once_put_down_one_silence,
+    without_accounts_no_gap_is_recorded,
+    gaps_between_stamps_are_recorded,
+    concurrent_starts_record_one_gap,
 }
 
 const MICRO: Duration = Duration::from_micros(1);
 
-async fn before_anybody_was_there_nothing_is_put_down(db: Database) {
+async fn without_accounts_no_gap_is_recorded(db: Database) {
     let stamp_gaps = SqlStampGaps::new(db);
 
     assert_eq!(stamp_gaps.record_gap_until(at(100)).await.unwrap().containing(at(50)), None);
 }
 
-async fn what_lies_between_two_stamps_is_known(db: Database) {
+async fn gaps_between_stamps_are_recorded(db: Database) {
     let person = Person::of(db.clone()).await;
     let stamp_gaps = SqlStampGaps::new(db);
     let (first, _) = person.push(50, vec![todo(1, 5)]).await;
@@ -32,7 +32,7 @@ async fn what_lies_between_two_stamps_is_known(db: Database) {
     stamp_gaps.record_gap_until(at(200)).await.unwrap();
     let (second, _) = person.push(250, vec![todo(2, 5)]).await;
     stamp_gaps.record_gap_until(at(300)).await.unwrap();
-    // A clock that goes wrong takes nothing away.
+    // A wrong clock removes no gap.
     let known = stamp_gaps.record_gap_until(at(20)).await.unwrap();
 
     let around = |stamps: &[Timestamp]| -> Vec<Option<Timestamp>> {
@@ -43,7 +43,7 @@ async fn what_lies_between_two_stamps_is_known(db: Database) {
     assert_eq!(around(&[second + MICRO, at(299)]), [Some(second); 2]);
 }
 
-async fn many_starts_at_once_put_down_one_silence(db: Database) {
+async fn concurrent_starts_record_one_gap(db: Database) {
     let person = Person::of(db.clone()).await;
     let (stamp, _) = person.push(50, vec![todo(1, 5)]).await;
     let starts = (0..8).map(|it| {

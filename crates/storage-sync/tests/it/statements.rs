@@ -1,4 +1,4 @@
-//! Number of statements there are: each is a way to the database and back.
+//! Number of statements of an operation: each is a round trip to the database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,18 +21,18 @@ pia_testkit::contract! {
     a_push_costs_no_more_statements_for_more_items,
 }
 
-/// Fake without waiting devices.
-struct Nobody;
+/// Fake without pending devices.
+struct NoPendingDevices;
 
 #[async_trait]
-impl PendingDevices for Nobody {
+impl PendingDevices for NoPendingDevices {
     async fn waiting_devices(&self, _user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
         Ok(Vec::new())
     }
 }
 
-/// Counts the queries of the connections that are used one at a time: a pool
-/// gives the one that came back last.
+/// Counter of the queries of sequentially used connections: a pool hands out the
+/// one that was returned last.
 struct Counter(Arc<AtomicUsize>);
 
 impl Counter {
@@ -66,19 +66,23 @@ fn count_on(conn: &mut Conn, count: &Arc<AtomicUsize>) {
 }
 
 fn pulling(person: &Person) -> PullService {
-    PullService::new(Arc::new(person.reader.clone()), Arc::new(Nobody), StampGaps::default())
+    PullService::new(
+        Arc::new(person.reader.clone()),
+        Arc::new(NoPendingDevices),
+        StampGaps::default(),
+    )
 }
 
-/// A pull by somebody who says what they have, which is not that.
+/// Pulls with outdated knowledge.
 async fn pull(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
-    let (pulling, ask) = (pulling(person), PullRequest { since, limit: Some(500), catalogue });
-    let standing = pulling.pull_state(person.user, since).await.unwrap();
-    pulling.pull(person.user, &ask, &standing).await.unwrap()
+    let (pulling, request) = (pulling(person), PullRequest { since, limit: Some(500), catalogue });
+    let state = pulling.pull_state(person.user, since).await.unwrap();
+    pulling.pull(person.user, &request, &state).await.unwrap()
 }
 
 async fn pull_at_once(person: &Person, since: Timestamp, catalogue: Option<i64>) -> Pulled {
-    let ask = PullRequest { since, limit: Some(500), catalogue };
-    pulling(person).pull_at_once(person.user, &ask).await.unwrap().1
+    let request = PullRequest { since, limit: Some(500), catalogue };
+    pulling(person).pull_at_once(person.user, &request).await.unwrap().1
 }
 
 async fn a_device_that_has_everything_costs_one_statement(db: Database) {
@@ -94,7 +98,7 @@ async fn a_device_that_has_everything_costs_one_statement(db: Database) {
 async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
     let person = Person::of(db).await;
     person.push(10, (1..=100).map(|it| todo(it, 5)).collect()).await;
-    // What the group is given is kept from pull to pull.
+    // The group's catalogue is cached from pull to pull.
     let first = pull(&person, START, None).await;
     let counter = Counter::of(&person.db).await;
 
@@ -128,7 +132,7 @@ async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
     person.push(30, todos(1_000..1_500)).await;
     let many = counter.taken();
 
-    // To SQLite there is no way that could be saved: it is written row by row.
+    // On SQLite rows are written one by one: there is no round trip to save.
     let by_row = if person.db.provider() == DatabaseKind::Sqlite { 495 } else { 0 };
     assert_eq!(many, few + by_row);
     assert!(few > 0 && few < 15, "{few}");

@@ -1,4 +1,4 @@
-//! Identities in the audit log: sealed beside the entry, which keeps only a
+//! Identities in the audit log: sealed beside the entry, which stores only a
 //! commitment to them.
 
 use std::net::IpAddr;
@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use crate::error::DbError;
 
-/// Makes a commitment tell nothing of what it is to: nobody can try out who
-/// it might have been.
+/// Length of the salt that hides what a commitment is to: identities cannot be
+/// tried out.
 const SALT_LEN: usize = 32;
 
 /// Side of an audit entry.
@@ -37,26 +37,25 @@ impl AuditPart {
 /// Identity on one side of an audit entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditIdentity {
-    /// Their account, if it is known.
+    /// Account, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
-    /// From where they called.
+    /// Network address of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// With what.
+    /// User agent of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
-/// An identity as it is stored.
+/// Identity in its stored form.
 pub(super) struct SealedIdentity {
     pub(super) sealed: Vec<u8>,
     pub(super) commitment: Vec<u8>,
 }
 
 impl AuditIdentity {
-    /// Returns the identities on each side of an entry, as far as any are
-    /// known.
+    /// Returns the known identities on each side of an entry.
     pub(super) fn from_entry(
         entry: &AuditEntry,
         origin: &RequestContext,
@@ -73,8 +72,8 @@ impl AuditIdentity {
             .collect()
     }
 
-    /// Opens what is stored beside an entry; nothing if it cannot be opened, or
-    /// is not what the entry is committed to.
+    /// Opens the identity stored beside an entry; `None` if it cannot be opened,
+    /// or does not match the entry's commitment.
     pub fn open(
         seal: &ServerSeal,
         entry: Uuid,

@@ -1,4 +1,4 @@
-//! Rows of what goes with a change.
+//! Rows of a change's side effects.
 
 use std::collections::HashMap;
 
@@ -62,7 +62,7 @@ pub(super) struct MailRow {
 }
 
 columns! {
-    /// Lines of the audit log.
+    /// Entries of the audit log.
     Entries of EntryRow {
         id: Uid = DbUid,
         at: Instant = DbInstant,
@@ -76,7 +76,7 @@ columns! {
 }
 
 columns! {
-    /// People in the entries.
+    /// Identities of the entries.
     Identities of IdentityRow {
         entry_id: Uid = DbUid,
         part: Text = &'static str,
@@ -86,7 +86,7 @@ columns! {
 }
 
 columns! {
-    /// Letters.
+    /// Emails.
     Mails of MailRow {
         id: Uid = DbUid,
         user_id: Nullable<Uid> = Option<DbUid>,
@@ -111,8 +111,8 @@ const POST: &str = "
     INSERT INTO mails (id, user_id, letter, sealed, queued_at, due_at, tries)
     SELECT id, user_id, letter, sealed, queued_at, due_at, tries FROM ";
 
-/// Makes an insert of each kind of rows for PostgreSQL, whose text is the same
-/// for however many.
+/// Implements an insert of each kind of rows for PostgreSQL, whose text does not
+/// depend on the number of rows.
 macro_rules! inserts {
     ($($rows:ident by $insert:ident),*) => {$(
         impl QueryFragment<Pg> for $rows<'_> {
@@ -127,8 +127,8 @@ macro_rules! inserts {
 inserts!(Entries by ENTER, Identities by IDENTIFY, Mails by POST);
 
 impl EffectRows {
-    /// The rows of what goes with a change; `addresses` are those of the users
-    /// whom letters go to. Whose account is gone by now is not written to.
+    /// Builds the rows of side effects; `addresses` are those of the recipients.
+    /// Accounts that no longer exist get no email.
     pub(super) fn new_rows(
         db: &Database,
         effects: &SideEffects,
@@ -150,7 +150,7 @@ impl EffectRows {
         Ok(rows)
     }
 
-    /// Has them written together with others, on PostgreSQL.
+    /// Adds the inserts to a batch, on PostgreSQL.
     pub fn join<'a>(&'a self, writes: &mut CteBatch<'a>) {
         if !self.entries.is_empty() {
             writes.add(Entries::of(&self.entries));
@@ -163,7 +163,7 @@ impl EffectRows {
         }
     }
 
-    /// Writes them to SQLite, one after the other.
+    /// Inserts the rows into SQLite, one after the other.
     pub(super) fn insert(self, conn: &mut SqliteConnection) -> QueryResult<()> {
         for row in self.entries {
             diesel::insert_into(audit_entries::table).values(row).execute(conn)?;
@@ -200,7 +200,7 @@ impl EffectRows {
                 AuditPart::Actor => row.actor_commitment = Some(stored.commitment),
                 AuditPart::Subject => row.subject_commitment = Some(stored.commitment),
             }
-            // What is known of a stranger is about whom they were a stranger to.
+            // The data of an anonymous actor belongs to the account they acted on.
             let user = identity.user.or(entry.subject);
             self.identities.push(IdentityRow {
                 entry_id: DbUid(id),

@@ -1,4 +1,4 @@
-//! A letter as it waits in the outbox.
+//! Email as stored in the outbox.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::DbError;
 
-/// A letter as it waits in the outbox, sealed: it may hold links that open an
-/// account.
+/// Email as stored in the outbox, sealed: it may contain links that give access
+/// to an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredEmail {
-    /// The address it goes to.
+    /// Recipient's address.
     pub to: String,
     /// Name of the template.
     pub letter: String,
@@ -24,10 +24,10 @@ pub struct StoredEmail {
     pub language: Option<Language>,
     /// Time at which it was written.
     pub at: Timestamp,
-    /// From where what it is about was done.
+    /// Network address of the request that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// And with what.
+    /// User agent of that request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
@@ -51,7 +51,7 @@ impl StoredEmail {
         Ok(seal.seal(place(&id), &Secret::new(json))?)
     }
 
-    /// Opens what waits under this id.
+    /// Opens the email stored under this id.
     pub fn open(seal: &ServerSeal, id: MailId, sealed: &[u8]) -> Result<Self, UnsealError> {
         let json = seal.open(place(&id), sealed)?;
         serde_json::from_slice(json.expose()).map_err(|_err| UnsealError::Malformed)

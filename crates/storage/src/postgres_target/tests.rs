@@ -7,7 +7,7 @@ fn parse(text: &str) -> PostgresTarget {
 }
 
 #[test]
-fn every_form_states_the_same() {
+fn all_forms_are_equivalent() {
     let url = parse(
         "postgresql://p%69a:s%40crt@db.example:5433/pia\
          ?sslmode=verify-full&sslrootcert=%2Fetc%2Fca.pem&application_name=a%20b&connect_timeout=3",
@@ -33,7 +33,7 @@ fn every_form_states_the_same() {
 }
 
 #[test]
-fn what_is_left_out_has_a_default() {
+fn omitted_settings_have_defaults() {
     let target = parse("postgres://db/pia");
 
     assert_eq!(target.config.get_application_name(), Some("pia-server"));
@@ -43,7 +43,7 @@ fn what_is_left_out_has_a_default() {
 }
 
 #[test]
-fn several_hosts_addresses_and_sockets_are_understood() {
+fn several_hosts_addresses_and_sockets_are_parsed() {
     let several = parse("postgres://me@a:1,b,[::1]:2/pia");
     let socket = parse("postgresql:///pia?host=/var/run/postgresql");
     let encoded = parse("postgresql://%2Fvar%2Frun%2Fpostgresql/pia");
@@ -68,7 +68,7 @@ fn root_certificates_raise_the_mode_as_libpq_does() {
 }
 
 #[test]
-fn the_size_of_the_pool_and_the_search_path_are_taken_over() {
+fn the_size_of_the_pool_and_the_search_path_are_applied() {
     let target = parse("Host=db;Maximum Pool Size=7;Search Path=my app;Options=-c geqo=off");
 
     assert_eq!(target.max.map(usize::from), Some(7));
@@ -76,7 +76,7 @@ fn the_size_of_the_pool_and_the_search_path_are_taken_over() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_without_being_quoted() {
+fn invalid_strings_are_rejected_without_being_quoted() {
     use TargetError::{Form, Missing, OtherProvider, Unknown, Value};
 
     for (text, error) in [
@@ -97,15 +97,15 @@ fn what_cannot_be_meant_is_refused_without_being_quoted() {
         ("sqlite://pia.db", OtherProvider("postgresql")),
         ("hunter2", Form),
     ] {
-        let refused = PostgresTarget::parse(text).unwrap_err();
+        let rejection = PostgresTarget::parse(text).unwrap_err();
 
-        assert_eq!(refused, error, "{text}");
-        assert!(!refused.to_string().contains("hunter2"), "{refused}");
+        assert_eq!(rejection, error, "{text}");
+        assert!(!rejection.to_string().contains("hunter2"), "{rejection}");
     }
 }
 
 #[test]
-fn printing_it_reports_no_password() {
+fn the_debug_output_contains_no_password() {
     let target = parse("postgres://pia:hunter2@db/pia?options=-c%20hunter2%3Dx");
 
     let printed = format!("{target:?}");

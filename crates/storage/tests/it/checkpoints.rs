@@ -1,4 +1,4 @@
-//! Emptying SQLite's log beside those who write.
+//! Tests of the checkpoints of SQLite's log beside writers.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
 
-/// A database in a folder, where the power does not fail.
+/// Creates a database in a folder, without syncing each commit.
 async fn fresh() -> (TempDir, Database) {
     let dir = tempfile::tempdir().unwrap();
     let text = format!("Data Source={}", dir.path().join("pia.db").display());
@@ -30,7 +30,7 @@ async fn execute(db: &Database, sql: &str) {
     done.unwrap();
 }
 
-/// Notes something so often that the log is worth emptying.
+/// Writes often enough for a checkpoint to be worthwhile.
 async fn note(db: &Database, text: &str) {
     for _ in 0..64 {
         execute(db, &format!("INSERT INTO notes VALUES ('{text}')")).await;
@@ -42,7 +42,7 @@ fn holds(file: &Path, text: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_is_emptied_while_somebody_writes() {
+async fn a_checkpoint_runs_beside_a_writer() {
     let (dir, db) = fresh().await;
     let file = dir.path().join("pia.db");
     note(&db, "Dear Ada").await;
@@ -57,7 +57,7 @@ async fn the_log_is_emptied_while_somebody_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_in_which_there_is_little_is_left_alone() {
+async fn a_short_log_is_not_checkpointed() {
     let (dir, db) = fresh().await;
     execute(&db, "INSERT INTO notes VALUES ('Dear Ada')").await;
 
@@ -68,7 +68,7 @@ async fn a_log_in_which_there_is_little_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_is_emptied_in_time_grows_no_longer_than_it_may() {
+async fn regular_checkpoints_bound_the_log() {
     let (dir, db) = fresh().await;
     let log = dir.path().join("pia.db-wal");
 
@@ -84,7 +84,7 @@ async fn a_log_that_is_emptied_in_time_grows_no_longer_than_it_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_is_just_being_emptied_is_cut_all_the_same() {
+async fn a_log_is_truncated_despite_concurrent_checkpoints() {
     let (dir, db) = fresh().await;
     let log = dir.path().join("pia.db-wal");
 

@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own, which speaks TLS.
+//! PostgreSQL server of a single test, with TLS.
 
 use std::fs;
 use std::net::TcpListener;
@@ -19,7 +19,7 @@ hostssl   all safe  127.0.0.1/32 trust
 hostnossl all plain 127.0.0.1/32 trust
 ";
 
-/// A running server; stopped and removed when dropped. Its certificate is for
+/// Running server; stopped and removed when dropped. Its certificate is for
 /// `localhost` and not for its address.
 pub(crate) struct Cluster {
     /// Port on `localhost` that the server listens on.
@@ -54,18 +54,18 @@ impl Cluster {
         cluster
     }
 
-    /// A file with the certificate of who vouches for the server.
+    /// Returns a file with the certificate of the server's authority.
     pub(crate) fn authority(&self) -> String {
         self.path("authority.pem").display().to_string()
     }
 
-    /// A file with the certificate of somebody else who is called the same.
-    pub(crate) fn stranger(&self) -> String {
+    /// Returns a file with the certificate of another authority of the same name.
+    pub(crate) fn impostor(&self) -> String {
         self.path("stranger.pem").display().to_string()
     }
 
-    /// A file with the server's own certificate.
-    pub(crate) fn itself(&self) -> String {
+    /// Returns a file with the server's own certificate.
+    pub(crate) fn own_certificate(&self) -> String {
         self.path("data/server.crt").display().to_string()
     }
 
@@ -99,7 +99,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         let mut stop = program("pg_ctl");
         stop.args(["-m", "immediate", "-D"]).arg(self.path("data")).arg("stop");
-        // Whatever it says, the folder goes next.
+        // Failed or not, the folder is removed next.
         drop(stop.output());
     }
 }
@@ -110,7 +110,7 @@ fn issuer() -> CertifiedIssuer<'static, KeyPair> {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// One of PostgreSQL's programs, as a user it agrees to run as.
+/// Returns one of PostgreSQL's programs, as a user it agrees to run as.
 fn program(name: &str) -> Command {
     let mut versions: Vec<PathBuf> =
         Path::new(DEBIAN).read_dir().into_iter().flatten().flatten().map(|it| it.path()).collect();
@@ -126,19 +126,19 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// Returns whether this runs as root, whom `initdb` refuses.
+/// Returns whether this runs as root, which `initdb` rejects.
 fn root() -> bool {
     tempfile::tempfile().unwrap().metadata().unwrap().uid() == 0
 }
 
 fn run(command: &mut Command) {
     let output = command.output().expect("PostgreSQL's programs: install `postgresql`");
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {message}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {stderr}");
 }
 
-/// A port that is free now, from below those that the system gives to whoever
-/// requests any: another test cannot be given it meanwhile.
+/// Returns a port that is free now, below the range of ephemeral ports: the system
+/// does not assign it to another test meanwhile.
 fn free_port() -> u16 {
     let free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     let start = u16::try_from(std::process::id() % 10_000).unwrap();

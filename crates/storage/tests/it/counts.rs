@@ -1,4 +1,4 @@
-//! Counts that do not wait for the disk.
+//! Tests of counters that do not wait for the disk.
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -8,21 +8,21 @@ use pia_storage::{Database, DatabaseOptions, DbError, Startup, on_conn, start};
 use pia_testkit::databases::TestDatabase;
 
 pia_testkit::contract! {
-    what_is_counted_is_there_and_reported,
-    of_many_at_once_each_is_counted_and_reported_its_own,
+    a_count_is_stored_and_its_rows_are_returned,
+    concurrent_counts_each_get_their_own_result,
 }
 
-async fn what_is_counted_is_there_and_reported(db: Database) {
+async fn a_count_is_stored_and_its_rows_are_returned(db: Database) {
     let add = || diesel::update(locks::table.find("accounts")).set(locks::turn.eq(locks::turn + 1));
-    let nobody = diesel::update(locks::table.find("nobody")).set(locks::turn.eq(0));
+    let missing = diesel::update(locks::table.find("nobody")).set(locks::turn.eq(0));
 
-    let counted = [db.count(add()).await, db.count(add()).await, db.count(nobody).await];
+    let counted = [db.count(add()).await, db.count(add()).await, db.count(missing).await];
 
     assert_eq!(counted.map(Result::unwrap), [1, 1, 0]);
     assert_eq!(turn(&db).await, 2);
 }
 
-async fn of_many_at_once_each_is_counted_and_reported_its_own(db: Database) {
+async fn concurrent_counts_each_get_their_own_result(db: Database) {
     let below = |max: i64| {
         let free = locks::table.find("accounts").filter(locks::turn.lt(max));
         db.count(diesel::update(free).set(locks::turn.eq(locks::turn + 1)))
@@ -38,7 +38,7 @@ async fn of_many_at_once_each_is_counted_and_reported_its_own(db: Database) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_counted_is_reported_and_the_next_is_counted_again() {
+async fn a_failed_count_is_reported_and_the_next_one_succeeds() {
     let fresh = TestDatabase::sqlite();
     let db = fresh.connect().await;
     let add = || {
@@ -55,14 +55,14 @@ async fn what_cannot_be_counted_is_reported_and_the_next_is_counted_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_promises_less_for_a_count_alone() {
+async fn a_file_relaxes_durability_for_counts_only() {
     const FULL: i64 = 2;
     const NORMAL: i64 = 1;
     let note = "UPDATE locks SET turn = (SELECT synchronous FROM pragma_synchronous)";
     let fresh = TestDatabase::sqlite();
     fresh.connect().await;
     let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
-    let mut promised = Vec::new();
+    let mut levels = Vec::new();
 
     for counts in [false, true, true, false, false] {
         if counts {
@@ -70,14 +70,14 @@ async fn a_file_promises_less_for_a_count_alone() {
         } else {
             write(&db, note).await.unwrap();
         }
-        promised.push(turn(&db).await);
+        levels.push(turn(&db).await);
     }
 
-    assert_eq!(promised, [FULL, NORMAL, NORMAL, FULL, FULL]);
+    assert_eq!(levels, [FULL, NORMAL, NORMAL, FULL, FULL]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_promises_less_for_a_count_alone() {
+async fn a_server_relaxes_durability_for_counts_only() {
     let fresh = TestDatabase::postgres().await;
     let db = fresh.connect().await;
     let note = "UPDATE locks SET turn = CASE current_setting('synchronous_commit')
@@ -116,10 +116,10 @@ async fn write(db: &Database, sql: &str) -> Result<(), DbError> {
 }
 
 async fn turn(db: &Database) -> i64 {
-    let requested: Result<i64, DbError> = on_conn!(db.reader(), |conn| locks::table
+    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| locks::table
         .find("accounts")
         .select(locks::turn)
         .first(conn)
         .await?);
-    requested.unwrap()
+    found.unwrap()
 }

@@ -10,11 +10,11 @@ use pia_storage::{
 use pia_testkit::databases::seal;
 
 pia_testkit::contract! {
-    an_entry_keeps_no_more_than_a_commitment_to_who_did_it,
-    what_a_stranger_did_belongs_to_whom_it_happened_to,
+    an_entry_stores_only_a_commitment_to_its_actor,
+    an_anonymous_actor_belongs_to_the_subject,
     entries_are_never_changed,
-    a_letter_waits_sealed,
-    nobody_is_written_to_who_has_no_account,
+    an_email_is_stored_sealed,
+    a_missing_account_gets_no_email,
 }
 
 const AT: Timestamp = Timestamp::UNIX_EPOCH;
@@ -60,7 +60,7 @@ fn opened(identity: &Identity, part: AuditPart, commitment: Option<&Vec<u8>>) ->
     AuditIdentity::open(&seal(), identity.0.0, part, stored).unwrap()
 }
 
-async fn an_entry_keeps_no_more_than_a_commitment_to_who_did_it(db: Database) {
+async fn an_entry_stores_only_a_commitment_to_its_actor(db: Database) {
     let (admin, user) = (UserId::generate(), UserId::generate());
     let entry = AuditEntry::new(AT, "account.deactivated");
     let entry = AuditEntry { actor: Some(admin), subject: Some(user), ..entry };
@@ -81,7 +81,7 @@ async fn an_entry_keeps_no_more_than_a_commitment_to_who_did_it(db: Database) {
     assert_eq!(AuditIdentity::open(&seal(), id.0, AuditPart::Actor, other), None);
 }
 
-async fn what_a_stranger_did_belongs_to_whom_it_happened_to(db: Database) {
+async fn an_anonymous_actor_belongs_to_the_subject(db: Database) {
     let user = UserId::generate();
 
     write(&db, SideEffects::about(AT, user, "sign_in.failed")).await;
@@ -105,10 +105,10 @@ async fn entries_are_never_changed(db: Database) {
     assert!(reason.contains("audit entries are never changed"), "{reason}");
 }
 
-async fn a_letter_waits_sealed(db: Database) {
-    let letter = QueuedEmail::new("invitation").with("link", "https://pia.example/secret-link");
+async fn an_email_is_stored_sealed(db: Database) {
+    let email = QueuedEmail::new("invitation").with("link", "https://pia.example/secret-link");
 
-    write(&db, SideEffects { audit: vec![], mail: vec![letter.to_address(AT, "ada@example.org")] })
+    write(&db, SideEffects { audit: vec![], mail: vec![email.to_address(AT, "ada@example.org")] })
         .await;
 
     let waiting: (DbUid, String, Option<Vec<u8>>) = async {
@@ -118,17 +118,17 @@ async fn a_letter_waits_sealed(db: Database) {
     .await
     .unwrap();
     let sealed = waiting.2.unwrap();
-    let letter = StoredEmail::open(&seal(), MailId(waiting.0.0), &sealed).unwrap();
-    assert_eq!((&*waiting.1, &*letter.to), ("invitation", "ada@example.org"));
-    assert_eq!(letter.fields["link"], "https://pia.example/secret-link");
-    assert_eq!((letter.address, letter.at), (origin().address, AT));
+    let email = StoredEmail::open(&seal(), MailId(waiting.0.0), &sealed).unwrap();
+    assert_eq!((&*waiting.1, &*email.to), ("invitation", "ada@example.org"));
+    assert_eq!(email.fields["link"], "https://pia.example/secret-link");
+    assert_eq!((email.address, email.at), (origin().address, AT));
     assert!(!sealed.windows(6).any(|it| it == b"secret"));
 }
 
-async fn nobody_is_written_to_who_has_no_account(db: Database) {
-    let letter = QueuedEmail::new("password-changed").to_user(AT, UserId::generate());
+async fn a_missing_account_gets_no_email(db: Database) {
+    let email = QueuedEmail::new("password-changed").to_user(AT, UserId::generate());
 
-    write(&db, SideEffects { audit: vec![], mail: vec![letter] }).await;
+    write(&db, SideEffects { audit: vec![], mail: vec![email] }).await;
 
     let waiting: i64 = async {
         let count = mails::table.count();

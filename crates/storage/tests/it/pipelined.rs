@@ -1,4 +1,4 @@
-//! Transactions whose statements go out together.
+//! Tests of transactions whose statements are sent together.
 
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
@@ -10,7 +10,7 @@ use pia_storage::{
 };
 use pia_testkit::databases::TestDatabase;
 
-/// A database that is reached by one connection, on which nothing was prepared.
+/// Creates a database with a single connection, on which nothing was prepared.
 async fn alone() -> (TestDatabase, Database) {
     let fresh = TestDatabase::postgres().await;
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, &fresh.url).unwrap();
@@ -44,61 +44,61 @@ async fn turns(db: &Database) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_out_together_is_one_transaction_in_its_order() {
+async fn statements_sent_together_are_one_transaction_in_order() {
     let (_fresh, db) = alone().await;
     let conn = pipelined(&db).await;
     let shared = conn.shared().unwrap();
 
-    let (begun, first, second, committed) =
+    let (began, first, second, committed) =
         join!(conn.begin(), take_turn(shared), take_turn(shared), conn.commit());
 
     conn.release();
-    assert!(begun.is_ok() && committed.is_ok(), "{begun:?} {committed:?}");
+    assert!(began.is_ok() && committed.is_ok(), "{began:?} {committed:?}");
     assert_eq!((first, second), (Ok(1), Ok(1)));
     assert_eq!(turns(&db).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_behind_a_statement_that_failed_takes_everything_back() {
+async fn a_commit_after_a_failed_statement_rolls_back() {
     let (_fresh, db) = alone().await;
     // Once with nothing prepared, and once with everything.
     for _ in 0..2 {
         let conn = pipelined(&db).await;
         let shared = conn.shared().unwrap();
 
-        let (begun, before, failed, after, ended) =
+        let (began, before, failed, after, ended) =
             join!(conn.begin(), take_turn(shared), fail(shared), take_turn(shared), conn.commit());
 
         conn.release();
-        assert!(begun.is_ok() && ended.is_ok(), "{begun:?} {ended:?}");
+        assert!(began.is_ok() && ended.is_ok(), "{began:?} {ended:?}");
         assert!(before.is_ok() && failed.is_err() && after.is_err(), "{before:?} {after:?}");
         assert_eq!(turns(&db).await, 0);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_that_is_dropped_takes_its_connection_along() {
+async fn a_dropped_transaction_closes_its_connection() {
     let (_fresh, db) = alone().await;
     let conn = pipelined(&db).await;
-    let (begun, turn) = join!(conn.begin(), take_turn(conn.shared().unwrap()));
+    let (began, turn) = join!(conn.begin(), take_turn(conn.shared().unwrap()));
 
     drop(conn);
 
-    assert!(begun.is_ok() && turn.is_ok(), "{begun:?} {turn:?}");
-    // On the next connection, and not within the transaction.
+    assert!(began.is_ok() && turn.is_ok(), "{began:?} {turn:?}");
+    // On the next connection, and outside the transaction.
     assert_eq!(turns(&db).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_rolled_back_leaves_the_connection_to_others() {
+async fn a_rolled_back_connection_is_reusable() {
     let (_fresh, db) = alone().await;
     let mut conn = pipelined(&db).await;
-    let (begun, turn) = join!(conn.begin(), take_turn(conn.shared().unwrap()));
-    let seen = take_turn(conn.alone().unwrap()).await;
+    let (began, turn) = join!(conn.begin(), take_turn(conn.shared().unwrap()));
+    let second = take_turn(conn.alone().unwrap()).await;
 
     conn.roll_back().await.unwrap();
 
     conn.release();
-    assert!(begun.is_ok() && turn.is_ok() && seen.is_ok(), "{begun:?} {turn:?} {seen:?}");
+    assert!(began.is_ok() && turn.is_ok() && second.is_ok(), "{began:?} {turn:?} {second:?}");
     assert_eq!(turns(&db).await, 0);
 }

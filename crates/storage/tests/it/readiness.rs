@@ -9,7 +9,7 @@ use pia_testkit::databases::TestDatabase;
 
 pia_testkit::contract! {
     a_database_with_its_tables_is_ready,
-    a_ping_that_is_abandoned_harms_no_worker,
+    a_cancelled_ping_does_not_harm_its_worker,
 }
 
 const LIMIT: Duration = Duration::from_secs(5);
@@ -23,14 +23,14 @@ async fn a_database_with_its_tables_is_ready(db: Database) {
 }
 
 /// A worker has a runtime of one thread, on which dropping a query would panic.
-async fn a_ping_that_is_abandoned_harms_no_worker(db: Database) {
+async fn a_cancelled_ping_does_not_harm_its_worker(db: Database) {
     let worker = move || {
         let worker = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         worker.block_on(async {
-            let mut abandoned = Box::pin(db.ping(LIMIT));
-            let begun = poll_fn(|cx| Poll::Ready(abandoned.as_mut().poll(cx))).await;
-            drop(begun);
-            drop(abandoned);
+            let mut cancelled = Box::pin(db.ping(LIMIT));
+            let polled = poll_fn(|cx| Poll::Ready(cancelled.as_mut().poll(cx))).await;
+            drop(polled);
+            drop(cancelled);
             db.ping(LIMIT).await
         })
     };
@@ -55,7 +55,7 @@ async fn a_database_is_not_ready_before_its_migrations_are_applied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_whose_connections_are_all_taken_is_silent() {
+async fn a_database_without_a_free_connection_is_silent() {
     let fresh = TestDatabase::postgres().await;
     let options = DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() };
     let db = Database::open(&fresh.target(), options).unwrap();

@@ -1,11 +1,11 @@
-//! A role for requests beside the one that owns the tables.
+//! Tests of a runtime role beside the one that owns the tables.
 
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use pia_storage::{DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, start};
 use pia_testkit::databases::TestDatabase;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_requests_role_may_use_the_tables_that_another_role_made() {
+async fn the_runtime_role_may_use_the_tables_of_another_role() {
     let fresh = TestDatabase::empty_postgres().await;
     let role = format!("Req {}", fresh.url.rsplit('_').next().unwrap());
     let mut owner = AsyncPgConnection::establish(&fresh.url).await.unwrap();

@@ -1,4 +1,4 @@
-//! The files of an embedded database.
+//! Tests of the files of an embedded database.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ async fn execute(db: &Database, sql: &str) -> Result<(), DbError> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_its_owner_reads_the_file_and_those_beside_it() {
+async fn the_files_are_readable_by_their_owner_alone() {
     let dir = tempfile::tempdir().unwrap();
 
     let db = start_at(&dir.path().join("pia.db")).await.unwrap();
@@ -38,7 +38,7 @@ async fn only_its_owner_reads_the_file_and_those_beside_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_folder_is_named_and_not_made() {
+async fn a_missing_folder_is_reported_and_not_created() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("missing");
 
@@ -50,7 +50,7 @@ async fn a_missing_folder_is_named_and_not_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_takes_no_file_is_reported() {
+async fn an_unwritable_folder_is_reported() {
     let refused = start_at(Path::new("/proc/pia.db")).await.unwrap_err();
 
     assert!(matches!(refused, StartupError::Open(OpenDatabaseError::File(..))), "{refused}");
@@ -58,17 +58,17 @@ async fn a_folder_that_takes_no_file_is_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_database_is_left_as_it_is() {
+async fn a_file_that_is_no_database_is_left_unchanged() {
     let dir = tempfile::tempdir().unwrap();
-    let letter = dir.path().join("letter.txt");
-    fs::write(&letter, "Dear Ada, ".repeat(1000)).unwrap();
+    let note = dir.path().join("letter.txt");
+    fs::write(&note, "Dear Ada, ".repeat(1000)).unwrap();
 
     let folder = start_at(dir.path()).await.unwrap_err().to_string();
-    let text = start_at(&letter).await.unwrap_err().to_string();
+    let text = start_at(&note).await.unwrap_err().to_string();
 
     assert!(folder.starts_with("SVC-DB-002: "), "{folder}");
     assert!(text.starts_with("SVC-DB-002: ") && text.contains("not a database"), "{text}");
-    assert_eq!(fs::read_to_string(&letter).unwrap(), "Dear Ada, ".repeat(1000));
+    assert_eq!(fs::read_to_string(&note).unwrap(), "Dear Ada, ".repeat(1000));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -88,10 +88,10 @@ struct CompileOption {
     compile_options: String,
 }
 
-/// Else it would parse every query with a bound `LIMIT` anew: what it is built
-/// with stands in `.cargo/config.toml`.
+/// Otherwise SQLite would prepare every query with a bound `LIMIT` anew; the build
+/// options are in `.cargo/config.toml`.
 #[tokio::test(flavor = "multi_thread")]
-async fn plans_are_made_once() {
+async fn plans_are_prepared_once() {
     let dir = tempfile::tempdir().unwrap();
     let db = start_at(&dir.path().join("pia.db")).await.unwrap();
 

@@ -1,4 +1,4 @@
-//! Contract tests of migrations at the start, and of refused starts.
+//! Contract tests of migrations at startup, and of refused starts.
 
 use std::net::TcpListener;
 
@@ -22,7 +22,7 @@ async fn execute(url: &str, sql: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_with_pending_migrations_is_refused_without_a_role_to_migrate_as() {
+async fn pending_migrations_are_rejected_without_a_migration_role() {
     let fresh = TestDatabase::empty_postgres().await;
 
     let refused = start(startup(&fresh, None)).await.unwrap_err().to_string();
@@ -63,7 +63,7 @@ async fn two_that_start_at_once_migrate_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn migrating_alone_reports_what_it_did() {
+async fn migrating_only_returns_the_applied_migrations() {
     for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
         let applied = migrate_only(&fresh.target(), None).await.unwrap();
         let again = migrate_only(&fresh.target(), Some(&fresh.target())).await.unwrap();
@@ -74,7 +74,7 @@ async fn migrating_alone_reports_what_it_did() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_a_later_version_migrated_is_taken() {
+async fn a_database_migrated_by_a_later_version_is_accepted() {
     for fresh in [TestDatabase::sqlite(), TestDatabase::postgres().await] {
         let db = fresh.connect().await;
         let later = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')";
@@ -92,7 +92,7 @@ async fn execute_on(db: &Database, sql: &str) -> Result<(), pia_storage::DbError
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_migration_that_fails_is_reported_with_its_name() {
+async fn a_failed_migration_is_reported_by_name() {
     let fresh = TestDatabase::empty_postgres().await;
     execute(&fresh.url, "CREATE TABLE ai_usage (id INTEGER)").await;
 
@@ -103,7 +103,7 @@ async fn a_migration_that_fails_is_reported_with_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_file_whose_migration_fails_nothing_is_changed() {
+async fn a_failed_migration_leaves_a_file_unchanged() {
     let fresh = TestDatabase::sqlite();
     let db = Database::open(&fresh.target(), DatabaseOptions::default()).unwrap();
     execute_on(&db, "CREATE TABLE ai_usage (id INTEGER)").await.unwrap();
@@ -116,8 +116,8 @@ async fn of_a_file_whose_migration_fails_nothing_is_changed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_there_is_reported_without_the_password() {
-    // A port that the system gives to nobody who requests a free one.
+async fn an_unreachable_server_is_reported_without_the_password() {
+    // A port that the system never assigns as a free one.
     let text = "Host=127.0.0.1;Port=1;Username=pia;Password=hunter2";
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, text).unwrap();
     let startup = Startup { target, migration_target: None, options: DatabaseOptions::default() };
@@ -125,9 +125,9 @@ async fn a_server_that_is_not_there_is_reported_without_the_password() {
     let refused = start(startup.clone()).await.unwrap_err();
     let unmigrated = migrate(&startup.target).await.unwrap_err();
 
-    for reported in [refused.to_string(), unmigrated.to_string(), format!("{refused:?}{startup:?}")]
+    for message in [refused.to_string(), unmigrated.to_string(), format!("{refused:?}{startup:?}")]
     {
-        assert!(!reported.contains("hunter2"), "{reported}");
+        assert!(!message.contains("hunter2"), "{message}");
     }
     assert!(refused.to_string().starts_with("SVC-DB-002: "), "{refused}");
     assert!(refused.to_string().contains("refused"), "{refused}");
@@ -135,7 +135,7 @@ async fn a_server_that_is_not_there_is_reported_without_the_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_states_nothing_is_abandoned() {
+async fn connecting_to_a_silent_server_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let text = format!("host=127.0.0.1 port={port} user=pia connect_timeout=1");

@@ -8,7 +8,7 @@ use pia_storage::{Conn, Database, DatabaseKind, DatabaseOptions, DatabaseTarget}
 
 use crate::cluster::Cluster;
 
-/// Returns whether a connection made so is encrypted, or why there is none.
+/// Returns whether such a connection is encrypted, or why there is none.
 async fn encrypted(text: &str) -> Result<bool, String> {
     let target =
         DatabaseTarget::parse(DatabaseKind::Postgres, text).map_err(|err| err.to_string())?;
@@ -31,7 +31,8 @@ fn chain(err: &dyn Error) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn sslmode_and_sslrootcert_mean_what_they_mean_to_libpq() {
     let cluster = tokio::task::spawn_blocking(Cluster::start).await.unwrap();
-    let (root, stranger, itself) = (cluster.authority(), cluster.stranger(), cluster.itself());
+    let (root, impostor, own_certificate) =
+        (cluster.authority(), cluster.impostor(), cluster.own_certificate());
     let safe = format!("host=localhost port={} dbname=postgres user=safe", cluster.port);
     let address = safe.replace("localhost", "127.0.0.1");
     let plain = safe.replace("user=safe", "user=plain");
@@ -44,7 +45,7 @@ async fn sslmode_and_sslrootcert_mean_what_they_mean_to_libpq() {
         (format!("{safe} sslmode=verify-ca sslrootcert={root}"), true),
         (format!("{address} sslmode=verify-ca sslrootcert={root}"), true),
         (format!("{safe} sslmode=verify-full sslrootcert={root}"), true),
-        (format!("{safe} sslmode=verify-full sslrootcert={itself}"), true),
+        (format!("{safe} sslmode=verify-full sslrootcert={own_certificate}"), true),
         (plain.clone(), false),
         (format!("{plain} sslmode=disable"), false),
     ] {
@@ -54,11 +55,14 @@ async fn sslmode_and_sslrootcert_mean_what_they_mean_to_libpq() {
     for (text, why) in [
         (format!("{safe} sslmode=disable"), "no pg_hba.conf entry"),
         (format!("{plain} sslmode=require"), "no pg_hba.conf entry"),
-        (format!("{safe} sslmode=require sslrootcert={stranger}"), "invalid peer certificate"),
-        (format!("{safe} sslmode=verify-ca sslrootcert={stranger}"), "invalid peer certificate"),
-        (format!("{safe} sslmode=verify-full sslrootcert={stranger}"), "invalid peer certificate"),
+        (format!("{safe} sslmode=require sslrootcert={impostor}"), "invalid peer certificate"),
+        (format!("{safe} sslmode=verify-ca sslrootcert={impostor}"), "invalid peer certificate"),
+        (format!("{safe} sslmode=verify-full sslrootcert={impostor}"), "invalid peer certificate"),
         (format!("{address} sslmode=verify-full sslrootcert={root}"), "not valid for name"),
-        (format!("{address} sslmode=verify-full sslrootcert={itself}"), "not valid for name"),
+        (
+            format!("{address} sslmode=verify-full sslrootcert={own_certificate}"),
+            "not valid for name",
+        ),
         (format!("{safe} sslrootcert=system"), "certificate"),
         (format!("{safe} sslmode=verify-full sslrootcert={root}.missing"), "No such file"),
         (format!("{safe} sslmode=verify-ca sslrootcert=/dev/null"), "holds no certificate"),

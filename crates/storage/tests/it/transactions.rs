@@ -1,4 +1,4 @@
-//! Transactions that are rolled back and tried again.
+//! Tests of transactions that are rolled back and retried.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,7 +12,7 @@ use pia_storage::{
 use pia_testkit::databases::TestDatabase;
 use tokio::sync::Barrier;
 
-/// A function could not take connections of both kinds.
+/// Increments a counter; a function could not take connections of both kinds.
 macro_rules! take_turn {
     ($conn:ident, $name:expr) => {
         diesel::update(locks::table.find($name))
@@ -40,7 +40,7 @@ async fn a_transaction_that_fails_leaves_nothing(db: Database) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_that_deadlock_both_end_well() {
+async fn two_deadlocked_transactions_both_succeed() {
     let fresh = TestDatabase::postgres().await;
     let text = format!("{}?options=-c%20deadlock_timeout%3D10ms", fresh.url);
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, &text).unwrap();
@@ -59,18 +59,17 @@ async fn of_two_that_deadlock_both_end_well() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_statement_goes_on_for_ever_and_the_operators_limit_stays() {
+async fn statements_time_out_and_the_operators_limit_stays() {
     let fresh = TestDatabase::postgres().await;
     let limit = async |options: &str| {
         let target =
             DatabaseTarget::parse(DatabaseKind::Postgres, &format!("{}{options}", fresh.url))
                 .unwrap();
         let db = Database::open(&target, DatabaseOptions::default()).unwrap();
-        let presented = diesel::dsl::sql::<diesel::sql_types::Text>(
+        let limits = diesel::dsl::sql::<diesel::sql_types::Text>(
             "SELECT current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')",
         );
-        let read =
-            async { on_conn!(db.reader(), |conn| presented.get_result::<String>(conn).await?) };
+        let read = async { on_conn!(db.reader(), |conn| limits.get_result::<String>(conn).await?) };
         read.await.unwrap()
     };
 

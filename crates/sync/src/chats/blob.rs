@@ -1,10 +1,10 @@
 //! Encrypted parts, which only devices can read: checked for their form, and
-//! stored as they are.
+//! stored unchanged.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Size of the pieces that are decoded, to be thrown away.
+/// Size of the chunks that are decoded and discarded.
 const DECODE_CHUNK_BYTES: usize = 64 * 1024;
 
 /// Returns the decoded length in bytes of a base64 text; `None` if it is not
@@ -17,7 +17,7 @@ pub(super) fn decoded_length(text: &str) -> Option<usize> {
     let last = steps.len().checked_sub(1)?;
     let mut length = 0;
     for (index, step) in steps.enumerate() {
-        // Padding ends the whole, not a step of it.
+        // Padding ends the text, not a chunk of it.
         if index < last && step.contains(&b'=') {
             return None;
         }
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_base64_is_reported_by_its_length() {
+    fn the_length_of_base64_is_returned() {
         for bytes in [
             1,
             2,
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_strictly_base64_is_none() {
+    fn invalid_base64_has_no_length() {
         let inside = format!("{}QQ=={}", "A".repeat(DECODE_CHUNK_BYTES - 4), "AAAA");
         for text in
             ["", "A", "AA", "AA=", "AB==", "A===", "AAAA=", "____", "AA AA", "=", "\n", &*inside]

@@ -1,4 +1,4 @@
-//! A chat's document: what of it is looked at, and how it is stored.
+//! Document of a chat: its checks, and its stored form.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ use super::messages::{self, MessageError, has_lone_surrogate};
 use super::time_text::TimeText;
 use super::{ChatId, blob};
 
-/// A nonce, a key of 32 bytes and a tag.
+/// Size of a wrapped key: a nonce, a key of 32 bytes and a tag.
 const WRAPPED_DEK_BYTES: usize = 60;
-/// A nonce and a tag.
+/// Minimum size of a payload: a nonce and a tag.
 const MIN_PAYLOAD_BYTES: usize = 28;
 /// Plaintext fields of an encrypted chat.
 const PLAINTEXT_FIELDS: [&str; 7] = [
@@ -29,7 +29,7 @@ const PLAINTEXT_FIELDS: [&str; 7] = [
 /// Bytes that are appended to a document: its times, and little else.
 const ENVELOPE_BYTES: usize = 256;
 
-/// A chat that a device wrote, as it is to be stored.
+/// Chat of a device, in the form to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChat {
     /// Id of the chat.
@@ -42,8 +42,8 @@ pub struct NewChat {
     pub accessed_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
-    /// Document, value by value as it came, but for when it was made: the
-    /// first version of it says that.
+    /// Document with its values unchanged, without the creation time, which
+    /// the first version determines.
     pub text: Vec<u8>,
 }
 
@@ -55,7 +55,7 @@ pub struct ChatViolation {
     pub field: Cow<'static, str>,
     /// Code, for programs: `required`.
     pub code: &'static str,
-    /// Description, for people.
+    /// Description, for users.
     pub message: String,
 }
 
@@ -65,9 +65,9 @@ pub enum ParseChatError {
     /// Text is not JSON from here on.
     #[error("no JSON at line {line}, column {column}")]
     Malformed {
-        /// Counted from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// Counted from 1.
+        /// Column, counted from 1.
         column: usize,
     },
     /// Chat violates a rule.
@@ -76,24 +76,24 @@ pub enum ParseChatError {
 }
 
 impl NewChat {
-    /// Reads a document in place. What is under keys that nobody knows is not
-    /// looked at, but that it is well-formed.
+    /// Parses a document in place. Values of unknown keys are only checked to be
+    /// well-formed.
     pub fn parse(document: &[u8]) -> Result<Self, ParseChatError> {
         let fields = top_level(document)?;
-        let read = ParsedFields::from(&fields).map_err(ParseChatError::Invalid)?;
+        let parsed = ParsedFields::from(&fields).map_err(ParseChatError::Invalid)?;
         let mut text = Vec::with_capacity(document.len() + ENVELOPE_BYTES);
-        read.write(&fields, &mut text);
+        parsed.write(&fields, &mut text);
         Ok(Self {
-            id: read.id,
-            created_at: read.created_at,
-            updated_at: read.updated.at,
-            accessed_at: read.accessed.as_ref().map(|it| it.at),
-            encrypted: read.encrypted,
+            id: parsed.id,
+            created_at: parsed.created_at,
+            updated_at: parsed.updated.at,
+            accessed_at: parsed.accessed.as_ref().map(|it| it.at),
+            encrypted: parsed.encrypted,
             text,
         })
     }
 
-    /// The id of a document that may be no chat for another reason.
+    /// Returns the id of a document that may be invalid for another reason.
     pub(super) fn id_of(document: &[u8]) -> Option<ChatId> {
         guid(&top_level(document).ok()?, "id").ok()?.map(ChatId)
     }
@@ -112,7 +112,7 @@ impl NewChat {
     }
 }
 
-/// A document with when it was made.
+/// Adds the creation time to a document.
 pub(super) fn append_created_at(mut text: Vec<u8>, created_at: Timestamp) -> Vec<u8> {
     text.pop();
     text.extend_from_slice(format!(",\"createdAt\":\"{created_at}\"}}").as_bytes());
@@ -123,7 +123,7 @@ fn top_level(document: &[u8]) -> Result<Fields<'_>, ParseChatError> {
     if document.trim_ascii_start().first() != Some(&b'{') {
         return match serde_json::from_slice::<&RawValue>(document) {
             Ok(_) => Err(ParseChatError::Invalid(wrong("", "The chat must be a JSON object."))),
-            Err(fault) => Err(malformed(&fault)),
+            Err(err) => Err(malformed(&err)),
         };
     }
     if too_deep(document) {
@@ -142,8 +142,8 @@ fn top_level(document: &[u8]) -> Result<Fields<'_>, ParseChatError> {
     })
 }
 
-fn malformed(fault: &serde_json::Error) -> ParseChatError {
-    ParseChatError::Malformed { line: fault.line(), column: fault.column() }
+fn malformed(err: &serde_json::Error) -> ParseChatError {
+    ParseChatError::Malformed { line: err.line(), column: err.column() }
 }
 
 /// Parts of a document that are checked.
@@ -163,7 +163,7 @@ impl<'a> ParsedFields<'a> {
         let created_at = time(fields, "createdAt")?.map_or(updated.at, |it| it.at);
         let encrypted = is_encrypted(fields)?;
         let known = ["title", "windowMode", "workingDirectory"];
-        // Of what is encrypted, the rest goes whatever it is.
+        // Other fields of an encrypted chat are dropped, whatever they are.
         for key in known.into_iter().filter(|it| !encrypted || *it == "windowMode") {
             text(fields, key)?;
         }
@@ -181,7 +181,7 @@ impl<'a> ParsedFields<'a> {
         Ok(Self { id: ChatId(id), created_at, updated, accessed, encrypted })
     }
 
-    /// Writes what is stored, all but when it was made.
+    /// Writes the stored form, without the creation time.
     fn write(&self, fields: &Fields<'a>, text: &mut Vec<u8>) {
         let mut add = |key: &str, value: &str| {
             text.push(if text.is_empty() { b'{' } else { b',' });
@@ -196,11 +196,11 @@ impl<'a> ParsedFields<'a> {
         let nulls = NullStripper::default();
         let written = ["id", "createdAt", "updatedAt", "lastAccessedAt"];
         add("updatedAt", &quoted(&self.updated.text));
-        // Clients rely on it before they forget a chat of their own accord.
+        // Clients rely on it before they delete a chat on their own.
         add("lastAccessedAt", &quoted(&self.accessed.as_ref().unwrap_or(&self.updated).text));
         for (key, value) in fields.iter().filter(|(key, _)| !written.contains(key)) {
             if !self.encrypted || PLAINTEXT_FIELDS.contains(&key) {
-                // What nobody here knows is given back to the letter.
+                // Unknown values are returned unchanged.
                 let known = key == "messages";
                 let json = Cow::Borrowed(value.get());
                 add(key, &if known { nulls.strip_text(value.get()) } else { json });
@@ -224,8 +224,8 @@ fn is_encrypted(fields: &Fields<'_>) -> Result<bool, ChatViolation> {
         return Ok(false);
     }
     for (key, lengths, what) in blobs {
-        let input = text(fields, key)?.ok_or_else(|| required(key))?;
-        if !blob::decoded_length(&input).is_some_and(|it| lengths.contains(&it)) {
+        let encoded = text(fields, key)?.ok_or_else(|| required(key))?;
+        if !blob::decoded_length(&encoded).is_some_and(|it| lengths.contains(&it)) {
             return Err(wrong(key, &format!("`{key}` must be standard base64 {what}.")));
         }
     }
@@ -240,7 +240,7 @@ fn check_messages(fields: &Fields<'_>) -> Result<(), ChatViolation> {
             "`messages` have half of a character in one of their texts.",
         ));
     }
-    messages::check(messages.get()).map_err(|fault| match fault {
+    messages::check(messages.get()).map_err(|err| match err {
         MessageError::NoObjects => wrong("messages", "`messages` must be a list of objects."),
         MessageError::Wrong(index, key) => {
             let field = format!("messages[{index}].{key}");

@@ -1,4 +1,4 @@
-//! The top level of a document, taken apart without reading what is in it.
+//! Top level of a document, parsed without its values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,14 +7,14 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Maximum number of keys: far more than are known, and too few to take more
+/// Maximum number of keys: far more than are known, and few enough not to need more
 /// memory than the document.
 const MAX_KEYS: usize = 256;
 /// Maximum nesting of a document. Clients read 64 levels, of which lists take
 /// some.
 const MAX_DEPTH: usize = 60;
 
-/// The known keys, in the order of reports.
+/// Known keys, as they are spelled on output.
 const KNOWN_CHAT_KEYS: [&str; 12] = [
     "id",
     "schemaVersion",
@@ -29,14 +29,14 @@ const KNOWN_CHAT_KEYS: [&str; 12] = [
     "encryptedPayload",
     "wrappedDek",
 ];
-/// With which keys begin that are the server's own.
+/// Prefix of keys that are reserved for the server.
 const RESERVED_PREFIX: &str = "server_";
 
-/// Keys and values in the order in which they came, each once.
+/// Keys and values in their original order, without duplicates.
 pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
-    /// The value of a known key.
+    /// Returns the value of a known key.
     pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
         self.0.iter().find(|(it, _)| it == key).map(|(_, value)| *value)
     }
@@ -45,9 +45,9 @@ impl<'a> Fields<'a> {
         self.0.iter().map(|(key, value)| (key.as_ref(), *value))
     }
 
-    /// Known keys come in any case, nulls are as if they were not there, the
-    /// last of equal keys counts, and the server's own are not taken from
-    /// others.
+    /// Adds a member. Known keys ignore case, nulls are dropped, the last of
+    /// duplicate keys wins, and the server's own are not accepted from
+    /// clients.
     fn take(&mut self, key: Cow<'a, str>, value: &'a RawValue) {
         let ours = key
             .get(..RESERVED_PREFIX.len())
@@ -66,9 +66,9 @@ impl<'a> Fields<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OfObject;
+        struct ObjectVisitor;
 
-        impl<'de> Visitor<'de> for OfObject {
+        impl<'de> Visitor<'de> for ObjectVisitor {
             type Value = Fields<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,11 +89,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
             }
         }
 
-        deserializer.deserialize_map(OfObject)
+        deserializer.deserialize_map(ObjectVisitor)
     }
 }
 
-/// A key, not copied unless it is written with escapes.
+/// Key, copied only if it has escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 

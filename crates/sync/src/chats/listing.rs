@@ -1,4 +1,4 @@
-//! Lists of chats, reported in parts: oldest change first.
+//! Pages of chats: oldest change first.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::{ChatId, StoredChat};
 /// Requested page of the chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatListRequest {
-    /// Chats changed, or received, at or after this time: a device may bring what was written long
+    /// Chats changed, or received, at or after this time: a device may push what was written long
     /// before.
     pub since: Option<Timestamp>,
     /// Cursor that the page begins after.
@@ -21,16 +21,16 @@ pub struct ChatListRequest {
     pub deleted: bool,
 }
 
-/// A part of a list.
+/// Page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChatPage {
-    /// The state of the data that it was read from, or of one before.
+    /// Version of the data that it was read from, or of an earlier one.
     pub version: ChatsVersion,
-    /// With their messages, in their order.
+    /// Chats with their messages, in order.
     pub chats: Vec<StoredChat>,
     /// Deleted chats, in the same order; empty unless requested.
     pub deleted: Vec<ChatId>,
-    /// Behind which place the next part begins; nothing if this is the last.
+    /// Cursor behind which the next page begins; `None` if this is the last.
     pub next: Option<Cursor>,
 }
 
@@ -43,26 +43,26 @@ pub enum ListedChats {
     Page(ChatPage),
 }
 
-/// A state of a person's data.
+/// Version of an account's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChatsVersion {
     /// Epoch of the data; none before anything was written.
     pub epoch: Option<[u8; 16]>,
     /// Number of changes within the epoch.
     pub version: i64,
-    /// Their highest stamp. A server that was restored from a backup counts to
-    /// the same version again, but not within the same microsecond.
+    /// Highest stamp. A server that was restored from a backup reaches the same
+    /// version again, but not within the same microsecond.
     pub last_stamp: Timestamp,
 }
 
-/// State that the client has already.
+/// Versions that the client already has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IfNoneMatch {
     /// Matches no version.
     Never,
     /// Matches any version.
     Any,
-    /// One of these states, by their tags.
+    /// Matches these versions.
     OneOf(Vec<ChatsVersion>),
 }
 
@@ -78,14 +78,14 @@ impl IfNoneMatch {
 }
 
 impl ChatListRequest {
-    /// The opaque tag of the first part of a list, derived from this state.
+    /// Returns the opaque tag of the first page of a list, read at this version.
     pub fn tag(&self, version: &ChatsVersion) -> String {
         let since = self.since.map_or_else(|| "none".to_owned(), |it| it.micros().to_string());
         format!("c-{version}-s{since}-d{}", u8::from(self.deleted))
     }
 
-    /// Parses the state of a client that names these tags, without marks of
-    /// weakness and quotes. Only the first page of a list has one.
+    /// Parses the versions of a client that names these tags, without weakness
+    /// marks and quotes. Only the first page of a list has one.
     pub fn if_none_match(&self, tags: &[&str]) -> IfNoneMatch {
         if self.after.is_some() {
             return IfNoneMatch::Never;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_states_what_was_requested_and_of_which_state() {
+    fn a_tag_encodes_request_and_version() {
         let epoch = "ab".repeat(16);
 
         assert_eq!(ALL.tag(&state()), format!("c-{epoch}-v7-l90-snone-d1"));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_known_again_by_who_requests_the_same() {
+    fn a_tag_matches_only_the_same_request_and_version() {
         for part in [ALL, since(5), since(-5), since(0)] {
             for state in [state(), NEVER] {
                 let tag = part.tag(&state);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_of_ours_is_of_nothing() {
+    fn a_foreign_tag_matches_nothing() {
         let plain = ChatListRequest { deleted: false, ..ALL };
         let other = plain.tag(&state());
         for tag in [
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_behind_the_first_are_always_reported() {
+    fn later_pages_are_always_returned() {
         let place = Cursor { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
         let behind = ChatListRequest { after: Some(place), ..ALL };
 

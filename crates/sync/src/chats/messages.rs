@@ -1,5 +1,5 @@
-//! Messages of a chat: known keys have the types that every client reads. One
-//! that cannot read a message gives up the whole list that its chat is in.
+//! Messages of a chat: known keys have the types that every client reads. A client
+//! that cannot read a message discards the list that contains its chat.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,30 +14,30 @@ use super::time_text;
 /// Length of a hyphenated GUID, the only form that clients read.
 pub(super) const GUID_LENGTH: usize = 36;
 /// Types of a message's known keys.
-const KNOWN_MESSAGE_KEYS: [(&str, Form); 10] = [
-    ("id", Form::Guid),
-    ("role", Form::Text),
-    ("content", Form::Text),
-    ("timestamp", Form::Time),
-    ("thinkingContent", Form::Text),
-    ("tokens", Form::Whole),
-    ("modelName", Form::Text),
-    ("providerName", Form::Text),
-    ("isProtectedRoute", Form::Flag),
-    ("persona", Form::Texts(&["id", "name", "emoji"])),
+const KNOWN_MESSAGE_KEYS: [(&str, ValueType); 10] = [
+    ("id", ValueType::Guid),
+    ("role", ValueType::Text),
+    ("content", ValueType::Text),
+    ("timestamp", ValueType::Time),
+    ("thinkingContent", ValueType::Text),
+    ("tokens", ValueType::Integer),
+    ("modelName", ValueType::Text),
+    ("providerName", ValueType::Text),
+    ("isProtectedRoute", ValueType::Flag),
+    ("persona", ValueType::Texts(&["id", "name", "emoji"])),
 ];
-const FILES: (&str, Form) = ("attachedFiles", Form::Texts(&["fileName", "relativePath"]));
+const FILES: (&str, ValueType) = ("attachedFiles", ValueType::Texts(&["fileName", "relativePath"]));
 
 /// Type of a value.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum ValueType {
     Text,
     Guid,
     Time,
-    /// A whole number, which clients read as a text too.
-    Whole,
+    /// An integer, which clients read as a text too.
+    Integer,
     Flag,
-    /// An object in which these are texts.
+    /// An object in which these members are texts.
     Texts(&'static [&'static str]),
 }
 
@@ -46,24 +46,24 @@ enum Form {
 pub(super) enum MessageError {
     /// Messages are not a list of objects.
     NoObjects,
-    /// A known key of one of them is not what it must be.
+    /// A known key of a message has the wrong type.
     Wrong(usize, &'static str),
 }
 
-/// Looks at the known keys of messages, in whichever case they come. What is
-/// null is as if it were not there.
+/// Checks the known keys of messages, in any case. Nulls are treated as
+/// missing.
 pub(super) fn check(messages: &str) -> Result<(), MessageError> {
     let (mut index, mut wrong) = (0, None);
     let all = each_item(messages, |message| {
         let objects = each_member(message, |key, value| {
             let is = |known: &str| known.eq_ignore_ascii_case(key);
             let known = KNOWN_MESSAGE_KEYS.iter().find(|it| is(it.0));
-            let good = match known {
-                Some((_, form)) => form.accepts(value),
+            let valid = match known {
+                Some((_, value_type)) => value_type.accepts(value),
                 None if is(FILES.0) => is_list_of(FILES.1, value),
                 None => true,
             };
-            if !good && value != "null" && wrong.is_none() {
+            if !valid && value != "null" && wrong.is_none() {
                 wrong = Some(MessageError::Wrong(index, known.map_or(FILES.0, |it| it.0)));
             }
         });
@@ -73,34 +73,34 @@ pub(super) fn check(messages: &str) -> Result<(), MessageError> {
     if all { wrong.map_or(Ok(()), Err) } else { Err(MessageError::NoObjects) }
 }
 
-impl Form {
+impl ValueType {
     fn accepts(self, value: &str) -> bool {
         match self {
             Self::Text => text(value).is_some(),
             Self::Guid => text(value).is_some_and(|it| guid(&it).is_some()),
             Self::Time => text(value).is_some_and(|it| time_text::is_readable(&it)),
-            Self::Whole => {
+            Self::Integer => {
                 let number = |it: &str| it.parse::<i32>().is_ok();
                 number(value) || text(value).is_some_and(|it| number(&it))
             }
             Self::Flag => ["true", "false"].contains(&value),
             Self::Texts(keys) => {
-                let mut good = true;
+                let mut valid = true;
                 let is_object = each_member(value, |key, value| {
                     let known = keys.iter().any(|it| it.eq_ignore_ascii_case(key));
-                    good &= !known || value == "null" || Self::Text.accepts(value);
+                    valid &= !known || value == "null" || Self::Text.accepts(value);
                 });
-                is_object && good
+                is_object && valid
             }
         }
     }
 }
 
-fn is_list_of(form: Form, value: &str) -> bool {
-    each_item(value, |it| it == "null" || form.accepts(it))
+fn is_list_of(value_type: ValueType, value: &str) -> bool {
+    each_item(value, |it| it == "null" || value_type.accepts(it))
 }
 
-/// A text as it is read; nothing if it is none.
+/// Parses a JSON text; `None` if it is something else.
 pub(super) fn text(value: &str) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -112,8 +112,8 @@ pub(super) fn guid(text: &str) -> Option<Uuid> {
     Uuid::try_parse(text).ok().filter(|_| text.len() == GUID_LENGTH)
 }
 
-/// Returns whether a JSON text escapes half of a surrogate pair: no client
-/// reads such a text.
+/// Returns whether a JSON text escapes a lone surrogate: no client reads such
+/// a text.
 pub(super) fn has_lone_surrogate(json: &str) -> bool {
     let mut rest = json.as_bytes();
     let unit = |it: &[u8]| {
@@ -136,19 +136,20 @@ pub(super) fn has_lone_surrogate(json: &str) -> bool {
     false
 }
 
-/// Shows each item of a list. Answers whether it is one, and all were good.
-fn each_item(list: &str, mut good: impl FnMut(&str) -> bool) -> bool {
+/// Visits each item of a list. Returns whether it is one, and all were accepted.
+fn each_item(list: &str, mut accept: impl FnMut(&str) -> bool) -> bool {
     let mut all = true;
-    let seen = Each(|_: Option<&str>, value: &str| all &= good(value));
-    seen.matches(list, false) && all
+    let visitor = Each(|_: Option<&str>, value: &str| all &= accept(value));
+    visitor.matches(list, false) && all
 }
 
-/// Shows each member of an object. Answers whether it is one.
-fn each_member(object: &str, mut see: impl FnMut(&str, &str)) -> bool {
-    Each(|key: Option<&str>, value: &str| see(key.unwrap_or_default(), value)).matches(object, true)
+/// Visits each member of an object. Returns whether it is one.
+fn each_member(object: &str, mut visit: impl FnMut(&str, &str)) -> bool {
+    Each(|key: Option<&str>, value: &str| visit(key.unwrap_or_default(), value))
+        .matches(object, true)
 }
 
-/// Shows what is in a list or in an object, as it is written.
+/// Visitor of the raw values of a list or an object.
 struct Each<F>(F);
 
 impl<F: FnMut(Option<&str>, &str)> Each<F> {
@@ -189,7 +190,7 @@ impl<'de, F: FnMut(Option<&str>, &str)> Visitor<'de> for Each<F> {
     }
 }
 
-/// A key, not copied unless it is written with escapes.
+/// Key, copied only if it has escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn known_keys_are_what_clients_read_there() {
+    fn known_keys_have_the_types_that_clients_read() {
         assert_eq!(check(&json!([message(), {}]).to_string()), Ok(()));
         for (key, value, field) in [
             ("id", json!("x"), "id"),
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_may_leave_out_or_write_otherwise_is_read() {
+    fn optional_and_alternative_forms_are_accepted() {
         for (key, value) in
             [("tokens", json!("7")), ("attachedFiles", json!([null])), ("role", json!("tool"))]
         {
@@ -262,12 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn half_a_character_is_found_wherever_it_stands() {
-        for whole in [r"", r"ü \u00e9 \ud83d\ude00", r"\\ud800", r"\n\\\ud83d\uDE00x", "😀"] {
-            assert!(!has_lone_surrogate(&format!("[\"{whole}\"]")), "{whole}");
+    fn lone_surrogates_are_found_at_any_position() {
+        for text in [r"", r"ü \u00e9 \ud83d\ude00", r"\\ud800", r"\n\\\ud83d\uDE00x", "😀"] {
+            assert!(!has_lone_surrogate(&format!("[\"{text}\"]")), "{text}");
         }
-        for half in [r"\ud800", r"\uD83D \ude00", r"\ude00\ud83d", r"x\uDFFF", r"\\\ud83d\n"] {
-            assert!(has_lone_surrogate(&format!("[{{\"x\":\"{half}\"}}]")), "{half}");
+        for json_text in [r"\ud800", r"\uD83D \ude00", r"\ude00\ud83d", r"x\uDFFF", r"\\\ud83d\n"] {
+            assert!(has_lone_surrogate(&format!("[{{\"x\":\"{json_text}\"}}]")), "{json_text}");
         }
     }
 }

@@ -6,7 +6,7 @@ use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use super::document::append_created_at;
 use super::{ChatId, ChatLimits, ChatListRequest, IfNoneMatch, ListedChats, NewChat};
 
-/// A chat that is stored.
+/// Stored chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChat {
     /// Id of the chat.
@@ -19,12 +19,12 @@ pub struct StoredChat {
     pub accessed_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
-    /// Document, but for when it was made.
+    /// Document without the creation time.
     pub text: Vec<u8>,
 }
 
 impl StoredChat {
-    /// The whole document.
+    /// Returns the document with the creation time.
     pub fn into_document(self) -> Vec<u8> {
         append_created_at(self.text, self.created_at)
     }
@@ -43,11 +43,11 @@ pub enum ChatWritten {
         /// Creation time, as reported by its first version.
         created_at: Timestamp,
     },
-    /// The stored chat is newer, and stays.
+    /// The stored chat is newer, and was not replaced.
     Newer(StoredChat),
     /// Chat was deleted after this version.
     Deleted,
-    /// The account takes only what is encrypted, and this is not.
+    /// The account accepts only encrypted chats, and this is not one.
     Plain,
     /// User has the maximum number of chats.
     Full {
@@ -64,11 +64,11 @@ pub enum ChatWritten {
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait ChatStore: Send + Sync {
-    /// Keeps a chat if [`NewChat::decide_against`] says that it wins, and what the
-    /// account is at that moment allows it.
+    /// Stores a chat if [`NewChat::decide_against`] says that it wins, and the
+    /// account's state in the same transaction allows it.
     ///
-    /// However many are put at once, the latest of them stays, and nobody has
-    /// more than the limits say. Each counts as a change of the person's data and gets
+    /// Of concurrent versions the latest is stored, and the limits are never
+    /// exceeded. Each write counts as a change of the account's data and gets
     /// a stamp behind all before.
     async fn put(
         &self,
@@ -78,18 +78,18 @@ pub trait ChatStore: Send + Sync {
         now: Timestamp,
     ) -> Result<ChatWritten, Unavailable>;
 
-    /// Forgets what a chat says and keeps its id, with the later of `now` and
-    /// the chat's own time. Answers whether there is such an account.
+    /// Deletes a chat's content and stores a tombstone, with the later of `now`
+    /// and the chat's own time. Returns whether the account exists.
     async fn delete(&self, user: UserId, id: ChatId, now: Timestamp) -> Result<bool, Unavailable>;
 
-    /// A chat that was not deleted.
+    /// Returns a chat that was not deleted.
     async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable>;
 
-    /// A part of a user's chats, oldest change first, no longer than some
+    /// Returns a page of a user's chats, oldest change first, no longer than some
     /// megabytes unless one chat alone is.
     ///
-    /// The version is read before all else: a change at the same time may cost
-    /// another look, and is never missed.
+    /// The version is read before all else: a concurrent change may cause
+    /// another request, and is never missed.
     async fn list(
         &self,
         user: UserId,

@@ -1,4 +1,4 @@
-//! Storing chats, over a store with prepared answers.
+//! Tests of storing chats, over a mocked store.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ fn answering(written: ChatWritten) -> Chats {
 }
 
 #[tokio::test]
-async fn what_is_stored_is_reported_with_when_it_was_first_made() {
+async fn a_stored_chat_is_returned_with_its_creation_time() {
     let chats = answering(ChatWritten::Replaced { created_at: NOW });
 
     let put = chats.put(UserId::generate(), Some(ID), DOCUMENT).await.unwrap();
@@ -54,7 +54,7 @@ async fn what_is_stored_is_reported_with_when_it_was_first_made() {
 }
 
 #[tokio::test]
-async fn what_lost_is_answered_with_what_won() {
+async fn an_older_version_is_answered_with_the_newer_one() {
     let chats = answering(ChatWritten::Newer(stored()));
 
     let put = chats.put(UserId::generate(), Some(ID), DOCUMENT).await.unwrap();
@@ -63,8 +63,8 @@ async fn what_lost_is_answered_with_what_won() {
 }
 
 #[tokio::test]
-async fn each_reason_for_not_storing_is_distinguished() {
-    let refused = async |written| {
+async fn each_rejection_has_its_own_message() {
+    let error_of = async |written| {
         answering(written)
             .put(UserId::generate(), Some(ID), DOCUMENT)
             .await
@@ -72,16 +72,16 @@ async fn each_reason_for_not_storing_is_distinguished() {
             .to_string()
     };
 
-    assert_eq!(refused(ChatWritten::Deleted).await, "the chat was deleted");
-    assert_eq!(refused(ChatWritten::Plain).await, "the account is end-to-end encrypted");
-    assert_eq!(refused(ChatWritten::Full { current: 4 }).await, "there are 4 chats of 3");
+    assert_eq!(error_of(ChatWritten::Deleted).await, "the chat was deleted");
+    assert_eq!(error_of(ChatWritten::Plain).await, "the account is end-to-end encrypted");
+    assert_eq!(error_of(ChatWritten::Full { current: 4 }).await, "there are 4 chats of 3");
     let full = ChatWritten::OutOfStorage(StorageUse { current: 80, limit: 90 });
-    assert_eq!(refused(full).await, "80 of 90 bytes are stored");
-    assert_eq!(refused(ChatWritten::Gone).await, "there is no such account");
+    assert_eq!(error_of(full).await, "80 of 90 bytes are stored");
+    assert_eq!(error_of(ChatWritten::Gone).await, "there is no such account");
 }
 
 #[tokio::test]
-async fn a_chat_with_another_id_than_was_requested_is_not_stored() {
+async fn a_chat_with_an_unexpected_id_is_not_stored() {
     let chats = chats(MockChatStore::new());
 
     for id in [None, Some(ChatId(Uuid::nil()))] {
@@ -91,7 +91,7 @@ async fn a_chat_with_another_id_than_was_requested_is_not_stored() {
 }
 
 #[tokio::test]
-async fn of_many_each_is_stored_as_if_it_came_alone() {
+async fn chats_of_an_upload_are_stored_independently() {
     let mut store = MockChatStore::new();
     let mut answers = vec![ChatWritten::Newer(stored()), ChatWritten::Created { created_at: NOW }];
     store.expect_put().times(2).returning(move |_, _, _, _| Ok(answers.pop().unwrap()));
@@ -109,12 +109,14 @@ async fn of_many_each_is_stored_as_if_it_came_alone() {
     assert!(matches!(&statuses[1], (None, UploadStatus::Unreadable(_))));
     assert_eq!(statuses[2], (Some(ID), UploadStatus::Conflict(stored().updated_at)));
     assert!(matches!(&statuses[3], (Some(ID), UploadStatus::Unreadable(_))));
-    assert!(matches!(&statuses[4], (None, UploadStatus::Unreadable(fault)) if fault.field == "id"));
+    assert!(
+        matches!(&statuses[4], (None, UploadStatus::Unreadable(violation)) if violation.field == "id")
+    );
     assert_eq!(statuses[5], (Some(ID), UploadStatus::Deleted));
 }
 
 #[tokio::test]
-async fn who_has_no_account_any_more_deletes_nothing() {
+async fn a_deleted_account_deletes_nothing() {
     let mut store = MockChatStore::new();
     store.expect_delete().returning(|_, _, _| Ok(false));
 
@@ -124,7 +126,7 @@ async fn who_has_no_account_any_more_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn a_chat_that_is_not_there_is_unknown() {
+async fn a_missing_chat_is_unknown() {
     let mut store = MockChatStore::new();
     store.expect_find().returning(|_, _| Ok(None));
 

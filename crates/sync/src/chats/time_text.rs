@@ -1,4 +1,4 @@
-//! Times as they stand in documents.
+//! Times in documents.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ use serde::de::value::{Error, StrDeserializer};
 /// read.
 const MAX_DIGITS: usize = 7;
 const MAX_PARSED_DIGITS: usize = 16;
-/// With what the year before the first begins.
+/// Prefix of the year before the first.
 const YEAR_ZERO: &str = "0000";
 
-/// A time, and how it is written.
+/// Time, and its text.
 pub(super) struct TimeText<'a> {
     pub(super) at: Timestamp,
-    /// Time in UTC with the digits that the device wrote: without a zone, each client would read
+    /// Time in UTC with the digits that the device wrote: without a zone, clients would read
     /// it as local time.
     pub(super) text: Cow<'a, str>,
 }
@@ -25,15 +25,15 @@ pub(super) struct TimeText<'a> {
 impl<'a> TimeText<'a> {
     pub(super) fn parse(text: Cow<'a, str>) -> Option<Self> {
         let at = time(&text)?;
-        let as_reported = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(YEAR_ZERO);
-        let text = if as_reported { text } else { in_utc(&text, at).into() };
+        let is_canonical = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(YEAR_ZERO);
+        let text = if is_canonical { text } else { in_utc(&text, at).into() };
         Some(Self { at, text })
     }
 }
 
 /// Returns whether every client can read a time as it is written.
 pub(super) fn is_readable(text: &str) -> bool {
-    // In UTC it could be of a year that clients have none of.
+    // In UTC its year could be outside of the range of clients.
     let at_an_end = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
     let zoned = zone(text, MAX_PARSED_DIGITS).is_some_and(|it| it.len() <= 1 || !at_an_end);
     zoned && !text.starts_with(YEAR_ZERO) && time(text).is_some()
@@ -44,41 +44,41 @@ fn time(text: &str) -> Option<Timestamp> {
     Timestamp::deserialize(from).ok()
 }
 
-/// Returns the time with `Z`, and with the fraction of a second that it was
-/// written with: zones differ by whole minutes.
+/// Formats the time with `Z`, and with its original fraction of a
+/// second: zones differ by whole minutes.
 fn in_utc(text: &str, at: Timestamp) -> String {
     let (head, tail) = text.split_once('.').unwrap_or((text, ""));
     let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
     let (fraction, zone) = tail.split_at_checked(digits).unwrap_or_default();
-    let whole = time(&format!("{head}{zone}")).filter(|_| digits > 0);
-    // Beyond what clients know, it is their first or last instant.
-    let Some(whole) = whole.filter(|it| *it != at) else { return at.to_string() };
-    match whole.to_string().strip_suffix('Z') {
-        Some(whole) if !whole.contains('.') => {
-            format!("{whole}.{}Z", fraction.get(..MAX_DIGITS).unwrap_or(fraction))
+    let seconds = time(&format!("{head}{zone}")).filter(|_| digits > 0);
+    // Beyond the range of clients, it is their first or last instant.
+    let Some(seconds) = seconds.filter(|it| *it != at) else { return at.to_string() };
+    match seconds.to_string().strip_suffix('Z') {
+        Some(seconds) if !seconds.contains('.') => {
+            format!("{seconds}.{}Z", fraction.get(..MAX_DIGITS).unwrap_or(fraction))
         }
         _ => at.to_string(),
     }
 }
 
-/// The zone, which may be empty, of `2026-08-01T09:14:02`, so many digits of a
-/// fraction at most, and a zone; nothing if it has another form. What it says
-/// is looked at elsewhere.
-fn zone(text: &str, most_digits: usize) -> Option<&str> {
+/// Returns the zone, which may be empty, of `2026-08-01T09:14:02` with at most
+/// `max_digits` fractional digits; `None` if the text has another form. Values are
+/// checked elsewhere.
+fn zone(text: &str, max_digits: usize) -> Option<&str> {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let (head, tail) = text.split_at_checked(FORM.len())?;
-    let fits = |(input, form): (&u8, &u8)| match form {
-        b'0' => input.is_ascii_digit(),
-        form => input == form,
+    let fits = |(actual, form): (&u8, &u8)| match form {
+        b'0' => actual.is_ascii_digit(),
+        form => actual == form,
     };
-    // Clients know no leap seconds.
+    // Clients accept no leap seconds.
     if head.ends_with("60") || !head.as_bytes().iter().zip(FORM).all(fits) {
         return None;
     }
     let zone = match tail.strip_prefix('.') {
         Some(fraction) => {
             let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-            fraction.get(digits..).filter(|_| (1..=most_digits).contains(&digits))?
+            fraction.get(digits..).filter(|_| (1..=max_digits).contains(&digits))?
         }
         None => tail,
     };
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_client_reads_stays_as_it_was_written() {
+    fn canonical_times_stay_unchanged() {
         for text in [
             "2026-08-01T09:14:02Z",
             "2026-08-01T09:14:02.1837744Z",
@@ -107,8 +107,8 @@ mod tests {
     }
 
     #[test]
-    fn what_some_would_read_otherwise_is_written_anew() {
-        for (text, reported) in [
+    fn ambiguous_times_are_normalized() {
+        for (text, expected) in [
             ("0001-01-01T00:00:00", "0001-01-01T00:00:00Z"),
             ("2026-08-01T09:14:02.5", "2026-08-01T09:14:02.5Z"),
             ("2026-08-01T01:14:02.1837744+02:00", "2026-07-31T23:14:02.1837744Z"),
@@ -123,19 +123,19 @@ mod tests {
             ("0001-01-01T01:00:00.5+01:00", "0001-01-01T00:00:00.5Z"),
             ("9999-12-31T23:59:59.5-01:00", "9999-12-31T23:59:59.999999Z"),
         ] {
-            assert_eq!(format(text).as_deref(), Some(reported), "{text}");
+            assert_eq!(format(text).as_deref(), Some(expected), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn invalid_times_are_rejected() {
         for text in ["", "now", "2026-08-01", "2026-13-01T00:00:00Z", "10000-01-01T00:00:00Z"] {
             assert_eq!(format(text), None, "{text}");
         }
     }
 
     #[test]
-    fn what_is_reported_as_it_is_must_be_read_by_every_client() {
+    fn only_times_that_every_client_reads_are_readable() {
         for text in [
             "2026-08-01T09:14:02Z",
             "2026-08-01T09:14:02",

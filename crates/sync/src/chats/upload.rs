@@ -1,4 +1,4 @@
-//! Many chats in one go.
+//! Uploads of several chats.
 
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
@@ -18,7 +18,7 @@ pub struct Upload {
 /// Result for one chat of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Uploaded {
-    /// Id of the chat; nothing where none could be read.
+    /// Id of the chat; `None` if it could not be read.
     pub id: Option<ChatId>,
     /// Status of the chat.
     pub status: UploadStatus,
@@ -29,11 +29,11 @@ pub struct Uploaded {
 pub enum UploadStatus {
     /// Chat was stored.
     Stored,
-    /// The stored chat is newer, and stays; carries its time of change.
+    /// The stored chat is newer, and was not replaced; carries its time of change.
     Conflict(Timestamp),
     /// Chat is deleted: by this call, or after this version was written.
     Deleted,
-    /// The account takes only what is encrypted.
+    /// The account accepts only encrypted chats.
     E2eeRequired,
     /// User has the maximum number of chats.
     Full {
@@ -49,7 +49,7 @@ pub enum UploadStatus {
 /// Errors that prevent the remaining chats from being stored.
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
-    /// The account was deleted since the gates let its owner pass.
+    /// The account was deleted after the gates let its owner pass.
     #[error("there is no such account")]
     Gone,
     /// The store did not answer.
@@ -58,8 +58,8 @@ pub enum UploadError {
 }
 
 impl Chats {
-    /// Stores chats and deletes others, each by itself as if it came alone.
-    /// What is to be deleted may be of no id that could be read.
+    /// Stores chats and deletes others, each independently. An unreadable id
+    /// in `deleted` is reported in the results.
     pub async fn upload(
         &self,
         user: UserId,
@@ -113,7 +113,7 @@ impl Chats {
 
 fn violation(err: ParseChatError) -> ChatViolation {
     match err {
-        ParseChatError::Invalid(fault) => fault,
+        ParseChatError::Invalid(violation) => violation,
         ParseChatError::Malformed { .. } => {
             let message = "The chat is no JSON.".to_owned();
             ChatViolation { field: "".into(), code: "invalid", message }

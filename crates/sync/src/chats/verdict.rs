@@ -15,30 +15,30 @@ pub struct StoredChatState {
     pub encrypted: bool,
 }
 
-/// Decision on a chat where one is stored already.
+/// Decision on a chat that is already stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatDecision {
     /// Incoming version replaces the stored one.
     Replaces,
     /// Incoming version is newer than the deletion, and restores the chat.
     Revives,
-    /// The other stays.
+    /// The stored version stays.
     Loses,
     /// Chat was deleted after this version.
     Deleted,
 }
 
 impl NewChat {
-    /// Decides on this chat where that one is stored.
+    /// Decides between this chat and the stored one.
     pub fn decide_against(&self, stored: &StoredChatState) -> ChatDecision {
         if let Some(deleted_at) = stored.deleted_at {
             let later = self.updated_at > deleted_at;
             return if later { ChatDecision::Revives } else { ChatDecision::Deleted };
         }
-        // Once encrypted, a version is not reported in plain again.
-        let bares = stored.encrypted && !self.encrypted;
-        let wins =
-            self.updated_at > stored.updated_at || (self.updated_at == stored.updated_at && !bares);
+        // An encrypted version is not replaced by a plain one of the same time.
+        let downgrades = stored.encrypted && !self.encrypted;
+        let wins = self.updated_at > stored.updated_at
+            || (self.updated_at == stored.updated_at && !downgrades);
         if wins { ChatDecision::Replaces } else { ChatDecision::Loses }
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_version_stays_and_of_equal_ones_the_last_that_came() {
+    fn the_later_version_wins_and_of_equal_ones_the_last_received() {
         let stored = StoredChatState { updated_at: at(10), deleted_at: None, encrypted: false };
 
         let verdicts = [9, 10, 11].map(|it| new(it, false).decide_against(&stored));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_versions_the_encrypted_one_stays() {
+    fn of_equal_versions_the_encrypted_one_wins() {
         let stored =
             |encrypted| StoredChatState { updated_at: at(10), deleted_at: None, encrypted };
 
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_later_than_the_deletion_comes_back() {
+    fn only_a_version_after_the_deletion_revives_a_chat() {
         let stored =
             StoredChatState { updated_at: at(10), deleted_at: Some(at(20)), encrypted: true };
 

@@ -22,24 +22,24 @@ fn at(text: &str) -> Timestamp {
 }
 
 #[test]
-fn an_item_was_changed_when_it_states_so() {
+fn the_time_of_a_change_is_read_from_the_item() {
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z");
-    let reported = |channel, fields: &Value| item(channel, fields).unwrap().changed_at;
+    let changed_at = |channel, fields: &Value| item(channel, fields).unwrap().changed_at;
 
     let template = json!({ "createdAt": early, "modifiedAt": late, "updatedAt": early });
-    assert_eq!(reported(Channel::Templates, &template), at(late));
-    assert_eq!(reported(Channel::Templates, &json!({ "createdAt": early })), at(early));
+    assert_eq!(changed_at(Channel::Templates, &template), at(late));
+    assert_eq!(changed_at(Channel::Templates, &json!({ "createdAt": early })), at(early));
     assert_eq!(
-        reported(Channel::Memories, &json!({ "createdAt": early, "updatedAt": late })),
+        changed_at(Channel::Memories, &json!({ "createdAt": early, "updatedAt": late })),
         at(late)
     );
-    assert_eq!(reported(Channel::Sessions, &json!({ "createdAt": early })), at(early));
-    assert_eq!(reported(Channel::Settings, &json!({ "modifiedAt": late })), at(late));
-    assert_eq!(reported(Channel::Todos, &json!({ "title": "x" })), NOON);
+    assert_eq!(changed_at(Channel::Sessions, &json!({ "createdAt": early })), at(early));
+    assert_eq!(changed_at(Channel::Settings, &json!({ "modifiedAt": late })), at(late));
+    assert_eq!(changed_at(Channel::Todos, &json!({ "title": "x" })), NOON);
 }
 
 #[test]
-fn of_an_encrypted_item_only_what_must_be_open_is_stored_beside_its_blobs() {
+fn an_encrypted_item_keeps_only_required_plaintext_fields() {
     let fields = json!({
         "id": "0190f5a0-0000-7000-8000-000000000001",
         "title": "secret", "notes": "secret", "priority": 2, "columnId": "secret",
@@ -61,7 +61,7 @@ fn of_an_encrypted_item_only_what_must_be_open_is_stored_beside_its_blobs() {
 }
 
 #[test]
-fn of_an_encrypted_research_no_more_than_its_times_is_open() {
+fn an_encrypted_research_session_exposes_only_its_times() {
     let fields = json!({
         "id": "0190f5a0-0000-7000-8000-000000000001", "completedAt": "2026-01-01T00:00:00Z",
         "status": "secret", "stepCount": 3, "scheduledJobId": "secret",
@@ -76,7 +76,7 @@ fn of_an_encrypted_research_no_more_than_its_times_is_open() {
 }
 
 #[test]
-fn what_some_device_could_not_read_is_refused_unless_it_is_dropped() {
+fn unreadable_values_are_rejected_unless_they_are_dropped() {
     let mut job = json!({ "timeOfDay": "soon" });
     assert_eq!(item(Channel::ScheduledJobs, &job), Err(ItemRejection::Unreadable));
     job["encryptedPayload"] = json!(PAYLOAD);
@@ -85,7 +85,7 @@ fn what_some_device_could_not_read_is_refused_unless_it_is_dropped() {
 }
 
 #[test]
-fn an_encrypted_push_takes_no_plain_item_but_preferences() {
+fn an_encrypted_push_accepts_plain_preferences_only() {
     let todo = sent(Channel::Todos, &json!({ "title": "plain" }));
     let preference = sent(Channel::PluginPreferences, &json!({ "isEnabled": true }));
 
@@ -94,15 +94,15 @@ fn an_encrypted_push_takes_no_plain_item_but_preferences() {
 }
 
 #[test]
-fn an_item_that_is_too_long_is_refused() {
-    let reported = |length| item(Channel::Memories, &json!({ "data": "x".repeat(length) }));
+fn an_oversized_item_is_rejected() {
+    let store = |length| item(Channel::Memories, &json!({ "data": "x".repeat(length) }));
 
-    assert_eq!(reported(MAX_ITEM_BYTES).unwrap_err(), ItemRejection::TooLarge);
-    assert!(reported(MAX_ITEM_BYTES - 100).is_ok());
+    assert_eq!(store(MAX_ITEM_BYTES).unwrap_err(), ItemRejection::TooLarge);
+    assert!(store(MAX_ITEM_BYTES - 100).is_ok());
 }
 
 #[test]
-fn an_id_that_is_derived_is_the_same_for_the_same_only() {
+fn a_derived_id_is_unique_and_stable() {
     let (ada, eve) = (UserId::generate(), UserId::generate());
     let note = sent(Channel::Memories, &json!({ "label": "note" }));
     let other = sent(Channel::Memories, &json!({ "label": "other" }));
@@ -118,7 +118,7 @@ fn an_id_that_is_derived_is_the_same_for_the_same_only() {
 }
 
 #[test]
-fn the_settings_are_one_item_and_preferences_are_their_plugins() {
+fn settings_have_one_id_and_preferences_that_of_their_plugin() {
     let plugin = "10000000-0000-0000-0000-000000000001";
 
     assert_eq!(sent(Channel::Settings, &json!({ "id": plugin })).id(), Some(Uuid::nil()));

@@ -21,7 +21,7 @@ fn item(key: ItemKey, second: i64, encrypted: bool) -> Item {
     Item { key, changed_at: at(second), encrypted, body: "{}".to_owned() }
 }
 
-/// Stored since second 100, changed at second 10.
+/// Returns an item with stamp 100, changed at second 10.
 fn stored_item() -> StoredItem {
     StoredItem {
         stamp: at(100),
@@ -37,7 +37,7 @@ fn stored_item() -> StoredItem {
 
 struct Case {
     stored: Option<StoredItem>,
-    seen: Option<Timestamp>,
+    watermark: Option<Timestamp>,
     strategy: ConflictStrategy,
     device: Option<&'static str>,
     key: ItemKey,
@@ -47,7 +47,7 @@ impl Case {
     fn with_stored(stored: Option<StoredItem>) -> Self {
         Self {
             stored,
-            seen: Some(at(200)),
+            watermark: Some(at(200)),
             strategy: ConflictStrategy::LastWriteWins,
             device: None,
             key: KEY,
@@ -56,11 +56,11 @@ impl Case {
 
     fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let stored = self.stored.into_iter().map(|it| (self.key, it)).collect();
-        let Self { seen, strategy, device, .. } = self;
+        let Self { watermark, strategy, device, .. } = self;
         let read_only = ReadOnlyIds::default();
         let planner = PushPlanner {
             stored: &stored,
-            seen_up_to: seen,
+            seen_up_to: watermark,
             device,
             deleted_at: at(50),
             strategy,
@@ -86,12 +86,12 @@ impl Case {
 }
 
 #[test]
-fn what_is_not_there_is_put() {
+fn an_unknown_item_is_stored() {
     assert_eq!(Case::with_stored(None).push(1, false, OTHER), ("put", vec![]));
 }
 
 #[test]
-fn the_later_change_wins_and_the_earlier_is_reported_and_brought_what_is_stored() {
+fn the_later_change_wins_and_a_lost_one_restamps_the_item() {
     assert_eq!(Case::with_stored(Some(stored_item())).push(11, false, OTHER), ("put", vec![]));
     assert_eq!(
         Case::with_stored(Some(stored_item())).push(9, false, OTHER),
@@ -104,19 +104,19 @@ fn the_later_change_wins_and_the_earlier_is_reported_and_brought_what_is_stored(
 }
 
 #[test]
-fn what_loses_again_as_it_was_is_reported_and_moves_nothing() {
-    let beaten =
+fn a_repeated_loss_is_reported_without_restamping() {
+    let rejected =
         |by: &[u8]| Some(StoredItem { last_rejected_digest: Some(by.to_vec()), ..stored_item() });
 
     assert_eq!(
-        Case::with_stored(beaten(OTHER)).push(10, false, OTHER),
+        Case::with_stored(rejected(OTHER)).push(10, false, OTHER),
         ("nothing", vec![ServerWins])
     );
     assert_eq!(
-        Case::with_stored(beaten(b"else")).push(10, false, OTHER),
+        Case::with_stored(rejected(b"else")).push(10, false, OTHER),
         ("restamp", vec![ServerWins])
     );
-    let gone = StoredItem { deleted_at: Some(at(50)), ..beaten(OTHER).unwrap() };
+    let gone = StoredItem { deleted_at: Some(at(50)), ..rejected(OTHER).unwrap() };
     assert_eq!(Case::with_stored(Some(gone)).push(50, false, OTHER), ("nothing", vec![ServerWins]));
     let plan = Case::with_stored(Some(StoredItem { encrypted: true, ..stored_item() }))
         .plan(vec![(item(KEY, 9, true), OTHER.to_vec())], vec![]);
@@ -133,27 +133,30 @@ fn what_loses_again_as_it_was_is_reported_and_moves_nothing() {
 }
 
 #[test]
-fn of_what_is_deleted_its_id_and_since_when_are_reported() {
+fn a_tombstone_has_id_and_time_of_the_deletion() {
     let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
 
-    let reported = gone.tombstone(KEY).unwrap();
+    let tombstone = gone.tombstone(KEY).unwrap();
 
-    assert_eq!(reported, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
+    assert_eq!(tombstone, format!(r#"{{"id":"{}","deletedAt":"1970-01-01T00:00:50Z"}}"#, KEY.id));
     assert_eq!(stored_item().tombstone(KEY), None);
 }
 
 #[test]
-fn who_overwrites_what_they_had_not_seen_is_reported() {
-    let unseen = Case { seen: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
-    let nothing_stated = Case { seen: None, ..Case::with_stored(Some(stored_item())) };
+fn overwriting_an_unseen_version_is_reported() {
+    let unseen = Case { watermark: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
+    let unspecified = Case { watermark: None, ..Case::with_stored(Some(stored_item())) };
 
     assert_eq!(unseen.push(11, false, OTHER), ("put", vec![ClientWins]));
-    let encrypts = Case { seen: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
+    let encrypts = Case { watermark: Some(at(99)), ..Case::with_stored(Some(stored_item())) };
     assert_eq!(encrypts.push(10, true, OTHER), ("put", vec![]));
-    let own =
-        Case { seen: Some(at(99)), device: Some("lap"), ..Case::with_stored(Some(stored_item())) };
+    let own = Case {
+        watermark: Some(at(99)),
+        device: Some("lap"),
+        ..Case::with_stored(Some(stored_item()))
+    };
     assert_eq!(own.push(11, false, OTHER), ("put", vec![]));
-    assert_eq!(nothing_stated.push(11, false, OTHER), ("put", vec![]));
+    assert_eq!(unspecified.push(11, false, OTHER), ("put", vec![]));
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn sessions_are_only_added_but_for_the_encrypted_copy() {
 }
 
 #[test]
-fn what_was_deleted_comes_back_only_by_a_later_change() {
+fn a_deleted_item_is_revived_by_a_later_change_only() {
     let gone = || Some(StoredItem { deleted_at: Some(at(50)), ..stored_item() });
 
     assert_eq!(Case::with_stored(gone()).push(50, false, OTHER), ("restamp", vec![ServerWins]));
@@ -206,9 +209,9 @@ fn what_was_deleted_comes_back_only_by_a_later_change() {
 }
 
 #[test]
-fn where_the_server_wins_only_what_was_seen_may_be_changed() {
+fn if_the_server_wins_only_seen_versions_may_be_changed() {
     let unseen = Case {
-        seen: Some(at(99)),
+        watermark: Some(at(99)),
         strategy: ConflictStrategy::ServerWins,
         ..Case::with_stored(Some(stored_item()))
     };
@@ -220,21 +223,24 @@ fn where_the_server_wins_only_what_was_seen_may_be_changed() {
 }
 
 #[test]
-fn a_deletion_beats_every_version_accepted_before_it() {
-    let bury = |changed, at_second| {
+fn a_deletion_wins_over_every_version_accepted_before() {
+    let tombstone_of = |changed, at_second| {
         vec![ItemWrite::Tombstone { key: KEY, changed_at: at(changed), at: at(at_second) }]
     };
 
-    assert_eq!(Case::with_stored(Some(stored_item())).plan(vec![], vec![KEY]).writes, bury(10, 50));
+    assert_eq!(
+        Case::with_stored(Some(stored_item())).plan(vec![], vec![KEY]).writes,
+        tombstone_of(10, 50)
+    );
     let of_the_future = StoredItem { changed_at: at(1000), ..stored_item() };
     assert_eq!(
         Case::with_stored(Some(of_the_future)).plan(vec![], vec![KEY]).writes,
-        bury(1000, 1000)
+        tombstone_of(1000, 1000)
     );
 }
 
 #[test]
-fn what_is_unknown_or_deleted_is_not_deleted_again() {
+fn an_unknown_or_deleted_item_is_not_deleted_again() {
     let gone = StoredItem { deleted_at: Some(at(50)), ..stored_item() };
 
     assert_eq!(Case::with_stored(None).plan(vec![], vec![KEY, KEY]), PushPlan::default());
@@ -242,7 +248,7 @@ fn what_is_unknown_or_deleted_is_not_deleted_again() {
 }
 
 #[test]
-fn a_push_that_changes_and_deletes_one_thing_means_the_deletion() {
+fn a_push_that_changes_and_deletes_an_item_deletes_it() {
     let put = (item(KEY, 60, false), OTHER.to_vec());
 
     let plan = Case::with_stored(Some(stored_item())).plan(vec![put], vec![KEY, KEY]);
@@ -251,7 +257,7 @@ fn a_push_that_changes_and_deletes_one_thing_means_the_deletion() {
 }
 
 #[test]
-fn of_one_thing_sent_twice_the_later_change_counts() {
+fn of_an_item_sent_twice_the_later_change_counts() {
     let [early, late] = [11, 12].map(|it| (item(KEY, it, false), OTHER.to_vec()));
 
     let one = Case::with_stored(None).plan(vec![early.clone(), late.clone()], vec![]);
@@ -262,7 +268,7 @@ fn of_one_thing_sent_twice_the_later_change_counts() {
 }
 
 #[test]
-fn growth_counts_what_lives() {
+fn growth_counts_live_items() {
     let fresh = ItemKey { id: Uuid::from_u128(8), ..KEY };
     let plan = |stored, items: Vec<Item>, deletes| {
         let items = items.into_iter().map(|it| (it, OTHER.to_vec())).collect();

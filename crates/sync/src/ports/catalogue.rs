@@ -3,12 +3,12 @@
 use pia_kernel::Timestamp;
 use uuid::Uuid;
 
-/// All that the people of one group are given.
+/// Catalogue of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalogue {
-    /// The plugins that they may use.
+    /// Plugins of the group.
     pub plugins: Vec<Plugin>,
-    /// The personas that they may chat with.
+    /// Personas of the group.
     pub personas: Vec<ManagedPersona>,
     /// Ids of entries removed recently.
     pub recently_removed: Vec<Uuid>,
@@ -16,7 +16,7 @@ pub struct Catalogue {
     pub policy: Policy,
 }
 
-/// A plugin.
+/// Plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as on the wire, where each is explained")]
 pub struct Plugin {
@@ -34,7 +34,7 @@ pub struct Plugin {
     pub updated_at: Timestamp,
 }
 
-/// A persona that the operator made.
+/// Persona published by the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as on the wire, where each is explained")]
 pub struct ManagedPersona {
@@ -59,7 +59,7 @@ pub struct ManagedPersona {
 /// Client policy: settings that operators impose on apps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// A JSON object; `{}` where there is no policy.
+    /// JSON object; `{}` without a policy.
     pub document: String,
     /// Time at which it was written, if there is one.
     pub updated_at: Option<Timestamp>,

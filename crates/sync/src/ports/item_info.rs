@@ -12,7 +12,7 @@ use crate::item::ItemKey;
 pub struct ItemInfo {
     /// Key of the item.
     pub key: ItemKey,
-    /// Place among all changes.
+    /// Position among all changes.
     pub stamp: Timestamp,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
@@ -29,7 +29,7 @@ pub struct ItemInfo {
 pub struct ChatInfo {
     /// Id of the chat.
     pub id: Uuid,
-    /// Place among all changes.
+    /// Position among all changes.
     pub stamp: Timestamp,
     /// Time of the last change, as reported by the document; for a deleted
     /// chat, time of the deletion.
@@ -42,7 +42,7 @@ pub struct ChatInfo {
     pub size: u32,
 }
 
-/// Something that was done to a person's data.
+/// Push or reset of an account's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncEvent {
     /// Id.
@@ -63,7 +63,7 @@ pub struct SyncEvent {
     pub refused: u32,
 }
 
-/// Reader of all that, which can also erase it.
+/// Store for inspection and reset of accounts' data.
 #[async_trait]
 pub trait SyncAdminStore: Send + Sync {
     /// Returns the numbers of a user's live and deleted items per channel.
@@ -74,7 +74,7 @@ pub trait SyncAdminStore: Send + Sync {
     /// their group, or else `usual_limit`.
     async fn storage(&self, user: UserId, usual_limit: u64) -> Result<StorageUse, Unavailable>;
 
-    /// Page of a user's items, in the order of their keys.
+    /// Returns a page of a user's items, in the order of their keys.
     async fn all(
         &self,
         user: UserId,
@@ -82,7 +82,7 @@ pub trait SyncAdminStore: Send + Sync {
         max: u32,
     ) -> Result<Vec<ItemInfo>, Unavailable>;
 
-    /// Page of a user's chats, deleted ones included, in the order of their ids.
+    /// Returns a page of a user's chats, deleted ones included, in the order of their ids.
     async fn chats(
         &self,
         user: UserId,
@@ -93,12 +93,12 @@ pub trait SyncAdminStore: Send + Sync {
     /// Returns the events of an account, the latest first.
     async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable>;
 
-    /// Forgets what was done before this time. Answers how much that was.
+    /// Deletes events from before this time. Returns their number.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 
-    /// Takes away all that is synchronised for a person: items, chats, and
-    /// that they were encrypted, with every key. Their highest stamp stays and
-    /// their epoch is another. Answers whether there is such an account.
+    /// Deletes all synchronised data of an account: items, chats, keys, and
+    /// its encryption. The highest stamp stays and the epoch changes.
+    /// Returns whether the account exists.
     async fn reset(
         &self,
         user: UserId,

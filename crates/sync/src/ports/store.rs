@@ -20,7 +20,7 @@ pub struct Changes {
     pub items: Vec<Item>,
     /// Deleted items.
     pub deletes: Vec<ItemKey>,
-    /// Up to which stamp the device had seen everything.
+    /// Stamp up to which the device had seen everything.
     pub seen_up_to: Option<Timestamp>,
     /// Time of the deletions as reported by the device, but not later than now.
     pub deleted_at: Timestamp,
@@ -37,12 +37,12 @@ pub struct Changes {
 pub enum Applied {
     /// Push was stored.
     Done {
-        /// The person's highest stamp by now.
+        /// Highest stamp of the account after the push.
         at: Timestamp,
         /// Conflicts for the device, refusals included.
         conflicts: Vec<Conflict>,
     },
-    /// The account takes only what is end-to-end encrypted.
+    /// The account accepts only end-to-end encrypted items.
     EncryptedOnly,
     /// Quota of a channel would be exceeded.
     OverQuota(QuotaExceeded),
@@ -58,13 +58,13 @@ pub enum Applied {
 pub trait SyncStore: Send + Sync {
     /// Writes all that the planner makes of the changes, or nothing.
     ///
-    /// Changes of one person are applied one after the other, and what is
-    /// written takes consecutive stamps in the order of the commits: nobody
-    /// who has seen a stamp will ever be shown a lower one as new. Whether the
-    /// account is encrypted is looked at in the same transaction. Preferences
-    /// of unknown plugins are passed over, the operator's own personas are
-    /// refused, and beyond their limit the oldest sessions leave without a
-    /// trace. Bodies are sealed with the person's key.
+    /// Changes of one account are serialised, and writes take consecutive
+    /// stamps in the order of the commits: a device that has seen a stamp
+    /// never gets a lower one as new. Encryption of the account is checked in
+    /// the same transaction. Preferences of unknown plugins are ignored,
+    /// managed personas are rejected, and beyond their limit the oldest
+    /// sessions are deleted without tombstones. Bodies are sealed with the
+    /// account's key.
     async fn apply(
         &self,
         user: UserId,
@@ -80,7 +80,7 @@ pub struct Head {
     pub epoch: Vec<u8>,
     /// Number of changes so far.
     pub version: i64,
-    /// The person's highest stamp; before the first, when the account was made.
+    /// Highest stamp of the account; before the first, its creation time.
     pub last_stamp: Timestamp,
     /// Group of the account.
     pub group: Uuid,
@@ -92,12 +92,12 @@ pub struct Head {
     pub has_pending_devices: bool,
 }
 
-/// Something that changed.
+/// Changed item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Key of the item.
     pub key: ItemKey,
-    /// Place among all changes.
+    /// Position among all changes.
     pub stamp: Timestamp,
     /// Body as devices receive it, as JSON; none if the item was deleted.
     pub body: Option<Bytes>,
@@ -108,10 +108,9 @@ pub struct Row {
 pub struct ItemPage {
     /// Changed items, without plugin preferences.
     pub rows: Vec<Row>,
-    /// Up to which stamp this is all that changed; nothing if there was none.
+    /// Stamp up to which the page is complete; `None` if it is empty.
     pub up_to: Option<Timestamp>,
-    /// True if the page ends because it is full, and not because there is
-    /// nothing more.
+    /// True if the page was cut at its limit, and more changes may follow.
     pub is_truncated: bool,
 }
 
@@ -128,7 +127,7 @@ pub struct PageLimit {
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait SyncReader: Send + Sync {
-    /// Loads the summary of an account, in one statement; nothing if there is
+    /// Loads the summary of an account, in one statement; `None` if there is
     /// no such account.
     async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable>;
 
@@ -137,23 +136,23 @@ pub trait SyncReader: Send + Sync {
         &self,
         user: UserId,
         since: Timestamp,
-        room: PageLimit,
+        limit: PageLimit,
     ) -> Result<ItemPage, Unavailable>;
 
-    /// Both: what there is of a person, and then what changed after a stamp.
+    /// Loads the summary of an account, and then the changes after a stamp.
     ///
-    /// The page shows all that was there when the head was read, and perhaps
-    /// what was written since. Two statements, which do not wait for one another
-    /// where that is a way to go.
+    /// The page contains all changes that the head counts, and perhaps later
+    /// ones. Two statements, which are pipelined where that saves a round
+    /// trip.
     async fn head_and_page(
         &self,
         user: UserId,
         since: Timestamp,
-        room: PageLimit,
+        limit: PageLimit,
     ) -> Result<Option<(Head, ItemPage)>, Unavailable>;
 
-    /// The last stamp of all that there is of a person that is not after this
-    /// one. One statement.
+    /// Returns the last stamp of an account that is not after this one. One
+    /// statement.
     async fn last_until(
         &self,
         user: UserId,
@@ -168,10 +167,10 @@ pub trait SyncReader: Send + Sync {
     async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable>;
 }
 
-/// A device that waits to be let in.
+/// Device that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingDevice {
-    /// The id of its row.
+    /// Id of its row.
     pub id: Uuid,
     /// Name of the device.
     pub name: String,
@@ -183,6 +182,6 @@ pub struct PendingDevice {
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
 pub trait PendingDevices: Send + Sync {
-    /// Devices of a user that wait for approval.
+    /// Returns the devices of a user that wait for approval.
     async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable>;
 }

@@ -21,30 +21,30 @@ fn head() -> Head {
     }
 }
 
-fn standing(head: Head, since: Timestamp) -> PullState {
+fn pull_state(head: Head, since: Timestamp) -> PullState {
     PullState { head, since }
 }
 
 async fn pull(reader: MockSyncReader, since: Timestamp, head: Head) -> Pulled {
-    let standing = standing(head, since);
-    let catalogue = Some(standing.catalogue_version());
-    let ask = PullRequest { since, limit: Some(500), catalogue };
+    let pull_state = pull_state(head, since);
+    let catalogue = Some(pull_state.catalogue_version());
+    let request = PullRequest { since, limit: Some(500), catalogue };
     let pulling = PullService::new(
         Arc::new(reader),
         Arc::new(MockPendingDevices::new()),
         StampGaps::default(),
     );
-    pulling.pull(UserId::generate(), &ask, &standing).await.unwrap()
+    pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap()
 }
 
-fn giving(page: ItemPage) -> MockSyncReader {
+fn returning(page: ItemPage) -> MockSyncReader {
     let mut reader = MockSyncReader::new();
     reader.expect_page().once().return_once(move |_, _, _| Ok(page));
     reader
 }
 
 #[tokio::test]
-async fn a_device_that_has_everything_is_granted_nothing_and_no_row_is_read() {
+async fn an_up_to_date_device_gets_nothing_and_no_row_is_read() {
     let pulled = pull(MockSyncReader::new(), at(100), head()).await;
 
     assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
@@ -52,15 +52,15 @@ async fn a_device_that_has_everything_is_granted_nothing_and_no_row_is_read() {
 }
 
 #[tokio::test]
-async fn a_cursor_from_the_future_is_answered_with_the_watermark() {
+async fn a_cursor_from_the_future_is_reset_to_the_watermark() {
     let pulled = pull(MockSyncReader::new(), at(900), head()).await;
 
     assert_eq!((pulled.watermark, pulled.has_more), (at(100), false));
 }
 
-/// Pulls where nobody is known to have been given a stamp from 50 to 70, and
-/// the first row after 50 has this one.
-async fn pull_after_a_silence(
+/// Pulls with a stamp gap from 50 to 70, where the first row after 50 has this
+/// stamp.
+async fn pull_in_a_gap(
     since: i64,
     limit: Option<u32>,
     first: i64,
@@ -88,58 +88,58 @@ async fn pull_after_a_silence(
     let stamp_gaps = StampGaps::new(vec![StampGap { began_at: at(50), ended_at: at(70) }]);
     let pulling =
         PullService::new(Arc::new(reader), Arc::new(MockPendingDevices::new()), stamp_gaps);
-    let (user, standing) = (UserId::generate(), standing(head(), at(since)));
-    let ask =
-        PullRequest { since: at(since), limit, catalogue: Some(standing.catalogue_version()) };
+    let (user, pull_state) = (UserId::generate(), pull_state(head(), at(since)));
+    let request =
+        PullRequest { since: at(since), limit, catalogue: Some(pull_state.catalogue_version()) };
 
-    let reported = pulling.pull(user, &ask, &standing).await.unwrap();
-    assert_eq!(pulling.pull_at_once(user, &ask).await.unwrap().1, reported);
-    assert_eq!(reported.page, page);
-    (reported.watermark, reported.has_more)
+    let pulled = pulling.pull(user, &request, &pull_state).await.unwrap();
+    assert_eq!(pulling.pull_at_once(user, &request).await.unwrap().1, pulled);
+    assert_eq!(pulled.page, page);
+    (pulled.watermark, pulled.has_more)
 }
 
 #[tokio::test]
-async fn a_stamp_of_a_time_without_any_is_answered_with_the_persons_last_before_it() {
-    assert_eq!(pull_after_a_silence(60, Some(500), 80, &[50]).await, (at(40), false));
+async fn a_stamp_in_a_gap_is_reset_to_the_accounts_last_before_it() {
+    assert_eq!(pull_in_a_gap(60, Some(500), 80, &[50]).await, (at(40), false));
 }
 
 #[tokio::test]
-async fn stamps_that_were_granted_are_gone_on_from_and_so_are_times_of_old_devices() {
+async fn issued_stamps_and_times_of_old_devices_are_continued() {
     for (since, limit) in [(50, Some(500)), (70, Some(500)), (60, None)] {
-        let reported = pull_after_a_silence(since, limit, 80, &[since]).await;
+        let watermark = pull_in_a_gap(since, limit, 80, &[since]).await;
 
-        assert_eq!(reported, (at(80), true));
+        assert_eq!(watermark, (at(80), true));
     }
 }
 
 #[tokio::test]
-async fn it_was_no_time_without_stamps_for_who_was_granted_some() {
-    // Else a page that ends there would be requested again and again.
-    assert_eq!(pull_after_a_silence(60, Some(500), 65, &[50, 60]).await, (at(65), true));
+async fn a_gap_does_not_apply_to_an_account_with_stamps_in_it() {
+    // Otherwise a page that ends there would be requested again and again.
+    assert_eq!(pull_in_a_gap(60, Some(500), 65, &[50, 60]).await, (at(65), true));
 }
 
 #[tokio::test]
-async fn a_page_that_is_cut_is_gone_on_with_after_its_last_row() {
+async fn a_truncated_page_is_continued_after_its_last_row() {
     let cut = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: true };
-    let whole = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: false };
+    let complete = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: false };
     let newer = ItemPage { rows: vec![], up_to: Some(at(130)), is_truncated: false };
 
     for (page, expected) in
-        [(cut, (at(60), true)), (whole, (at(100), false)), (newer, (at(130), false))]
+        [(cut, (at(60), true)), (complete, (at(100), false)), (newer, (at(130), false))]
     {
-        let pulled = pull(giving(page), at(10), head()).await;
+        let pulled = pull(returning(page), at(10), head()).await;
 
         assert_eq!((pulled.watermark, pulled.has_more), expected);
     }
 }
 
 #[tokio::test]
-async fn a_device_that_knows_no_pages_is_granted_all_at_once() {
+async fn a_device_without_paging_gets_everything_at_once() {
     let mut reader = MockSyncReader::new();
-    let large = |room: &PageLimit| room.rows >= 100_000 && room.bytes > MAX_PAGE_BYTES;
+    let large = |limit: &PageLimit| limit.rows >= 100_000 && limit.bytes > MAX_PAGE_BYTES;
     reader
         .expect_page()
-        .withf(move |_, _, room| large(room))
+        .withf(move |_, _, limit| large(limit))
         .once()
         .returning(|_, _, _| Ok(ItemPage::default()));
     let pulling = PullService::new(
@@ -147,22 +147,22 @@ async fn a_device_that_knows_no_pages_is_granted_all_at_once() {
         Arc::new(MockPendingDevices::new()),
         StampGaps::default(),
     );
-    let standing = standing(head(), at(10));
+    let pull_state = pull_state(head(), at(10));
 
-    let catalogue = Some(standing.catalogue_version());
-    let ask = PullRequest { since: at(10), limit: None, catalogue };
-    let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
+    let catalogue = Some(pull_state.catalogue_version());
+    let request = PullRequest { since: at(10), limit: None, catalogue };
+    let pulled = pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap();
 
     assert!(!pulled.has_more);
 }
 
 async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> Option<Pulled> {
     let mut reader = MockSyncReader::new();
-    let standing = head.clone().map(|it| standing(it, since));
-    let catalogue = standing.as_ref().map(PullState::catalogue_version);
+    let pull_state = head.clone().map(|it| pull_state(it, since));
+    let catalogue = pull_state.as_ref().map(PullState::catalogue_version);
     reader
         .expect_head_and_page()
-        .withf(move |_, it, room| *it == since && room.rows == 500)
+        .withf(move |_, it, limit| *it == since && limit.rows == 500)
         .once()
         .return_once(move |_, _, _| Ok(head.map(|it| (it, page))));
     let pulling = PullService::new(
@@ -170,10 +170,10 @@ async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> O
         Arc::new(MockPendingDevices::new()),
         StampGaps::default(),
     );
-    let ask = PullRequest { since, limit: Some(9_000), catalogue };
-    match pulling.pull_at_once(UserId::generate(), &ask).await {
-        Ok((stands, pulled)) => {
-            assert_eq!(Some(stands), standing);
+    let request = PullRequest { since, limit: Some(9_000), catalogue };
+    match pulling.pull_at_once(UserId::generate(), &request).await {
+        Ok((state, pulled)) => {
+            assert_eq!(Some(state), pull_state);
             Some(pulled)
         }
         Err(PullError::Gone) => None,
@@ -182,18 +182,18 @@ async fn pull_at_once(head: Option<Head>, page: ItemPage, since: Timestamp) -> O
 }
 
 #[tokio::test]
-async fn at_once_is_granted_what_is_granted_one_after_the_other() {
+async fn both_ways_of_pulling_return_the_same() {
     let page = ItemPage { rows: vec![], up_to: Some(at(60)), is_truncated: true };
 
     let at_once = pull_at_once(Some(head()), page.clone(), at(10)).await.unwrap();
 
-    assert_eq!(at_once, pull(giving(page), at(10), head()).await);
+    assert_eq!(at_once, pull(returning(page), at(10), head()).await);
     assert_eq!((at_once.watermark, at_once.has_more), (at(60), true));
     assert_eq!(pull_at_once(None, ItemPage::default(), at(10)).await, None);
 }
 
 #[tokio::test]
-async fn what_was_written_after_the_look_waits_if_the_look_saw_nothing_new() {
+async fn later_writes_wait_if_the_state_was_up_to_date() {
     let newer = ItemPage { rows: vec![], up_to: Some(at(950)), is_truncated: false };
 
     for since in [at(100), at(900)] {
@@ -205,8 +205,8 @@ async fn what_was_written_after_the_look_waits_if_the_look_saw_nothing_new() {
 }
 
 #[test]
-fn an_answer_has_another_tag_as_soon_as_anything_is_another() {
-    let tag = |head| standing(head, at(10)).tag();
+fn the_tag_changes_with_any_part_of_the_state() {
+    let tag = |head| pull_state(head, at(10)).tag();
     let same = tag(head());
 
     assert_eq!(tag(head()), same);
@@ -220,11 +220,11 @@ fn an_answer_has_another_tag_as_soon_as_anything_is_another() {
     ] {
         assert_ne!(tag(other.clone()), same, "{other:?}");
     }
-    assert_ne!(standing(head(), at(11)).tag(), same);
+    assert_ne!(pull_state(head(), at(11)).tag(), same);
 }
 
 #[tokio::test]
-async fn the_operators_part_comes_unless_the_device_has_it() {
+async fn the_catalogue_is_sent_unless_the_device_has_it() {
     let mut reader = MockSyncReader::new();
     reader.expect_catalogue().once().returning(|_, _| Ok(Catalogue::default()));
     reader.expect_preferences().once().returning(|_| Ok(vec![(Uuid::from_u128(9), false)]));
@@ -233,28 +233,28 @@ async fn the_operators_part_comes_unless_the_device_has_it() {
         Arc::new(MockPendingDevices::new()),
         StampGaps::default(),
     );
-    let standing = standing(Head { preferences: Some(at(1)), ..head() }, at(100));
+    let pull_state = pull_state(Head { preferences: Some(at(1)), ..head() }, at(100));
 
-    let ask = PullRequest { since: at(100), limit: Some(500), catalogue: Some(1) };
-    let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
+    let request = PullRequest { since: at(100), limit: Some(500), catalogue: Some(1) };
+    let pulled = pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap();
 
-    let offered = pulled.catalogue.unwrap();
-    assert_eq!(offered.plugin_preferences, HashMap::from([(Uuid::from_u128(9), false)]));
+    let snapshot = pulled.catalogue.unwrap();
+    assert_eq!(snapshot.plugin_preferences, HashMap::from([(Uuid::from_u128(9), false)]));
     assert!(pulled.catalogue_version > 0);
 }
 
 #[tokio::test]
-async fn devices_that_wait_are_called_for_only_if_there_are_any() {
+async fn waiting_devices_are_loaded_only_if_there_are_any() {
     let mut pending = MockPendingDevices::new();
     let device = PendingDevice { id: Uuid::nil(), name: "laptop".to_owned(), created_at: at(1) };
     pending.expect_waiting_devices().once().return_once(move |_| Ok(vec![device]));
     let pulling =
         PullService::new(Arc::new(MockSyncReader::new()), Arc::new(pending), StampGaps::default());
-    let standing = standing(Head { has_pending_devices: true, ..head() }, at(100));
+    let pull_state = pull_state(Head { has_pending_devices: true, ..head() }, at(100));
 
-    let catalogue = Some(standing.catalogue_version());
-    let ask = PullRequest { since: at(100), limit: Some(500), catalogue };
-    let pulled = pulling.pull(UserId::generate(), &ask, &standing).await.unwrap();
+    let catalogue = Some(pull_state.catalogue_version());
+    let request = PullRequest { since: at(100), limit: Some(500), catalogue };
+    let pulled = pulling.pull(UserId::generate(), &request, &pull_state).await.unwrap();
 
     assert_eq!(pulled.pending.len(), 1);
 }

@@ -16,7 +16,7 @@ fn pushing(store: MockSyncStore) -> PushService {
     PushService::new(Arc::new(store), settings, Arc::new(FixedClock(NOON)))
 }
 
-/// A store that takes everything and records its calls.
+/// Creates a store that accepts everything, and checks the changes.
 fn taking(expected: impl Fn(&Changes) + Send + 'static) -> MockSyncStore {
     let mut store = MockSyncStore::new();
     store.expect_apply().once().returning(move |_, changes, _| {
@@ -37,7 +37,7 @@ fn todo(fields: &serde_json::Value) -> ReceivedItem {
 }
 
 #[tokio::test]
-async fn what_is_refused_for_itself_does_not_stop_the_rest() {
+async fn a_rejected_item_does_not_stop_the_others() {
     let items = vec![
         todo(&json!({ "id": Uuid::from_u128(1), "encryptedPayload": "half" })),
         todo(&json!({ "id": Uuid::from_u128(2), "title": "good" })),
@@ -56,7 +56,7 @@ async fn what_is_refused_for_itself_does_not_stop_the_rest() {
 }
 
 #[tokio::test]
-async fn an_item_without_an_id_is_granted_one_that_is_reported() {
+async fn an_item_without_an_id_is_assigned_one() {
     let items = vec![todo(&json!({ "id": Uuid::from_u128(1) })), todo(&json!({ "title": "new" }))];
     let user = UserId::generate();
     let push = Push { items, ..Push::default() };
@@ -70,7 +70,7 @@ async fn an_item_without_an_id_is_granted_one_that_is_reported() {
 }
 
 #[tokio::test]
-async fn a_device_whose_clock_is_fast_deletes_now_and_one_whose_clock_is_slow_then() {
+async fn deletions_are_dated_by_the_device_but_not_in_the_future() {
     for (sent_at, deleted_at) in
         [(Some(NOON + AN_HOUR), NOON), (Some(NOON - AN_HOUR), NOON - AN_HOUR), (None, NOON)]
     {
@@ -82,7 +82,7 @@ async fn a_device_whose_clock_is_fast_deletes_now_and_one_whose_clock_is_slow_th
 }
 
 #[tokio::test]
-async fn what_does_not_say_when_it_was_changed_was_changed_by_now() {
+async fn changes_without_a_time_are_dated_by_the_push() {
     for (sent_at, changed_at) in
         [(Some(NOON + AN_HOUR), NOON), (Some(NOON - AN_HOUR), NOON - AN_HOUR), (None, NOON)]
     {
@@ -97,7 +97,7 @@ async fn what_does_not_say_when_it_was_changed_was_changed_by_now() {
 }
 
 #[tokio::test]
-async fn too_many_changes_are_refused_before_anything_is_looked_at() {
+async fn too_many_changes_are_rejected_before_any_check() {
     let push = Push { items: vec![todo(&json!({})); MAX_CHANGES_PER_PUSH + 1], ..Push::default() };
 
     let refused = pushing(MockSyncStore::new()).push(UserId::generate(), push).await;
@@ -106,16 +106,16 @@ async fn too_many_changes_are_refused_before_anything_is_looked_at() {
 }
 
 #[tokio::test]
-async fn what_the_store_refuses_is_reported() {
-    let reported = async |applied| {
+async fn rejections_of_the_store_are_returned() {
+    let error_of = async |applied| {
         pushing(refusing(applied)).push(UserId::generate(), Push::default()).await.unwrap_err()
     };
     let over = Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 5, current: 4 });
 
-    assert!(matches!(reported(Applied::EncryptedOnly).await, PushError::E2eeRequired));
-    assert!(matches!(reported(Applied::Gone).await, PushError::Gone));
+    assert!(matches!(error_of(Applied::EncryptedOnly).await, PushError::E2eeRequired));
+    assert!(matches!(error_of(Applied::Gone).await, PushError::Gone));
     assert!(matches!(
-        reported(over).await,
+        error_of(over).await,
         PushError::OverQuota(QuotaExceeded { limit: 5, current: 4, .. })
     ));
 }

@@ -5,39 +5,39 @@ use pia_assistant::{Target, UpstreamError};
 use pia_kernel::Secret;
 use url::Url;
 
-/// An endpoint and this path below it.
+/// Appends a path to an endpoint.
 pub(super) fn join_path(target: &Target, path: &str) -> String {
     format!("{}{path}", target.endpoint.trim_end_matches('/'))
 }
 
-/// Appends the usual version where an endpoint names none: people write down
-/// servers by name and port alone.
+/// Appends a path, after `/v1` if the endpoint has no path: servers are often
+/// configured by name and port alone.
 pub(super) fn join_versioned_path(target: &Target, path: &str) -> String {
     let endpoint = &target.endpoint;
     let bare = Url::parse(endpoint).is_ok_and(|it| it.path() == "/");
     join_path(target, &if bare { format!("/v1{path}") } else { path.to_owned() })
 }
 
-/// The key as a bearer; nothing where there is none.
+/// Returns the key as a bearer token, or no header without a key.
 pub(crate) fn bearer(key: &Secret<String>) -> Result<HeaderMap, UpstreamError> {
     with_key(key, header::AUTHORIZATION, "Bearer ")
 }
 
-/// The key in a header of this name.
+/// Returns the key in a header of this name, or no header without a key.
 pub(super) fn with_key(
     key: &Secret<String>,
     name: HeaderName,
-    before: &str,
+    prefix: &str,
 ) -> Result<HeaderMap, UpstreamError> {
     let key = key.expose();
     let mut headers = HeaderMap::new();
     if !key.is_empty() {
-        headers.insert(name, hidden(&format!("{before}{key}"))?);
+        headers.insert(name, sensitive_value(&format!("{prefix}{key}"))?);
     }
     Ok(headers)
 }
 
-fn hidden(text: &str) -> Result<HeaderValue, UpstreamError> {
+fn sensitive_value(text: &str) -> Result<HeaderValue, UpstreamError> {
     let mut value = HeaderValue::try_from(text).map_err(|_invalid| {
         UpstreamError::Unreachable("its key cannot be sent in a header".to_owned())
     })?;
@@ -67,19 +67,19 @@ mod tests {
     }
 
     #[test]
-    fn an_upstream_that_wants_no_key_gets_none() {
+    fn an_upstream_without_a_key_gets_no_header() {
         assert!(bearer(&secret("")).unwrap().is_empty());
     }
 
     #[test]
-    fn a_key_that_no_header_may_carry_is_an_error_that_does_not_report_it() {
+    fn a_key_that_no_header_can_carry_is_an_error_without_the_key() {
         let err = bearer(&secret("sk\n1")).unwrap_err();
 
         assert!(!err.to_string().contains("sk"), "{err}");
     }
 
     #[test]
-    fn an_endpoint_is_completed_only_where_it_names_no_path() {
+    fn an_endpoint_is_completed_only_if_it_has_no_path() {
         for (endpoint, url) in [
             ("http://localhost:11434", "http://localhost:11434/v1/x"),
             ("http://localhost:11434/", "http://localhost:11434/v1/x"),

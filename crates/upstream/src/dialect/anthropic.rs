@@ -1,6 +1,6 @@
-//! Provider type Anthropic: the Messages API, which has another form for
-//! everything. A request is put into it without copying what is large, and
-//! what comes back is put into the common form.
+//! Provider type Anthropic: the Messages API, whose format differs in every
+//! respect. Requests are translated into it without copying large parts, and
+//! responses are translated into the common format.
 
 mod answer;
 mod request;

@@ -10,7 +10,7 @@ use super::{PreparedRequest, ResponseFormat, address};
 const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
 pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
-    // The deployment stands in the address, and for the model.
+    // The deployment is part of the URL and replaces the model.
     let ending = BodySuffix::default()
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort)
@@ -23,7 +23,7 @@ pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
     })
 }
 
-/// Embeddings of a deployment.
+/// Prepares a request for embeddings of a deployment.
 pub(super) fn embeddings(call: EmbeddingCall) -> Result<PreparedRequest, UpstreamError> {
     Ok(PreparedRequest {
         url: url(&call.target, &["embeddings"])?,
@@ -34,12 +34,12 @@ pub(super) fn embeddings(call: EmbeddingCall) -> Result<PreparedRequest, Upstrea
 }
 
 fn url(target: &Target, operation: &[&str]) -> Result<String, UpstreamError> {
-    let wrong = || UpstreamError::Unreachable("its endpoint is no URL".to_owned());
-    let mut url = Url::parse(&target.endpoint).map_err(|_states_no_more| wrong())?;
+    let invalid = || UpstreamError::Unreachable("its endpoint is no URL".to_owned());
+    let mut url = Url::parse(&target.endpoint).map_err(|_invalid| invalid())?;
     let has_root = url.path().trim_end_matches('/').ends_with("/openai");
     let deployment = target.deployment.as_deref().unwrap_or(&target.model);
     {
-        let mut path = url.path_segments_mut().map_err(|()| wrong())?;
+        let mut path = url.path_segments_mut().map_err(|()| invalid())?;
         path.pop_if_empty();
         if !has_root {
             path.push("openai");

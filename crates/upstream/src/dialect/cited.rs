@@ -1,7 +1,7 @@
-//! Answers whose citations stand beside the text, in `annotations`.
+//! Responses whose citations are beside the text, in `annotations`.
 //!
-//! Models mostly link what they cite in the text, too. What they do not link
-//! there is listed at the end.
+//! Models mostly link their citations in the text, too. Those that they do not
+//! link are listed at the end.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -9,32 +9,33 @@ use serde_json::{Value, json};
 use super::links::Links;
 use super::reply::{Translate, TranslatedFrames, text_of};
 
-/// More of a text is not kept to look for links in it.
+/// Maximum length of the text that is searched for links.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
-/// A stream of such an answer.
+/// Translation of a stream with citations.
 #[derive(Debug, Default)]
 pub(super) struct CitationTranslator {
     text: String,
     links: Links,
-    /// Members of chunks, for our own.
+    /// Common members of the chunks, for those that are added.
     head: Option<Value>,
     finished: bool,
 }
 
 impl CitationTranslator {
-    /// Adds the members of an event to the state, and returns what it is.
+    /// Records the text and citations of an event and returns its relevance.
     pub(super) fn apply(&mut self, event: &mut Value) -> EventRelevance {
-        let telling = ["usage", "error"].iter().any(|it| event.get(it).is_some_and(states));
-        let mut worth = EventRelevance { telling, ..EventRelevance::default() };
+        let is_significant =
+            ["usage", "error"].iter().any(|it| event.get(it).is_some_and(is_present));
+        let mut relevance = EventRelevance { is_significant, ..EventRelevance::default() };
         self.head.get_or_insert_with(|| head(event));
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten() {
-            worth.ends |= choice.get("finish_reason").is_some_and(states);
+            relevance.ends |= choice.get("finish_reason").is_some_and(is_present);
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
-                worth.telling |= delta.get("tool_calls").is_some_and(states);
+                relevance.is_significant |= delta.get("tool_calls").is_some_and(is_present);
                 if let Some(cited) = delta.remove("annotations") {
-                    worth.changed = true;
+                    relevance.changed = true;
                     add(&mut self.links, &cited);
                 }
                 let text = delta.get("content").map(text_of).unwrap_or_default();
@@ -43,11 +44,11 @@ impl CitationTranslator {
                 }
             }
         }
-        worth
+        relevance
     }
 
-    /// The places that the text does not link, as a chunk of their own.
-    pub(super) fn push_missing_links(&mut self, message: &mut TranslatedFrames) {
+    /// Pushes a chunk with the sources that the text does not link.
+    pub(super) fn push_missing_links(&mut self, output: &mut TranslatedFrames) {
         let list = self.links.missing_in(&self.text);
         if list.is_empty() {
             return;
@@ -57,7 +58,7 @@ impl CitationTranslator {
             let choices = json!([{ "index": 0, "delta": { "content": list } }]);
             members.insert("choices".to_owned(), choices);
         }
-        message.plain(chunk.to_string().as_bytes());
+        output.plain(chunk.to_string().as_bytes());
         self.text.push_str(&list);
     }
 }
@@ -65,42 +66,42 @@ impl CitationTranslator {
 /// Relevance of an event.
 #[derive(Debug, Default)]
 pub(super) struct EventRelevance {
-    /// True if it has a finish reason.
+    /// Set if it has a finish reason.
     pub(super) ends: bool,
-    /// True if it has content for the caller.
-    pub(super) telling: bool,
-    /// Something was taken out of it.
+    /// Set if it has usage, an error or tool calls.
+    pub(super) is_significant: bool,
+    /// Set if citations were removed from it.
     pub(super) changed: bool,
 }
 
 impl Translate for CitationTranslator {
-    fn event(&mut self, json: &Bytes, _first: bool, message: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, _first: bool, output: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return message.push_unchanged(json);
+            return output.push_unchanged(json);
         };
-        let worth = self.apply(&mut event);
-        if worth.ends || self.finished {
+        let relevance = self.apply(&mut event);
+        if relevance.ends || self.finished {
             self.finished = true;
-            self.push_missing_links(message);
+            self.push_missing_links(output);
         }
-        let json = if worth.changed { Bytes::from(event.to_string()) } else { json.clone() };
-        if worth.ends || worth.telling {
-            message.push_unchanged(&json);
+        let json = if relevance.changed { Bytes::from(event.to_string()) } else { json.clone() };
+        if relevance.ends || relevance.is_significant {
+            output.push_unchanged(&json);
         } else {
-            message.plain(&json);
+            output.plain(&json);
         }
     }
 
-    fn done(&mut self, message: &mut TranslatedFrames) {
-        self.push_missing_links(message);
-        message.frames.push_back(pia_assistant::Frame::Done);
+    fn done(&mut self, output: &mut TranslatedFrames) {
+        self.push_missing_links(output);
+        output.frames.push_back(pia_assistant::Frame::Done);
     }
 }
 
-/// Returns the answer with links to all that it cites.
+/// Returns the response with links to all its citations.
 pub(super) fn link_citations(answer: Bytes) -> Bytes {
-    let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
-    let choices = read.get_mut("choices").and_then(Value::as_array_mut);
+    let Ok(mut parsed) = serde_json::from_slice::<Value>(&answer) else { return answer };
+    let choices = parsed.get_mut("choices").and_then(Value::as_array_mut);
     let mut changed = false;
     for choice in choices.into_iter().flatten() {
         if let Some(message) = choice.get_mut("message").and_then(Value::as_object_mut)
@@ -114,20 +115,20 @@ pub(super) fn link_citations(answer: Bytes) -> Bytes {
             changed = true;
         }
     }
-    if changed { Bytes::from(read.to_string()) } else { answer }
+    if changed { Bytes::from(parsed.to_string()) } else { answer }
 }
 
 fn add(links: &mut Links, annotations: &Value) {
     for annotation in annotations.as_array().into_iter().flatten() {
-        let place = annotation.get("url_citation").unwrap_or(annotation);
-        if let Some(url) = place.get("url").and_then(Value::as_str) {
-            links.add(url, place.get("title").and_then(Value::as_str));
+        let source = annotation.get("url_citation").unwrap_or(annotation);
+        if let Some(url) = source.get("url").and_then(Value::as_str) {
+            links.add(url, source.get("title").and_then(Value::as_str));
         }
     }
 }
 
-/// Returns whether a value is more than an empty one.
-fn states(value: &Value) -> bool {
+/// Returns whether a value is neither null nor empty.
+fn is_present(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -138,9 +139,9 @@ fn states(value: &Value) -> bool {
 
 fn head(event: &Value) -> Value {
     let members = event.as_object().into_iter().flatten();
-    let stored = ["id", "object", "created", "model"];
+    let copied = ["id", "object", "created", "model"];
     members
-        .filter(|(key, _)| stored.contains(&key.as_str()))
+        .filter(|(key, _)| copied.contains(&key.as_str()))
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect()
 }

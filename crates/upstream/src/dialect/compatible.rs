@@ -1,5 +1,5 @@
-//! Provider type `OpenAICompatible`: whatever speaks OpenAI's chat completions,
-//! with no word that such a server may not know.
+//! Provider type `OpenAICompatible`: any server with OpenAI's chat completions,
+//! without parameters that it may not know.
 
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 

@@ -1,4 +1,4 @@
-//! The end of a request: what its caller has no say in.
+//! End of a request: members that the caller does not control.
 
 use std::fmt::Write as _;
 
@@ -7,35 +7,35 @@ use pia_assistant::{CapName, ChatBody, OutputCap, ReasoningEffort};
 
 use pia_json::{JsonWriter, quoted};
 
-/// More members of an object that is still open.
+/// Further members of a JSON object that is still open.
 #[derive(Debug, Default)]
 pub(super) struct BodySuffix(String);
 
 impl BodySuffix {
-    /// Names the model.
+    /// Returns a suffix that names the model.
     pub(super) fn model(model: &str) -> Self {
         Self::default().member("model", &quoted(model))
     }
 
     /// Adds a member whose value is JSON.
     pub(super) fn member(mut self, key: &str, json: &str) -> Self {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _infallible = write!(self.0, ",\"{key}\":{json}");
         self
     }
 
-    /// Maximum length of the answer, under the name that its caller used, or
-    /// else under this one.
-    pub(super) fn cap(self, cap: Option<OutputCap>, otherwise: CapName) -> Self {
+    /// Sets the maximum length of the response, under the caller's name for it,
+    /// or else under this one.
+    pub(super) fn cap(self, cap: Option<OutputCap>, default_name: CapName) -> Self {
         match cap {
             Some(OutputCap { tokens, name }) => {
-                self.member(name.unwrap_or(otherwise).key(), &tokens.to_string())
+                self.member(name.unwrap_or(default_name).key(), &tokens.to_string())
             }
             None => self,
         }
     }
 
-    /// Sets the maximum length, under the one name that there is.
+    /// Sets the maximum length of the response, always under this name.
     pub(super) fn cap_as(self, cap: Option<OutputCap>, name: CapName) -> Self {
         self.cap(cap.map(|it| OutputCap { name: Some(name), ..it }), name)
     }
@@ -48,12 +48,12 @@ impl BodySuffix {
         }
     }
 
-    /// Sets the reasoning effort for those who know only three steps, and none.
+    /// Sets the reasoning effort for upstreams with three steps, and none.
     pub(super) fn effort_of_three(self, effort: Option<ReasoningEffort>) -> Self {
-        self.effort(effort.map(three))
+        self.effort(effort.map(nearest_of_three))
     }
 
-    /// Requests a streamed answer with usage.
+    /// Requests a stream with usage, if `streamed`.
     pub(super) fn streamed(self, streamed: bool) -> Self {
         if !streamed {
             return self;
@@ -61,32 +61,32 @@ impl BodySuffix {
         self.member("stream", "true").member("stream_options", r#"{"include_usage":true}"#)
     }
 
-    /// Returns a body in OpenAI's shape that ends with this.
+    /// Returns a body in OpenAI's format that ends with this suffix.
     pub(super) fn close(self, body: &ChatBody) -> Vec<Bytes> {
         let mut writer = JsonWriter::default();
         body.write_open(&mut writer);
         self.close_written(writer)
     }
 
-    /// Closes what was written of an object with this.
+    /// Closes a partly written object with this suffix.
     pub(super) fn close_written(self, mut writer: JsonWriter) -> Vec<Bytes> {
         writer.text(&self.0).text("}");
         writer.into_pieces()
     }
 
-    /// Returns a request for embeddings that ends with this.
+    /// Returns a request for embeddings that ends with this suffix.
     pub(super) fn close_embeddings(self, open: Bytes) -> Vec<Bytes> {
         vec![open, Bytes::from(format!("{}}}", self.0))]
     }
 }
 
-/// The name of an effort as JSON.
+/// Returns the name of an effort as JSON.
 pub(super) fn lower(effort: ReasoningEffort) -> String {
     quoted(&effort.name().to_ascii_lowercase())
 }
 
-/// The nearest of the three steps that all know.
-pub(super) fn three(effort: ReasoningEffort) -> ReasoningEffort {
+/// Returns the nearest of the three common steps.
+pub(super) fn nearest_of_three(effort: ReasoningEffort) -> ReasoningEffort {
     match effort {
         ReasoningEffort::Minimal => ReasoningEffort::Low,
         ReasoningEffort::XHigh => ReasoningEffort::High,

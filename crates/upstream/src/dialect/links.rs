@@ -1,13 +1,13 @@
-//! Citations of an upstream, as Markdown: callers read nothing but the text.
+//! Citations of an upstream as Markdown: callers read only the text.
 
-/// Maximum length of a title.
+/// Maximum length of a title in characters.
 const MAX_TITLE_CHARS: usize = 120;
-/// Longer than any address that is meant.
+/// Maximum length of a URL in bytes.
 const MAX_URL_CHARS: usize = 2048;
-/// Maximum number of citations of an answer.
+/// Maximum number of citations of a response.
 const MAX_LINKS: usize = 50;
 
-/// The places that an answer cites, each once.
+/// Sources that a response cites, each once.
 #[derive(Debug, Default)]
 pub(super) struct Links(Vec<Link>);
 
@@ -18,26 +18,28 @@ struct Link {
 }
 
 impl Links {
-    /// Adds a place, and answers whether it is a new one that can be shown.
+    /// Adds a source and returns whether it is new and can be linked.
     pub(super) fn add(&mut self, url: &str, title: Option<&str>) -> bool {
-        let presented = url.starts_with("https://") || url.starts_with("http://");
-        let plain = url.len() <= MAX_URL_CHARS && !url.contains(char::is_control);
-        let new = self.0.len() < MAX_LINKS && !self.0.iter().any(|it| it.url == url);
-        if !(presented && plain && new) {
+        let is_web = url.starts_with("https://") || url.starts_with("http://");
+        let is_plain = url.len() <= MAX_URL_CHARS && !url.contains(char::is_control);
+        let is_new = self.0.len() < MAX_LINKS && !self.0.iter().any(|it| it.url == url);
+        if !(is_web && is_plain && is_new) {
             return false;
         }
-        let title = title.map(readable).filter(|it| !it.is_empty());
-        let title = title.unwrap_or_else(|| readable(host(url)));
+        let title = title.map(plain_title).filter(|it| !it.is_empty());
+        let title = title.unwrap_or_else(|| plain_title(host(url)));
         self.0.push(Link { url: url.to_owned(), title });
         true
     }
 
-    /// The last place that was added, to stand behind the words it is for.
+    /// Returns a link to the last added source, to follow the text that cites
+    /// it.
     pub(super) fn last(&self) -> Option<String> {
         self.0.last().map(|it| format!(" ({})", it.markdown()))
     }
 
-    /// A list of those that a text does not hold yet; empty if it holds all.
+    /// Returns a list of the sources that a text does not link, or an empty
+    /// string.
     pub(super) fn missing_in(&self, text: &str) -> String {
         let missing = self.0.iter().filter(|it| !text.contains(&it.url));
         let lines: Vec<String> = missing.map(|it| format!("- {}", it.markdown())).collect();
@@ -53,8 +55,8 @@ impl Link {
     }
 }
 
-/// A title on one line, in which nothing can be mistaken for Markdown's signs.
-fn readable(title: &str) -> String {
+/// Returns a title on one line, without characters that Markdown interprets.
+fn plain_title(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     let title: String = words.join(" ").chars().take(MAX_TITLE_CHARS).collect();
     title.replace('\\', "").replace('[', "(").replace(']', ")").replace('`', "'")
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_listed_once_and_only_where_it_is_missing() {
+    fn a_source_is_listed_once_and_only_if_it_is_missing() {
         let mut links = Links::default();
 
         assert!(links.add("https://a.example/x", Some("The [A]\n page")));
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_of_the_web_are_linked() {
+    fn only_web_addresses_are_linked() {
         let mut links = Links::default();
 
         for url in ["javascript:alert(1)", "file:///etc/passwd", "", "https://a\n.example"] {

@@ -1,5 +1,5 @@
-//! Provider type Mistral: chat completions, or an agent's, with a few words of
-//! its own, and contents in chunks of several types.
+//! Provider type Mistral: chat completions, or an agent's, with some parameters
+//! of its own, and contents in chunks of several types.
 
 mod answer;
 mod request;
@@ -10,7 +10,7 @@ pub(super) use answer::{Stream, mistral_full_response};
 
 use super::{PreparedRequest, ResponseFormat, address};
 
-/// The tool of Mistral's own that we ask for.
+/// Built-in tool of Mistral that is requested.
 const WEB_SEARCH: &str = "web_search";
 
 pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {

@@ -1,5 +1,5 @@
-//! Provider type Ollama, by its OpenAI-compatible API: its own has another form
-//! of streams. Reasoning comes as `reasoning`, which callers read.
+//! Provider type Ollama, through its OpenAI-compatible API: its own has another
+//! stream format. Reasoning comes as `reasoning`, which callers read.
 
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 

@@ -1,4 +1,5 @@
-//! Provider type OpenAI: chat completions below the endpoint, with a bearer.
+//! Provider type OpenAI: chat completions below the endpoint, with a bearer
+//! token.
 
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
@@ -9,7 +10,7 @@ pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
     let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort);
-    // Only models made for it search; they always do.
+    // Only search models search; they always do.
     let (ending, form) = if call.target.web_search {
         (ending.member("web_search_options", "{}"), ResponseFormat::Cited)
     } else {

@@ -1,5 +1,5 @@
 //! Provider type `OpenRouter`: OpenAI's chat completions with `reasoning` and
-//! plugins, and with errors in answers that began well.
+//! plugins, and with errors within responses that began successfully.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -29,8 +29,8 @@ pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
     })
 }
 
-/// Returns the error for tools that were refused: where no provider of a model
-/// takes tools, `OpenRouter` reports the model as not found.
+/// Corrects the status of a refusal of tools: if no provider of a model accepts
+/// tools, `OpenRouter` reports the model as not found.
 pub(super) fn correct_refusal(err: UpstreamError) -> UpstreamError {
     match err {
         UpstreamError::Refused { status: 404, retry_after, body }
@@ -42,7 +42,7 @@ pub(super) fn correct_refusal(err: UpstreamError) -> UpstreamError {
     }
 }
 
-/// A stream, in which an error may stand for the end.
+/// Translation of a stream, which may end with an error.
 #[derive(Debug)]
 pub(super) struct Stream(Option<CitationTranslator>);
 
@@ -53,23 +53,23 @@ impl Stream {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, message: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, first: bool, output: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
-            return message.push_unchanged(json);
+            return output.push_unchanged(json);
         };
         match error_in(&event) {
-            Some(error) => message.error(status_of(&error), &error, first),
+            Some(error) => output.error(status_of(&error), &error, first),
             None => match &mut self.0 {
-                Some(cited) => cited.event(json, first, message),
-                None => message.push_unchanged(json),
+                Some(cited) => cited.event(json, first, output),
+                None => output.push_unchanged(json),
             },
         }
     }
 
-    fn done(&mut self, message: &mut TranslatedFrames) {
+    fn done(&mut self, output: &mut TranslatedFrames) {
         match &mut self.0 {
-            Some(cited) => cited.done(message),
-            None => message.frames.push_back(pia_assistant::Frame::Done),
+            Some(cited) => cited.done(output),
+            None => output.frames.push_back(pia_assistant::Frame::Done),
         }
     }
 }
@@ -82,14 +82,14 @@ pub(super) fn openrouter_full_response(answer: Bytes) -> Result<Bytes, UpstreamE
     }
 }
 
-/// The error that an answer reports: its own, that of a choice, or one that
-/// only the reason for the end reports.
+/// Returns the error of a response: its own, that of a choice, or one that only
+/// the finish reason reports.
 fn error_in(answer: &Value) -> Option<Value> {
     let choices = || answer.get("choices").and_then(Value::as_array).into_iter().flatten();
     let of_choice = || choices().find_map(|it| it.get("error")).filter(|it| !it.is_null());
-    let reported = answer.get("error").filter(|it| !it.is_null()).or_else(of_choice);
-    let ended = || choices().any(|it| it.get("finish_reason").is_some_and(|it| it == "error"));
-    reported.cloned().or_else(|| ended().then(|| json!({ "type": "upstream_error" })))
+    let error = answer.get("error").filter(|it| !it.is_null()).or_else(of_choice);
+    let failed = || choices().any(|it| it.get("finish_reason").is_some_and(|it| it == "error"));
+    error.cloned().or_else(|| failed().then(|| json!({ "type": "upstream_error" })))
 }
 
 fn status_of(error: &Value) -> Option<u16> {

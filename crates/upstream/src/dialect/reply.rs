@@ -1,4 +1,4 @@
-//! Translation of an upstream's answer into the form that all callers read.
+//! Translation of an upstream's response into the common format.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use crate::event_filter::EventFilter;
 
-/// Puts the events of one stream into the common form.
+/// Translation of the events of one stream into the common format.
 pub(crate) trait Translate: Send {
-    /// Takes the JSON of an event that is worth reading. `first` reports that
-    /// nothing was said before it.
-    fn event(&mut self, json: &Bytes, first: bool, message: &mut TranslatedFrames);
+    /// Translates the JSON of a selected event. `first` is set if no event was
+    /// sent before it.
+    fn event(&mut self, json: &Bytes, first: bool, output: &mut TranslatedFrames);
 
-    /// Takes the end, as the upstream says it.
-    fn done(&mut self, message: &mut TranslatedFrames) {
-        message.frames.push_back(Frame::Done);
+    /// Handles the upstream's `[DONE]`.
+    fn done(&mut self, output: &mut TranslatedFrames) {
+        output.frames.push_back(Frame::Done);
     }
 
-    /// Returns whether the answer is complete; nothing where the splitter
-    /// knows.
+    /// Returns whether the response is complete, or `None` if the splitter
+    /// decides.
     fn is_finished(&self) -> Option<bool> {
         None
     }
@@ -31,21 +31,20 @@ pub(crate) trait Translate: Send {
 #[derive(Debug, Default)]
 pub(crate) struct TranslatedFrames {
     pub(crate) frames: VecDeque<Frame>,
-    /// Failure that ends the answer, after these frames.
+    /// Error that ends the stream after these frames.
     pub(crate) failure: Option<UpstreamError>,
 }
 
 impl TranslatedFrames {
-    /// Goes on as it came.
+    /// Pushes an event unchanged.
     pub(super) fn push_unchanged(&mut self, json: &Bytes) {
         self.frames.push_back(Frame::Look(json.clone()));
     }
 
-    /// An event that says nothing of an end, of usage or of a tool, and is
-    /// read nevertheless where it says whose words it has, or is no part of an
-    /// answer.
+    /// Pushes an event without finish reason, usage and tool call. It is parsed
+    /// nevertheless if it has a role or is not part of a response.
     pub(super) fn plain(&mut self, json: &[u8]) {
-        static PARTS: LazyLock<EventFilter> = LazyLock::new(EventFilter::of_answers);
+        static PARTS: LazyLock<EventFilter> = LazyLock::new(EventFilter::for_answers);
         if PARTS.selects(json) {
             return self.frames.push_back(Frame::Look(Bytes::copy_from_slice(json)));
         }
@@ -56,13 +55,13 @@ impl TranslatedFrames {
         self.frames.push_back(Frame::Pass { bytes: bytes.freeze(), events: 1 });
     }
 
-    /// An event that is worth reading.
+    /// Pushes an event that is to be parsed.
     pub(super) fn push_parsed(&mut self, event: &Value) {
         self.frames.push_back(Frame::Look(Bytes::from(event.to_string())));
     }
 
-    /// An error: with a status of its own before anything was said, and
-    /// otherwise as the last event.
+    /// Reports an error: with its own status before the first event, and as the
+    /// last event otherwise.
     pub(super) fn error(&mut self, status: Option<u16>, error: &Value, first: bool) {
         match status.filter(|_| first) {
             Some(status) => self.failure = Some(refusal(status, error)),
@@ -71,23 +70,24 @@ impl TranslatedFrames {
     }
 }
 
-/// An error that came with the status of a success.
+/// Returns the refusal for an error that came with a success status.
 pub(super) fn refusal(status: u16, error: &Value) -> UpstreamError {
     let body = json!({ "error": error }).to_string();
     UpstreamError::Refused { status, retry_after: None, body: Bytes::from(body) }
 }
 
-/// A request that is no JSON object, which our own callers never make.
+/// Returns the error for a request that is not a JSON object, which our callers
+/// never send.
 pub(super) fn unreadable() -> UpstreamError {
     UpstreamError::Unreachable("the request cannot be read".to_owned())
 }
 
-/// An answer with a good status that is none.
+/// Returns the error for a malformed response with a success status.
 pub(super) fn malformed_response() -> UpstreamError {
     UpstreamError::Refused { status: 200, retry_after: None, body: Bytes::new() }
 }
 
-/// The text of a content: a string, or parts of which some have texts.
+/// Returns the text of a content: a string, or the texts of its parts.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -1,11 +1,11 @@
-//! Each dialect against what its upstream's documentation shows.
+//! Each dialect against the examples of its upstream's documentation.
 
 mod anthropic;
+mod full_responses;
 mod mistral;
 mod openai_shaped;
 mod openrouter;
 mod refusals;
-mod wholes;
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use crate::peer::{chat_body, upstream};
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// An endpoint that only a test that calls nobody has.
+/// Endpoint for tests that send no request.
 const NOWHERE: &str = "https://models.example/v1";
 
-/// A call with these members of a request.
+/// Returns a call with these members of a request.
 fn call(target: Target, members: &Value) -> ChatCall {
     let mut open = members.to_string();
     open.pop();
@@ -61,13 +61,13 @@ fn capped(tokens: i64, name: Option<CapName>) -> Option<OutputCap> {
     Some(OutputCap { tokens, name })
 }
 
-/// The body that would be sent.
+/// Returns the body that would be sent.
 fn sent(call: &ChatCall, streamed: bool) -> Value {
     let prepared = prepare(call, streamed).unwrap();
     serde_json::from_slice(&prepared.body.concat()).unwrap()
 }
 
-/// An upstream that answers this, and a call's target at it.
+/// Starts an upstream with this response, and returns it with its target.
 async fn serving(provider: ProviderType, body: &str, media_type: &str) -> (MockServer, Target) {
     let server = MockServer::start().await;
     let template = ResponseTemplate::new(200).set_body_raw(body.as_bytes(), media_type);
@@ -76,12 +76,12 @@ async fn serving(provider: ProviderType, body: &str, media_type: &str) -> (MockS
     (server, target)
 }
 
-/// Answer as a caller parses it.
+/// Response as a caller parses it.
 #[derive(Debug, Default, PartialEq)]
-struct ParsedAnswer {
+struct ParsedResponse {
     text: String,
     reasoning: String,
-    /// The name and the arguments of each call.
+    /// Name and arguments of each call.
     calls: Vec<(String, String)>,
     finish_reason: Option<String>,
     usage: Value,
@@ -90,7 +90,7 @@ struct ParsedAnswer {
     failure: Option<UpstreamError>,
 }
 
-impl ParsedAnswer {
+impl ParsedResponse {
     fn event(&mut self, json: &[u8]) {
         let event: Value = serde_json::from_slice(json).unwrap();
         if let Some(usage) = event.get("usage").filter(|it| it.is_object()) {
@@ -129,43 +129,43 @@ impl ParsedAnswer {
     }
 }
 
-async fn streamed_from(call: ChatCall) -> ParsedAnswer {
-    let mut heard = ParsedAnswer::default();
+async fn streamed_from(call: ChatCall) -> ParsedResponse {
+    let mut parsed = ParsedResponse::default();
     let frames = upstream(UpstreamLimits::default()).open(call).await.unwrap();
     for frame in frames.collect::<Vec<_>>().await {
         match frame {
             Ok(Frame::Pass { bytes, .. }) => {
                 for event in bytes.split(|it| *it == b'\n').filter(|it| !it.is_empty()) {
-                    heard.event(event.strip_prefix(b"data: ").unwrap());
+                    parsed.event(event.strip_prefix(b"data: ").unwrap());
                 }
             }
-            Ok(Frame::Look(json)) => heard.event(&json),
+            Ok(Frame::Look(json)) => parsed.event(&json),
             Ok(Frame::Alive | Frame::Unreadable) => {}
-            Ok(Frame::Done) => heard.done = true,
-            Err(err) => heard.failure = Some(err),
+            Ok(Frame::Done) => parsed.done = true,
+            Err(err) => parsed.failure = Some(err),
         }
     }
-    heard
+    parsed
 }
 
-/// A stream, as its caller hears it.
-async fn streamed(provider: ProviderType, search: bool, events: &str) -> ParsedAnswer {
+/// Returns a stream as its caller parses it.
+async fn streamed(provider: ProviderType, search: bool, events: &str) -> ParsedResponse {
     let (_server, target) = serving(provider, events, EVENTS).await;
     streamed_from(call(Target { web_search: search, ..target }, &hello())).await
 }
 
-/// A whole answer, as its caller hears it.
-async fn whole(
+/// Returns a full response as its caller parses it.
+async fn full(
     provider: ProviderType,
     search: bool,
     body: &str,
-) -> Result<ParsedAnswer, UpstreamError> {
+) -> Result<ParsedResponse, UpstreamError> {
     let (_server, target) = serving(provider, body, JSON).await;
     let target = Target { web_search: search, ..target };
     let answer = upstream(UpstreamLimits::default()).complete(call(target, &hello())).await?;
-    let mut heard = ParsedAnswer::default();
-    heard.event(&answer);
-    Ok(heard)
+    let mut parsed = ParsedResponse::default();
+    parsed.event(&answer);
+    Ok(parsed)
 }
 
 fn refused(status: u16) -> impl Fn(&UpstreamError) -> bool {
@@ -173,7 +173,7 @@ fn refused(status: u16) -> impl Fn(&UpstreamError) -> bool {
 }
 
 #[test]
-fn embeddings_are_called_for_beside_the_chat_completions() {
+fn embeddings_have_a_path_beside_chat_completions() {
     for (provider, url) in [
         (ProviderType::OpenAi, "https://models.example/v1/embeddings"),
         (ProviderType::OpenAiCompatible, "https://models.example/v1/embeddings"),

@@ -6,8 +6,8 @@ use pia_assistant::{CapName, ChatCall, ReasoningEffort, UpstreamError};
 use super::ending::BodySuffix;
 use super::{PreparedRequest, ResponseFormat, address};
 
-/// Parameters that turn reasoning off: the templates of some models know the
-/// one word, those of others the other.
+/// Parameters that disable reasoning: the templates of some models know the one
+/// name, those of others the other.
 const NO_THINKING: &str = r#"{"enable_thinking":false,"thinking":false}"#;
 
 pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {

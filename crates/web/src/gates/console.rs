@@ -10,9 +10,9 @@ use pia_kernel::Secret;
 use super::{Gates, text};
 use crate::ApiError;
 
-/// Header with the browser's CSRF token.
+/// Header with the CSRF token of the browser.
 const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
-/// Header in which browsers say which site a request comes from.
+/// Header in which browsers report the site that a request comes from.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Gates {
@@ -28,7 +28,7 @@ impl Gates {
     }
 
     /// Refuses a write that a page of another site may have sent: it must carry
-    /// the CSRF token, and nothing in it may name another origin.
+    /// the CSRF token, and none of its headers may name another origin.
     pub(super) fn check_forgery(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         if [Method::GET, Method::HEAD].contains(request.method()) {
             return Ok(());

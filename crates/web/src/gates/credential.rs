@@ -10,10 +10,10 @@ use crate::budgets::Budget;
 use crate::routes::{AcceptedCredentials, Route};
 
 impl Gates {
-    /// Identifies the caller. A key counts as none where keys open nothing, and
-    /// in a browser: whatever page is open there would call with it. One that
-    /// this instance has not cached is counted against its address before it is
-    /// looked up, so that invented keys do not reach the database without end.
+    /// Identifies the caller. An API key is ignored on routes that do not
+    /// accept keys, and in browsers, where any page could call with it. A key
+    /// that this instance has not cached is counted against its address before
+    /// it is looked up, so that invented keys cannot flood the database.
     pub(super) async fn identify(
         &self,
         request: &ServiceRequest,
@@ -25,22 +25,22 @@ impl Gates {
             AcceptedCredentials::ScimToken => return Ok(None),
             AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey => {}
         }
-        let Some(presented) = bearer(request) else { return Ok(None) };
-        let Some(hash) = ApiKeyAuthenticator::parse(presented) else {
-            return Ok(self.tokens.verify(presented).map(Credential::Session));
+        let Some(token) = bearer(request) else { return Ok(None) };
+        let Some(hash) = ApiKeyAuthenticator::parse(token) else {
+            return Ok(self.tokens.verify(token).map(Credential::Session));
         };
-        if !route.takes_keys() || program_with_api_key(request.headers()) == Program::Browser {
+        if !route.accepts_keys() || program_with_api_key(request.headers()) == Program::Browser {
             return Ok(None);
         }
-        if let Some(known) = self.keys.cached_owner(hash) {
-            return Ok(Some(Credential::ApiKey(known)));
+        if let Some(owner) = self.keys.cached_owner(hash) {
+            return Ok(Some(Credential::ApiKey(owner)));
         }
         if let Some(address) = payer(request, None) {
             self.charge(Budget::Global, address).await?;
         }
         let keys = self.keys.clone();
-        let found = self.runner.run(async move { keys.find(hash).await }).await?;
-        Ok(found.map(Credential::ApiKey))
+        let owner = self.runner.run(async move { keys.find(hash).await }).await?;
+        Ok(owner.map(Credential::ApiKey))
     }
 
     pub(super) fn cached(&self, credential: Credential) -> Option<CallerState> {

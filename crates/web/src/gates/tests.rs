@@ -50,7 +50,7 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         pod_uplink: quota,
         scim: quota,
     };
-    let attempts = Arc::new(MockRateLimitStore::new());
+    let rate_limits = Arc::new(MockRateLimitStore::new());
     let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
     let keys = Arc::new(MockApiKeyStore::new());
     Data::new(Gates {
@@ -61,7 +61,7 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         console_cookie: ConsoleCookie::from_public_url("http://here"),
         scim_tokens: ScimTokens::new(Arc::new(MockScimTokenStore::new()), Arc::clone(&clock)),
         callers: caller_cache,
-        budgets: Arc::new(Budgets::new(quotas, attempts, Arc::clone(&clock))),
+        budgets: Arc::new(Budgets::new(quotas, rate_limits, Arc::clone(&clock))),
         licence: LiveSetting::new(state),
         setup_url: "http://here/admin/setup".to_owned(),
         rules: LiveSetting::new(AccountRules::default()),
@@ -125,13 +125,13 @@ struct RecordedError {
 }
 
 async fn get(rows: fn() -> Vec<Route>, state: LicenceState, path: &str) -> RecordedError {
-    ask(rows, state, test::TestRequest::get().uri(path)).await
+    send(rows, state, test::TestRequest::get().uri(path)).await
 }
 
-async fn ask(
+async fn send(
     rows: fn() -> Vec<Route>,
     state: LicenceState,
-    ask: test::TestRequest,
+    request: test::TestRequest,
 ) -> RecordedError {
     let app = App::new()
         .app_data(gates(rows(), state))
@@ -140,30 +140,30 @@ async fn ask(
         .configure(|config| RouteTable::new(rows()).register(config))
         .route("/beside", web::get().to(HttpResponse::Ok));
     let service = test::init_service(app).await;
-    let answer = match test::try_call_service(&service, ask.to_request()).await {
-        Ok(answer) => answer.map_into_boxed_body().into_parts().1,
+    let response = match test::try_call_service(&service, request.to_request()).await {
+        Ok(response) => response.map_into_boxed_body().into_parts().1,
         Err(err) => err.error_response(),
     };
-    let status = answer.status().as_u16();
-    let request_id = answer.headers().get("x-request-id");
+    let status = response.status().as_u16();
+    let request_id = response.headers().get("x-request-id");
     let request_id = request_id.and_then(|it| it.to_str().ok()).map(str::to_owned);
-    let body = actix_web::body::to_bytes(answer.into_body()).await.unwrap_or_default();
+    let body = actix_web::body::to_bytes(response.into_body()).await.unwrap_or_default();
     RecordedError { status, body: serde_json::from_slice(&body).unwrap_or_default(), request_id }
 }
 
-fn error(reported: &RecordedError) -> (u16, &str) {
-    (reported.status, reported.body["error"].as_str().unwrap_or_default())
+fn error(response: &RecordedError) -> (u16, &str) {
+    (response.status, response.body["error"].as_str().unwrap_or_default())
 }
 
 #[actix_web::test]
-async fn a_route_beside_the_table_states_no_access_and_is_not_reached() {
-    let reported = get(|| vec![route("/in")], licence(None), "/beside").await;
+async fn a_route_outside_the_table_is_not_reached() {
+    let response = get(|| vec![route("/in")], licence(None), "/beside").await;
 
-    assert_eq!(error(&reported), (404, "not_found"));
+    assert_eq!(error(&response), (404, "not_found"));
 }
 
 #[actix_web::test]
-async fn a_panic_answers_500_with_the_requests_id() {
+async fn a_panic_returns_500_with_the_request_id() {
     let rows = || {
         vec![Route {
             handler: |route| route.to(|| async { panic!("on purpose") as HttpResponse }),
@@ -171,14 +171,14 @@ async fn a_panic_answers_500_with_the_requests_id() {
         }]
     };
 
-    let reported = get(rows, licence(None), "/panics").await;
+    let response = get(rows, licence(None), "/panics").await;
 
-    assert_eq!(error(&reported), (500, "internal_error"));
-    assert!(reported.request_id.is_some());
+    assert_eq!(error(&response), (500, "internal_error"));
+    assert!(response.request_id.is_some());
 }
 
 #[actix_web::test]
-async fn a_panic_is_reported_to_openais_clients_as_they_read_it() {
+async fn a_panic_is_reported_in_openais_form_to_its_clients() {
     let rows = || {
         vec![Route {
             handler: |route| route.to(|| async { panic!("on purpose") as HttpResponse }),
@@ -186,35 +186,35 @@ async fn a_panic_is_reported_to_openais_clients_as_they_read_it() {
         }]
     };
 
-    let reported = get(rows, licence(None), "/v1/panics").await;
+    let response = get(rows, licence(None), "/v1/panics").await;
 
-    assert_eq!((reported.status, &reported.body["error"]["code"]), (500, &json!("internal_error")));
+    assert_eq!((response.status, &response.body["error"]["code"]), (500, &json!("internal_error")));
 }
 
 #[actix_web::test]
-async fn another_method_is_reported_which_there_are() {
+async fn another_method_is_not_allowed() {
     let request = test::TestRequest::post().uri("/in");
 
-    let reported = ask(|| vec![route("/in")], licence(None), request).await;
+    let response = send(|| vec![route("/in")], licence(None), request).await;
 
-    assert_eq!(error(&reported), (405, "method_not_allowed"));
+    assert_eq!(error(&response), (405, "method_not_allowed"));
 }
 
 #[actix_web::test]
-async fn an_unlicensed_server_answers_nothing_but_what_sets_it_up() {
+async fn an_unlicensed_server_serves_only_its_setup() {
     let rows = || vec![route("/in"), Route { licensing: Licensing::NotNeeded, ..route("/setup") }];
 
     for path in ["/in", "/nowhere"] {
-        let reported = get(rows, LicenceState::Missing, path).await;
+        let response = get(rows, LicenceState::Missing, path).await;
 
-        assert_eq!(error(&reported), (403, "no_license"), "{path}");
-        assert_eq!(reported.body["setupUrl"], "http://here/admin/setup");
+        assert_eq!(error(&response), (403, "no_license"), "{path}");
+        assert_eq!(response.body["setupUrl"], "http://here/admin/setup");
     }
     assert_eq!(get(rows, LicenceState::Missing, "/setup").await.status, 200);
 }
 
 #[actix_web::test]
-async fn a_licence_that_has_ended_lets_read_but_not_write() {
+async fn an_expired_licence_allows_reading_only() {
     let rows = || vec![route("/read"), Route { licensing: Licensing::InForce, ..route("/write") }];
 
     let read = get(rows, licence(Some(NOW)), "/read").await;
@@ -225,45 +225,45 @@ async fn a_licence_that_has_ended_lets_read_but_not_write() {
 }
 
 #[actix_web::test]
-async fn a_feature_that_is_not_licensed_is_named() {
+async fn an_unlicensed_feature_is_named() {
     let rows = || vec![Route { feature: Some(Feature::AiProxy), ..route("/ai") }];
 
-    let reported = get(rows, licence(None), "/ai").await;
+    let response = get(rows, licence(None), "/ai").await;
 
-    assert_eq!(error(&reported), (403, "feature_not_licensed"));
-    assert_eq!(reported.body["feature"], "AiProxy");
+    assert_eq!(error(&response), (403, "feature_not_licensed"));
+    assert_eq!(response.body["feature"], "AiProxy");
 }
 
 #[actix_web::test]
-async fn a_stranger_needs_the_metrics_token() {
+async fn a_remote_caller_needs_the_metrics_token() {
     let rows = || vec![Route { access: Access::Operator, ..route("/metrics") }];
     let with = |token: &str| {
         test::TestRequest::get().uri("/metrics").insert_header(("authorization", token))
     };
 
-    let right = ask(rows, licence(None), with("Bearer open sesame")).await;
-    let wrong = ask(rows, licence(None), with("Bearer open barley")).await;
+    let right = send(rows, licence(None), with("Bearer open sesame")).await;
+    let wrong = send(rows, licence(None), with("Bearer open barley")).await;
 
     assert_eq!((right.status, wrong.status), (200, 401));
 }
 
 #[actix_web::test]
-async fn a_bearer_that_is_no_token_does_not_close_an_anonymous_route() {
+async fn an_invalid_bearer_token_does_not_close_an_anonymous_route() {
     let request =
         test::TestRequest::get().uri("/in").insert_header(("authorization", "Bearer anonymous"));
 
-    assert_eq!(ask(|| vec![route("/in")], licence(None), request).await.status, 200);
+    assert_eq!(send(|| vec![route("/in")], licence(None), request).await.status, 200);
 }
 
 #[actix_web::test]
-async fn a_request_for_a_websocket_is_refused_before_its_body_is_looked_for() {
-    let upgrades = |values: &[&[u8]]| {
+async fn a_websocket_upgrade_is_refused_before_its_body_is_read() {
+    let send_upgrade = |values: &[&[u8]]| {
         let mut request = test::TestRequest::get().uri("/in");
         for value in values {
             let value = HeaderValue::from_bytes(value).unwrap();
             request = request.append_header((UPGRADE, value));
         }
-        ask(|| vec![route("/in")], licence(None), request)
+        send(|| vec![route("/in")], licence(None), request)
     };
 
     for values in [
@@ -273,7 +273,11 @@ async fn a_request_for_a_websocket_is_refused_before_its_body_is_looked_for() {
         &[b"websocket/13"],
         &[b"h2c", b"\xff"],
     ] {
-        assert_eq!(error(&upgrades(values).await), (400, "upgrade_not_supported"), "{values:?}");
+        assert_eq!(
+            error(&send_upgrade(values).await),
+            (400, "upgrade_not_supported"),
+            "{values:?}"
+        );
     }
-    assert_eq!(upgrades(&[b"h2c"]).await.status, 200);
+    assert_eq!(send_upgrade(&[b"h2c"]).await.status, 200);
 }

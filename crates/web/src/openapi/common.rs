@@ -1,4 +1,4 @@
-//! Parts that operations have in common: their names, groups and refusals.
+//! Parts that operations have in common: names, tags and errors.
 
 use std::collections::BTreeSet;
 
@@ -24,38 +24,39 @@ pub(super) fn tags(used: &BTreeSet<&str>) -> Value {
     used.map(|(name, description)| json!({ "name": name, "description": description })).collect()
 }
 
-/// Returns where the paths begin. Behind a proxy with a path of its own, clients
-/// put that before it.
+/// Returns the base URL of the paths. Behind a proxy with a base path, clients
+/// prepend that.
 pub(super) fn servers() -> Value {
     json!([{ "url": "/", "description": "The server that this description comes from." }])
 }
 
-/// Returns the name of a route's operation, made of its method and path:
-/// `deleteAuthSessionsBySessionId`. It stays as long as these do.
+/// Returns the id of a route's operation, built from its method and path:
+/// `deleteAuthSessionsBySessionId`. It is as stable as these are.
 pub(super) fn operation_id(method: &Method, path: &str) -> String {
     let mut id = method.as_str().to_ascii_lowercase();
     for part in path.split('/') {
         let name = part.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
         id.push_str(if name.is_some() { "By" } else { "" });
         for word in name.unwrap_or(part).split(|it: char| !it.is_ascii_alphanumeric()) {
-            let mut letters = word.chars();
-            id.extend(letters.next().map(|it| it.to_ascii_uppercase()));
-            id.push_str(letters.as_str());
+            let mut chars = word.chars();
+            id.extend(chars.next().map(|it| it.to_ascii_uppercase()));
+            id.push_str(chars.as_str());
         }
     }
     id
 }
 
-/// Adds to an operation's responses what any call of it can be refused with.
+/// Adds the errors that any call of an operation can return.
 ///
 /// OpenAI's clients get errors in a form of their own.
 pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, dialect: Dialect) {
-    for (status, name, reported) in REFUSALS {
+    for (status, name, description) in REFUSALS {
         if has_body || status != "408" {
             let response = if dialect == Dialect::OpenAi {
                 let schema = json!({ "$ref": "#/components/schemas/OpenAiError" });
                 json!({
-                    "description": reported, "content": { "application/json": { "schema": schema } },
+                    "description": description,
+                    "content": { "application/json": { "schema": schema } },
                 })
             } else {
                 json!({ "$ref": format!("#/components/responses/{name}") })
@@ -65,7 +66,7 @@ pub(super) fn add_refusals(responses: &mut Map<String, Value>, has_body: bool, d
     }
 }
 
-/// Adds to each response that a page may stand in the place of the JSON.
+/// Adds to each response that it may be a page instead of JSON.
 pub(super) fn add_pages(responses: &mut Map<String, Value>) {
     for response in responses.values_mut() {
         if let Some(content) = response.get_mut("content").and_then(Value::as_object_mut) {
@@ -79,16 +80,16 @@ pub(super) fn responses() -> Value {
     let error = json!({
         "application/json": { "schema": { "$ref": "#/components/schemas/Error" } },
     });
-    let reported = REFUSALS.map(|(status, name, reported)| {
+    let responses = REFUSALS.map(|(status, name, description)| {
         let headers = match status {
             "405" => json!({ "Allow": { "schema": { "type": "string" } } }),
             "503" => json!({ "Retry-After": { "$ref": "#/components/headers/RetryAfter" } }),
             _ => json!({}),
         };
-        let response = json!({ "description": reported, "headers": headers, "content": error });
+        let response = json!({ "description": description, "headers": headers, "content": error });
         (name.to_owned(), response)
     });
-    Map::from_iter(reported).into()
+    Map::from_iter(responses).into()
 }
 
 const REFUSALS: [(&str, &str, &str); 4] = [

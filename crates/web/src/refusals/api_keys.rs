@@ -1,4 +1,4 @@
-//! API keys.
+//! HTTP errors of API keys.
 
 use actix_web::http::StatusCode;
 use pia_identity::{CreateApiKeyError, RemoveApiKeyError};

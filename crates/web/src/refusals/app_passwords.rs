@@ -1,4 +1,4 @@
-//! App passwords.
+//! HTTP errors of app passwords.
 
 use actix_web::http::StatusCode;
 use pia_identity::{CreateAppPasswordError, RemoveAppPasswordError};

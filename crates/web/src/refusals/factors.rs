@@ -1,4 +1,4 @@
-//! Second factors.
+//! HTTP errors of second factors.
 
 use actix_web::http::StatusCode;
 use pia_identity::{ConfirmError, EnrolError, FactorChangeError, FactorSignInError, OwnerError};
@@ -27,7 +27,7 @@ impl From<EnrolError> for ApiError {
                 Self::refused(StatusCode::CONFLICT, "mfa_already_enabled", message)
             }
             EnrolError::Owner(OwnerError::Missing) => {
-                // Nothing else is there yet that could be shown.
+                // No other proof can exist yet.
                 let message = "`password` is required: the account's password.";
                 missing("password", message)
             }

@@ -1,4 +1,4 @@
-//! Making the first administrator.
+//! HTTP errors of creating the first administrator.
 
 use actix_web::http::StatusCode;
 use pia_identity::FirstAdminError;
@@ -22,7 +22,7 @@ impl From<FirstAdminError> for ApiError {
     }
 }
 
-/// An error's text as people read it.
+/// Returns an error's text as a sentence.
 fn sentence(err: &FirstAdminError) -> String {
     let text = err.to_string();
     let mut characters = text.chars();

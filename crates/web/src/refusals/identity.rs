@@ -1,4 +1,4 @@
-//! Accounts, signing in, and staying so.
+//! HTTP errors of accounts and sessions.
 
 use actix_web::http::StatusCode;
 use pia_identity::{
@@ -88,7 +88,8 @@ impl From<AdminSignInError> for ApiError {
 impl From<RefreshError> for ApiError {
     fn from(err: RefreshError) -> Self {
         match err {
-            // Not distinguished: a thief need not know that they were noticed.
+            // The same response for both: a thief must not learn of the
+            // detection.
             RefreshError::Invalid | RefreshError::Reused => {
                 let message = "Your session has ended. Sign in again.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_refresh_token", message)

@@ -1,4 +1,4 @@
-//! Leaving.
+//! HTTP errors of deleting an account.
 
 use actix_web::http::StatusCode;
 use pia_identity::DeleteError;

@@ -1,4 +1,4 @@
-//! Passkeys.
+//! HTTP errors of passkeys.
 
 use actix_web::http::StatusCode;
 use pia_identity::{
@@ -86,7 +86,7 @@ impl From<PasskeySignInError> for ApiError {
     fn from(err: PasskeySignInError) -> Self {
         match err {
             PasskeySignInError::Off => passkeys_disabled(),
-            // Not distinguished: whoever tries forgeries learns nothing of why.
+            // One response for all reasons, so that forgeries learn nothing.
             PasskeySignInError::Refused => {
                 let message = "The passkey was not accepted. Try again.";
                 Self::refused(StatusCode::UNAUTHORIZED, "invalid_passkey", message)
@@ -110,7 +110,7 @@ fn too_many_passkeys(limit: usize) -> ApiError {
 /// Error for an invalid credential. It is not 401, which clients take for the end of their
 /// session.
 fn invalid_credential(field: &str, message: &str) -> ApiError {
-    let faults = json!([{ "field": field, "code": "invalid", "message": message }]);
+    let errors = json!([{ "field": field, "code": "invalid", "message": message }]);
     ApiError::refused(StatusCode::BAD_REQUEST, "invalid_passkey_response", message)
-        .with("errors", faults)
+        .with("errors", errors)
 }

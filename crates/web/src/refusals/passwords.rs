@@ -1,4 +1,4 @@
-//! Letters with links, and choosing another password.
+//! HTTP errors of emailed links and password changes.
 
 use actix_web::http::StatusCode;
 use pia_identity::{ChangePasswordError, EmailTokenError, ResetError, VerifyError};

@@ -1,4 +1,4 @@
-//! Signing in at identity providers.
+//! HTTP errors of sign-ins with identity providers.
 
 use actix_web::http::StatusCode;
 use pia_identity::{DestinationError, ProviderSignInError, RedeemError, StartSessionError};

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 const MINUTE: f64 = 60.0;
 
-/// A bucket that is full at first and fills up within a minute. It may be
-/// overdrawn, by what turned out to be more than was requested.
+/// Token bucket that is full at first and refills within a minute. It may be
+/// overdrawn if a call uses more than was taken for it.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
-    /// Fill level, and its time; nothing where it was never used.
+    /// Fill level, and its time; `None` before the first use.
     level: Option<(f64, Duration)>,
 }
 
 impl Bucket {
-    /// Returns the time until so much can be taken from a bucket of this size;
-    /// nothing if it can be now. More than it ever holds waits until it is
-    /// full.
-    pub(super) fn wait_time(&mut self, much: i64, size: u32, now: Duration) -> Option<Duration> {
+    /// Returns the time until an amount can be taken from a bucket of this
+    /// size, or `None` if it can be taken now. An amount beyond the size waits
+    /// until the bucket is full.
+    pub(super) fn wait_time(&mut self, amount: i64, size: u32, now: Duration) -> Option<Duration> {
         let size = f64::from(size);
         let level = match self.level {
             None => size,
@@ -26,22 +26,22 @@ impl Bucket {
             }
         };
         self.level = Some((level, now));
-        let lacking = number(much).min(size) - level;
+        let missing = number(amount).min(size) - level;
         let epsilon = size * 1e-9;
-        (lacking > epsilon).then(|| Duration::from_secs_f64(lacking * MINUTE / size))
+        (missing > epsilon).then(|| Duration::from_secs_f64(missing * MINUTE / size))
     }
 
-    /// Takes so much; what is negative goes back.
-    pub(super) fn take(&mut self, much: i64) {
+    /// Takes an amount; a negative one is returned to the bucket.
+    pub(super) fn take(&mut self, amount: i64) {
         if let Some((level, _)) = &mut self.level {
-            *level -= number(much);
+            *level -= number(amount);
         }
     }
 }
 
-/// Counts of tokens are far below where this loses anything.
-fn number(much: i64) -> f64 {
-    let bounded = much.clamp(-2_000_000_000, 2_000_000_000);
+/// Converts a token count, which is far below the limit of exactness.
+fn number(amount: i64) -> f64 {
+    let bounded = amount.clamp(-2_000_000_000, 2_000_000_000);
     i32::try_from(bounded).map_or(0.0, f64::from)
 }
 
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fills_up_within_a_minute() {
+    fn it_refills_within_a_minute() {
         let mut bucket = Bucket::default();
         assert_eq!(bucket.wait_time(60, 60, START), None);
         bucket.take(60);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn it_may_be_overdrawn_and_be_returned() {
+    fn it_may_be_overdrawn_and_refunded() {
         let mut bucket = Bucket::default();
         bucket.wait_time(1, 60, START);
         bucket.take(120);

@@ -4,33 +4,33 @@ use futures_util::FutureExt;
 use pia_kernel::LiveSetting;
 
 use super::*;
-use crate::fakes::{Script, Surroundings};
+use crate::fakes::{Script, TestEnv};
 use crate::routing::target::ProviderType;
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
-struct LimiterEntry {
-    turnstile: Arc<UpstreamLimiter>,
-    around: Surroundings,
-    waits: Arc<dyn Timer>,
+struct LimiterFixture {
+    limiter: Arc<UpstreamLimiter>,
+    env: TestEnv,
+    timer: Arc<dyn Timer>,
     target: Target,
 }
 
-type EnterFuture<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Permit, LimitReached>> + 'a>>;
+type AcquireFuture<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Permit, LimitReached>> + 'a>>;
 
-impl LimiterEntry {
+impl LimiterFixture {
     fn new(protection: Protection) -> Self {
-        let around = Surroundings::new(Script::Silence);
+        let env = TestEnv::new(Script::Silence);
         let target = Target { protection, ..Target::new(ProviderType::OpenAi, "http://h", "m") };
-        Self { turnstile: Arc::default(), waits: Arc::new(around.clone()), around, target }
+        Self { limiter: Arc::default(), timer: Arc::new(env.clone()), env, target }
     }
 
-    fn enter(&self, group: GroupId, tokens: i64) -> EnterFuture<'_> {
-        Box::pin(self.turnstile.acquire(&self.target, (group, tokens), PATIENCE, &self.waits))
+    fn acquire_for(&self, group: GroupId, tokens: i64) -> AcquireFuture<'_> {
+        Box::pin(self.limiter.acquire(&self.target, (group, tokens), MAX_WAIT, &self.timer))
     }
 
-    fn now(&self, tokens: i64) -> Option<Permit> {
-        self.enter(GroupId::generate(), tokens).now_or_never().map(Result::unwrap)
+    fn try_acquire(&self, tokens: i64) -> Option<Permit> {
+        self.acquire_for(GroupId::generate(), tokens).now_or_never().map(Result::unwrap)
     }
 }
 
@@ -39,108 +39,108 @@ fn concurrent(max: u32) -> Protection {
 }
 
 #[test]
-fn without_limits_everybody_is_let_in_and_nothing_is_stored() {
-    let door = LimiterEntry::new(Protection::default());
-    let slots: Vec<_> = (0..100).map(|_| door.now(1_000_000)).collect();
+fn without_limits_all_calls_are_admitted_and_not_counted() {
+    let fixture = LimiterFixture::new(Protection::default());
+    let permits: Vec<_> = (0..100).map(|_| fixture.try_acquire(1_000_000)).collect();
 
-    assert!(slots.iter().all(Option::is_some));
-    assert_eq!(door.turnstile.load(), (0, 0));
+    assert!(permits.iter().all(Option::is_some));
+    assert_eq!(fixture.limiter.load(), (0, 0));
 }
 
 #[test]
-fn so_many_are_let_in_at_once_and_others_as_they_leave() {
-    let door = LimiterEntry::new(concurrent(2));
-    let first = door.now(1).unwrap();
-    let _second = door.now(1).unwrap();
-    let mut third = door.enter(GroupId::generate(), 1);
+fn concurrent_calls_are_limited() {
+    let fixture = LimiterFixture::new(concurrent(2));
+    let first = fixture.try_acquire(1).unwrap();
+    let _second = fixture.try_acquire(1).unwrap();
+    let mut third = fixture.acquire_for(GroupId::generate(), 1);
     assert!((&mut third).now_or_never().is_none());
-    assert_eq!(door.turnstile.load(), (2, 1));
+    assert_eq!(fixture.limiter.load(), (2, 1));
 
     drop(first);
 
-    let slot = third.now_or_never().unwrap().unwrap();
-    assert_eq!(door.turnstile.load(), (2, 0));
-    drop(slot);
-    assert_eq!(door.turnstile.load(), (1, 0));
+    let permit = third.now_or_never().unwrap().unwrap();
+    assert_eq!(fixture.limiter.load(), (2, 0));
+    drop(permit);
+    assert_eq!(fixture.limiter.load(), (1, 0));
 }
 
 #[test]
-fn groups_are_let_in_by_turns() {
-    let door = LimiterEntry::new(concurrent(1));
+fn groups_are_admitted_in_turns() {
+    let fixture = LimiterFixture::new(concurrent(1));
     let (many, few) = (GroupId::generate(), GroupId::generate());
-    let mut slot = Some(door.now(1).unwrap());
+    let mut permit = Some(fixture.try_acquire(1).unwrap());
     let mut waiting: Vec<_> =
-        [many, many, many, few].map(|it| (it, door.enter(it, 1))).into_iter().collect();
-    for (_, entering) in &mut waiting {
-        assert!(entering.now_or_never().is_none());
+        [many, many, many, few].map(|it| (it, fixture.acquire_for(it, 1))).into_iter().collect();
+    for (_, acquiring) in &mut waiting {
+        assert!(acquiring.now_or_never().is_none());
     }
 
     let mut order = Vec::new();
     while !waiting.is_empty() {
-        drop(slot.take());
-        let let_in = waiting.iter_mut().enumerate().find_map(|(at, (group, entering))| {
-            entering.now_or_never().map(|it| (at, *group, it.unwrap()))
+        drop(permit.take());
+        let admitted = waiting.iter_mut().enumerate().find_map(|(at, (group, acquiring))| {
+            acquiring.now_or_never().map(|it| (at, *group, it.unwrap()))
         });
-        let (at, group, next) = let_in.unwrap();
+        let (at, group, next) = admitted.unwrap();
         drop(waiting.remove(at));
         order.push(group);
-        slot = Some(next);
+        permit = Some(next);
     }
 
     assert_eq!(order, [many, few, many, many]);
 }
 
 #[test]
-fn who_waits_for_too_long_is_informed_when_to_come_again() {
+fn a_call_that_waits_too_long_gets_a_retry_time() {
     let limits = Protection { requests_per_minute: Some(2), ..Protection::default() };
-    let door = LimiterEntry::new(limits);
-    let _slots = [door.now(1).unwrap(), door.now(1).unwrap()];
-    let mut third = door.enter(GroupId::generate(), 1);
+    let fixture = LimiterFixture::new(limits);
+    let _permits = [fixture.try_acquire(1).unwrap(), fixture.try_acquire(1).unwrap()];
+    let mut third = fixture.acquire_for(GroupId::generate(), 1);
     assert!((&mut third).now_or_never().is_none());
 
-    door.around.advance(PATIENCE);
+    fixture.env.advance(MAX_WAIT);
 
-    let crowded = third.now_or_never().unwrap().unwrap_err();
-    assert_eq!(crowded.retry_after, Duration::from_secs(25));
-    assert_eq!(door.turnstile.load(), (2, 0));
-    door.around.advance(Duration::from_secs(25));
-    assert!(door.now(1).is_some());
+    let err = third.now_or_never().unwrap().unwrap_err();
+    assert_eq!(err.retry_after, Duration::from_secs(25));
+    assert_eq!(fixture.limiter.load(), (2, 0));
+    fixture.env.advance(Duration::from_secs(25));
+    assert!(fixture.try_acquire(1).is_some());
 }
 
 #[test]
-fn tokens_are_counted_as_they_were_taken() {
+fn tokens_are_counted_as_used() {
     let limits = Protection { tokens_per_minute: Some(1000), ..Protection::default() };
-    let door = LimiterEntry::new(limits);
-    let mut slot = door.now(900).unwrap();
-    slot.took = 100;
-    drop(slot);
-    assert!(door.now(900).is_some());
+    let fixture = LimiterFixture::new(limits);
+    let mut permit = fixture.try_acquire(900).unwrap();
+    permit.used_tokens = 100;
+    drop(permit);
+    assert!(fixture.try_acquire(900).is_some());
 
-    // One that requests more than there ever is waits until there is all.
-    let mut large = door.enter(GroupId::generate(), 5000);
+    // A request beyond the limit waits until the bucket is full.
+    let mut large = fixture.acquire_for(GroupId::generate(), 5000);
     assert!((&mut large).now_or_never().is_none());
 }
 
 #[test]
-fn several_instances_share_what_there_is() {
+fn several_instances_divide_the_limits() {
     let instances = LiveSetting::new(2);
-    let turnstile = Arc::new(UpstreamLimiter::shared_by(instances.clone()));
-    let door = LimiterEntry { turnstile, ..LimiterEntry::new(concurrent(5)) };
+    let limiter = Arc::new(UpstreamLimiter::shared_by(instances.clone()));
+    let fixture = LimiterFixture { limiter, ..LimiterFixture::new(concurrent(5)) };
 
-    let slots: Vec<_> = (0..3).map(|_| door.now(1)).collect();
+    let permits: Vec<_> = (0..3).map(|_| fixture.try_acquire(1)).collect();
     instances.set(1);
-    let alone: Vec<_> = (0..4).map(|_| door.now(1)).collect();
+    let alone: Vec<_> = (0..4).map(|_| fixture.try_acquire(1)).collect();
 
-    let let_in = |slots: &[Option<Permit>]| slots.iter().flatten().count();
-    assert_eq!((let_in(&slots), let_in(&alone)), (2, 3));
+    let admitted = |permits: &[Option<Permit>]| permits.iter().flatten().count();
+    assert_eq!((admitted(&permits), admitted(&alone)), (2, 3));
 }
 
 #[test]
-fn requests_and_tokens_of_a_minute_are_shared_too_but_each_may_ask_something() {
+fn limits_per_minute_are_divided_with_a_minimum_of_one() {
     let allowed = |protection: Protection, instances: u32, tokens: i64| {
-        let turnstile = Arc::new(UpstreamLimiter::shared_by(LiveSetting::new(instances)));
-        let door = LimiterEntry { turnstile, ..LimiterEntry::new(protection) };
-        (0..20).map_while(|_| door.now(tokens)).count()
+        let limiter = Arc::new(UpstreamLimiter::shared_by(LiveSetting::new(instances)));
+        let fixture = LimiterFixture { limiter, ..LimiterFixture::new(protection) };
+        (0..20).map_while(|_| fixture.try_acquire(tokens)).count()
     };
     let requests = Protection { requests_per_minute: Some(9), ..Protection::default() };
     let tokens = Protection { tokens_per_minute: Some(1000), ..Protection::default() };
@@ -150,16 +150,16 @@ fn requests_and_tokens_of_a_minute_are_shared_too_but_each_may_ask_something() {
 }
 
 #[test]
-fn who_stops_waiting_makes_room_for_the_next() {
-    let door = LimiterEntry::new(concurrent(1));
-    let slot = door.now(1).unwrap();
+fn a_dropped_waiter_admits_the_next() {
+    let fixture = LimiterFixture::new(concurrent(1));
+    let permit = fixture.try_acquire(1).unwrap();
     let (mut first, mut second) =
-        (door.enter(GroupId::generate(), 1), door.enter(GroupId::generate(), 1));
+        (fixture.acquire_for(GroupId::generate(), 1), fixture.acquire_for(GroupId::generate(), 1));
     assert!((&mut first).now_or_never().is_none());
     assert!((&mut second).now_or_never().is_none());
 
     drop(first);
-    drop(slot);
+    drop(permit);
 
     assert!(second.now_or_never().unwrap().is_ok());
 }

@@ -1,11 +1,11 @@
-//! Queue of callers that wait.
+//! Queue of waiting calls.
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 use pia_kernel::GroupId;
 
-/// The place of one who waits.
+/// Position of a waiting call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct QueuePosition(u64);
 
@@ -15,7 +15,7 @@ type GroupQueue = VecDeque<(QueuePosition, Option<Waker>)>;
 /// Fair queue of waiting calls: groups take turns; within a group, first come, first served.
 #[derive(Debug, Default)]
 pub(super) struct FairQueue {
-    /// The group whose turn it is first.
+    /// Queues of the groups; the next turn is the first group's.
     groups: VecDeque<(GroupId, GroupQueue)>,
     last: u64,
     count: usize,
@@ -26,41 +26,41 @@ impl FairQueue {
         self.count
     }
 
-    /// Takes a place behind those of the same group.
+    /// Appends a call to the queue of its group.
     pub(super) fn join(&mut self, group: GroupId) -> QueuePosition {
         self.last += 1;
         self.count += 1;
-        let place = QueuePosition(self.last);
+        let position = QueuePosition(self.last);
         match self.groups.iter_mut().find(|(it, _)| *it == group) {
-            Some((_, waiting)) => waiting.push_back((place, None)),
-            None => self.groups.push_back((group, VecDeque::from([(place, None)]))),
+            Some((_, waiting)) => waiting.push_back((position, None)),
+            None => self.groups.push_back((group, VecDeque::from([(position, None)]))),
         }
-        place
+        position
     }
 
-    pub(super) fn is_next(&self, place: QueuePosition) -> bool {
+    pub(super) fn is_next(&self, position: QueuePosition) -> bool {
         let first = self.groups.front().and_then(|(_, waiting)| waiting.front());
-        first.is_some_and(|(it, _)| *it == place)
+        first.is_some_and(|(it, _)| *it == position)
     }
 
-    /// Has it woken when its turn comes.
-    pub(super) fn watch(&mut self, place: QueuePosition, waker: &Waker) {
+    /// Registers the waker for the turn of a call.
+    pub(super) fn watch(&mut self, position: QueuePosition, waker: &Waker) {
         let all = self.groups.iter_mut().flat_map(|(_, waiting)| waiting.iter_mut());
-        for (_, watched) in all.filter(|(it, _)| *it == place) {
-            *watched = Some(waker.clone());
+        for (_, registered) in all.filter(|(it, _)| *it == position) {
+            *registered = Some(waker.clone());
         }
     }
 
-    /// Gives a place up, because its turn has come or nobody waits any longer.
-    /// A group that had its turn goes behind the others.
-    pub(super) fn leave(&mut self, place: QueuePosition) {
-        let had_its_turn = self.is_next(place);
+    /// Removes a call whose turn has come, or whose caller has left. A group
+    /// that had its turn moves behind the others.
+    pub(super) fn leave(&mut self, position: QueuePosition) {
+        let was_next = self.is_next(position);
         for (_, waiting) in &mut self.groups {
             let before = waiting.len();
-            waiting.retain(|(it, _)| *it != place);
+            waiting.retain(|(it, _)| *it != position);
             self.count -= before - waiting.len();
         }
-        if had_its_turn {
+        if was_next {
             self.groups.rotate_left(1);
         }
         self.groups.retain(|(_, waiting)| !waiting.is_empty());
@@ -79,33 +79,33 @@ impl FairQueue {
 mod tests {
     use super::*;
 
-    fn served(turns: &mut FairQueue, places: &[QueuePosition]) -> Vec<usize> {
+    fn served(turns: &mut FairQueue, positions: &[QueuePosition]) -> Vec<usize> {
         let mut order = Vec::new();
-        while let Some(at) = places.iter().position(|it| turns.is_next(*it)) {
-            turns.leave(places[at]);
+        while let Some(at) = positions.iter().position(|it| turns.is_next(*it)) {
+            turns.leave(positions[at]);
             order.push(at);
         }
         order
     }
 
     #[test]
-    fn groups_take_turns_however_many_of_one_came_first() {
+    fn groups_take_turns_regardless_of_their_order() {
         let (mut turns, many, few) =
             (FairQueue::default(), GroupId::generate(), GroupId::generate());
-        let places = [many, many, many, few, few].map(|it| turns.join(it));
+        let positions = [many, many, many, few, few].map(|it| turns.join(it));
 
-        assert_eq!(served(&mut turns, &places), [0, 3, 1, 4, 2]);
+        assert_eq!(served(&mut turns, &positions), [0, 3, 1, 4, 2]);
         assert_eq!(turns.len(), 0);
     }
 
     #[test]
-    fn who_leaves_before_their_turn_takes_nobodys() {
+    fn a_call_that_leaves_early_skips_no_other() {
         let (mut turns, one, other) =
             (FairQueue::default(), GroupId::generate(), GroupId::generate());
-        let places = [one, one, other].map(|it| turns.join(it));
+        let positions = [one, one, other].map(|it| turns.join(it));
 
-        turns.leave(places[1]);
+        turns.leave(positions[1]);
 
-        assert_eq!(served(&mut turns, &places), [0, 2]);
+        assert_eq!(served(&mut turns, &positions), [0, 2]);
     }
 }

@@ -1,4 +1,4 @@
-//! The pages to ask for a link.
+//! Tests of the pages that request an email.
 
 use super::*;
 use crate::testing::{Accounts, RenderedPage, account_pages, opened};
@@ -9,75 +9,76 @@ fn uri(page: &EmailPage) -> String {
     format!("/auth/{}", page.page)
 }
 
-async fn filled_in(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
+async fn submit(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
     let (account_pages, body) =
         (account_pages(Arc::clone(accounts)), Bytes::from_static(form.as_bytes()));
     let request = crate::testing::sent(&uri(page));
-    RenderedPage::from_response(page.answer(&account_pages, &request, Ok(body)).await).await
+    RenderedPage::from_response(page.handle_submission(&account_pages, &request, Ok(body)).await)
+        .await
 }
 
 #[actix_web::test]
-async fn the_form_requests_an_address() {
+async fn the_form_has_an_address_field() {
     for page in PAGES {
-        let presented = RenderedPage::from_response(page.show(&opened(&uri(page)))).await;
+        let rendered = RenderedPage::from_response(page.show(&opened(&uri(page)))).await;
 
         assert!(
-            presented.has(&format!("action=\"{}\"", page.page)) && presented.has("name=\"email\"")
+            rendered.has(&format!("action=\"{}\"", page.page)) && rendered.has("name=\"email\"")
         );
     }
 }
 
 #[actix_web::test]
-async fn a_link_is_called_for() {
-    for (page, letter) in PAGES.into_iter().zip(["PasswordReset", "Verification"]) {
+async fn submitting_the_form_requests_an_email() {
+    for (page, kind) in PAGES.into_iter().zip(["PasswordReset", "Verification"]) {
         let accounts = Arc::new(Accounts::default());
 
-        let sent = filled_in(page, &accounts, "email=ada%40example.org").await;
-        let presented =
+        let sent = submit(page, &accounts, "email=ada%40example.org").await;
+        let rendered =
             RenderedPage::from_response(page.show(&opened(&format!("/auth/{}", sent.location()))))
                 .await;
 
-        assert_eq!(accounts.requests(), [format!("mail {letter} to ada@example.org")]);
-        assert_eq!((sent.status, presented.status), (303, 200));
+        assert_eq!(accounts.requests(), [format!("mail {kind} to ada@example.org")]);
+        assert_eq!((sent.status, rendered.status), (303, 200));
         assert_eq!(sent.location(), format!("{}?done=mailed", page.page));
-        assert!(presented.has("If there is an account with this address"));
-        assert!(!presented.has("ada@") && !presented.has("<form"), "{}", presented.text);
+        assert!(rendered.has("If there is an account with this address"));
+        assert!(!rendered.has("ada@") && !rendered.has("<form"), "{}", rendered.text);
     }
 }
 
 #[actix_web::test]
-async fn an_address_that_was_typed_survives_another_language() {
+async fn the_entered_address_survives_a_change_of_language() {
     let accounts = Arc::new(Accounts::default());
 
     let form = "email=ada%40example.org&switch=language";
-    let presented = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
+    let rendered = submit(&FORGOT_PASSWORD, &accounts, form).await;
 
-    assert_eq!((presented.status, accounts.requests().len()), (200, 0));
-    assert!(presented.has("value=\"ada@example.org\"") && !presented.has("role=\"alert\""));
+    assert_eq!((rendered.status, accounts.requests().len()), (200, 0));
+    assert!(rendered.has("value=\"ada@example.org\"") && !rendered.has("role=\"alert\""));
 }
 
 #[actix_web::test]
-async fn a_server_without_mail_states_so() {
+async fn a_server_without_email_reports_it() {
     let accounts =
-        Arc::new(Accounts { requested_links: EmailRequestResult::NoMail, ..Accounts::default() });
+        Arc::new(Accounts { email_request: EmailRequestResult::NoMail, ..Accounts::default() });
 
-    let presented = filled_in(&FORGOT_PASSWORD, &accounts, "email=ada%40example.org").await;
+    let rendered = submit(&FORGOT_PASSWORD, &accounts, "email=ada%40example.org").await;
 
     assert!(
-        presented.status == 400 && presented.has("This server sends no mail"),
+        rendered.status == 400 && rendered.has("This server sends no mail"),
         "{}",
-        presented.text
+        rendered.text
     );
 }
 
 #[actix_web::test]
-async fn what_cannot_be_an_address_is_not_requested() {
+async fn invalid_addresses_are_rejected() {
     for form in ["", "email=", "email=+", "email=ada", "email=ada%40example.org%0D%0ABcc%3Ax"] {
         let accounts = Arc::new(Accounts::default());
 
-        let presented = filled_in(&FORGOT_PASSWORD, &accounts, form).await;
+        let rendered = submit(&FORGOT_PASSWORD, &accounts, form).await;
 
-        assert_eq!((presented.status, accounts.requests().len()), (400, 0), "{form}");
-        assert!(presented.has("id=\"email-fault\""), "{form}");
+        assert_eq!((rendered.status, accounts.requests().len()), (400, 0), "{form}");
+        assert!(rendered.has("id=\"email-fault\""), "{form}");
     }
 }

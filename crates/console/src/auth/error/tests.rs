@@ -1,4 +1,4 @@
-//! The page for a sign-in that failed.
+//! Tests of the page for failed sign-ins.
 
 use std::collections::HashSet;
 
@@ -32,35 +32,35 @@ async fn page(query: &str) -> RenderedPage {
     RenderedPage::from_response(show(opened(&format!("/auth/error{query}"))).await).await
 }
 
-/// The first sentence below the heading.
-fn sentence(presented: &RenderedPage) -> String {
-    let text = presented.text.split("<p>").nth(1).and_then(|it| it.split("</p>").next());
+/// Returns the first sentence below the heading.
+fn sentence(rendered: &RenderedPage) -> String {
+    let text = rendered.text.split("<p>").nth(1).and_then(|it| it.split("</p>").next());
     text.unwrap_or_default().to_owned()
 }
 
 #[actix_web::test]
-async fn each_known_reason_has_a_sentence_of_its_own_in_each_language() {
+async fn each_known_reason_has_its_own_sentence_in_each_language() {
     for language in ["en", "de"] {
-        let mut reported = HashSet::new();
+        let mut sentences = HashSet::new();
         for reason in KNOWN.iter().chain(&["unheard_of"]) {
-            reported.insert(sentence(&page(&format!("?lang={language}&reason={reason}")).await));
+            sentences.insert(sentence(&page(&format!("?lang={language}&reason={reason}")).await));
         }
 
-        assert_eq!(reported.len(), KNOWN.len() + 1, "{reported:?}");
+        assert_eq!(sentences.len(), KNOWN.len() + 1, "{sentences:?}");
     }
 }
 
 #[actix_web::test]
-async fn nothing_of_an_unknown_reason_is_repeated() {
+async fn an_unknown_reason_is_not_repeated() {
     let general = sentence(&page("?lang=en").await);
 
     for reason in
         ["", "x", "%3Cscript%3Ealert(1)%3C/script%3E", "Call%20%2B49%20555", "ACCESS_DENIED"]
     {
-        let presented = page(&format!("?lang=en&reason={reason}")).await;
+        let rendered = page(&format!("?lang=en&reason={reason}")).await;
 
-        assert_eq!((presented.status, sentence(&presented)), (200, general.clone()), "{reason}");
-        assert!(!presented.has("<script") && !presented.has("alert(1)<"), "{}", presented.text);
-        assert!(!presented.has("Call +49"), "{}", presented.text);
+        assert_eq!((rendered.status, sentence(&rendered)), (200, general.clone()), "{reason}");
+        assert!(!rendered.has("<script") && !rendered.has("alert(1)<"), "{}", rendered.text);
+        assert!(!rendered.has("Call +49"), "{}", rendered.text);
     }
 }

@@ -1,4 +1,4 @@
-//! The page to make an account.
+//! Tests of the registration page.
 
 use pia_identity::Violation;
 
@@ -15,11 +15,11 @@ fn with(rules: RegistrationRules) -> Arc<Accounts> {
     Arc::new(Accounts { rules, ..Accounts::default() })
 }
 
-fn declaring() -> RegistrationRules {
+fn rules_with_declaration() -> RegistrationRules {
     RegistrationRules { require_declaration: true, ..RegistrationRules::default() }
 }
 
-fn under(policy: RegistrationPolicy) -> RegistrationRules {
+fn rules_with_policy(policy: RegistrationPolicy) -> RegistrationRules {
     RegistrationRules { policy, ..RegistrationRules::default() }
 }
 
@@ -28,37 +28,39 @@ async fn page(rules: RegistrationRules, uri: &str) -> RenderedPage {
     RenderedPage::from_response(show(account_pages, opened(uri)).await).await
 }
 
-async fn filled_in(accounts: &Arc<Accounts>, uri: &str, form: &str) -> RenderedPage {
+async fn submit(accounts: &Arc<Accounts>, uri: &str, form: &str) -> RenderedPage {
     let (account_pages, body) = (account_pages(Arc::clone(accounts)), Bytes::from(form.to_owned()));
-    RenderedPage::from_response(answer(&account_pages, &crate::testing::sent(uri), Ok(body)).await)
-        .await
+    RenderedPage::from_response(
+        handle_submission(&account_pages, &crate::testing::sent(uri), Ok(body)).await,
+    )
+    .await
 }
 
-async fn render(joined: RegistrationResult, rules: RegistrationRules, uri: &str) -> RenderedPage {
-    let accounts = Arc::new(Accounts { rules, joined, ..Accounts::default() });
+async fn render(result: RegistrationResult, rules: RegistrationRules, uri: &str) -> RenderedPage {
+    let accounts = Arc::new(Accounts { rules, registration: result, ..Accounts::default() });
     let form = "email=ada%40example.org&password=the-password&displayName=%3Cb%3EAda&customerType=1\
                 &companyName=Analytical+Engines&invitation=the-code";
-    filled_in(&accounts, uri, form).await
+    submit(&accounts, uri, form).await
 }
 
 #[actix_web::test]
-async fn the_form_states_what_a_password_must_be() {
+async fn the_form_explains_the_password_rules() {
     let rules = RegistrationRules { fewest_password_chars: 14, ..RegistrationRules::default() };
 
-    let presented = page(rules, URI).await;
+    let rendered = page(rules, URI).await;
 
-    assert_eq!(presented.status, 200);
-    assert!(presented.has("method=\"post\" action=\"register.html\" novalidate>"));
-    assert!(presented.has("At least 14 characters."), "{}", presented.text);
-    assert!(presented.has("type=\"email\"") && presented.has("autocomplete=\"email\""));
-    assert!(presented.has("autocomplete=\"new-password\""));
-    assert!(presented.has("aria-describedby=\"password-hint\""));
+    assert_eq!(rendered.status, 200);
+    assert!(rendered.has("method=\"post\" action=\"register.html\" novalidate>"));
+    assert!(rendered.has("At least 14 characters."), "{}", rendered.text);
+    assert!(rendered.has("type=\"email\"") && rendered.has("autocomplete=\"email\""));
+    assert!(rendered.has("autocomplete=\"new-password\""));
+    assert!(rendered.has("aria-describedby=\"password-hint\""));
 }
 
 #[actix_web::test]
-async fn the_declaration_is_called_for_where_the_operator_wants_it() {
+async fn the_declaration_is_part_of_the_form_if_required() {
     let free = page(RegistrationRules::default(), URI).await;
-    let declared = page(declaring(), URI).await;
+    let declared = page(rules_with_declaration(), URI).await;
 
     for field in ["name=\"customerType\"", "name=\"companyName\""] {
         assert!(declared.has(field) && !free.has(field), "{field}");
@@ -67,33 +69,34 @@ async fn the_declaration_is_called_for_where_the_operator_wants_it() {
 }
 
 #[actix_web::test]
-async fn an_invitation_comes_from_the_link_or_is_called_for() {
-    let open = page(under(RegistrationPolicy::Open), URI).await;
-    let requested = page(under(RegistrationPolicy::Invitation), URI).await;
-    let brought = page(under(RegistrationPolicy::Open), &format!("{URI}?invitation=a%26b")).await;
+async fn an_invitation_is_taken_from_the_link_or_requested() {
+    let open = page(rules_with_policy(RegistrationPolicy::Open), URI).await;
+    let invited = page(rules_with_policy(RegistrationPolicy::Invitation), URI).await;
+    let linked =
+        page(rules_with_policy(RegistrationPolicy::Open), &format!("{URI}?invitation=a%26b")).await;
 
     assert!(!open.has("name=\"invitation\""));
-    assert!(requested.has("name=\"invitation\" type=\"text\" value=\"\""), "{}", requested.text);
-    assert!(brought.has("value=\"a&#38;b\""), "{}", brought.text);
+    assert!(invited.has("name=\"invitation\" type=\"text\" value=\"\""), "{}", invited.text);
+    assert!(linked.has("value=\"a&#38;b\""), "{}", linked.text);
 }
 
 #[actix_web::test]
-async fn where_nobody_may_register_no_form_is_displayed() {
-    let presented = page(under(RegistrationPolicy::Closed), URI).await;
+async fn closed_registration_has_no_form() {
+    let rendered = page(rules_with_policy(RegistrationPolicy::Closed), URI).await;
 
-    assert!(presented.has("No new accounts here") && !presented.has("<form"));
+    assert!(rendered.has("No new accounts here") && !rendered.has("<form"));
 }
 
 #[actix_web::test]
-async fn what_was_filled_in_reaches_the_desk() {
-    let accounts = with(declaring());
+async fn submitted_values_reach_the_service() {
+    let accounts = with(rules_with_declaration());
     let form = "email=ada%2Bpia%40example.org&password=+%C3%A4%26+&displayName=+&customerType=2\
                 &companyName=&invitation=+the-code+";
 
-    filled_in(&accounts, URI, form).await;
+    submit(&accounts, URI, form).await;
 
-    let applicants = accounts.applicants.lock().unwrap();
-    let ada = applicants.first().unwrap();
+    let registrations = accounts.registrations.lock().unwrap();
+    let ada = registrations.first().unwrap();
     assert_eq!(
         (ada.email.as_str(), ada.password.expose().as_str()),
         ("ada+pia@example.org", " ä& ")
@@ -104,21 +107,21 @@ async fn what_was_filled_in_reaches_the_desk() {
 }
 
 #[actix_web::test]
-async fn a_customer_type_that_there_is_not_is_none() {
-    for input in ["", "0", "3", "-1", "1e0", "business", "99999999999999999999"] {
-        let accounts = with(declaring());
+async fn an_unknown_customer_type_is_not_declared() {
+    for number in ["", "0", "3", "-1", "1e0", "business", "99999999999999999999"] {
+        let accounts = with(rules_with_declaration());
 
-        filled_in(&accounts, URI, &format!("customerType={input}")).await;
+        submit(&accounts, URI, &format!("customerType={number}")).await;
 
-        let applicants = accounts.applicants.lock().unwrap();
-        assert_eq!(applicants.first().unwrap().customer, CustomerType::NotDeclared, "{input}");
+        let registrations = accounts.registrations.lock().unwrap();
+        assert_eq!(registrations.first().unwrap().customer, CustomerType::NotDeclared, "{number}");
     }
 }
 
 #[actix_web::test]
-async fn each_outcome_is_reported_in_both_languages() {
+async fn each_outcome_is_described_in_both_languages() {
     use RegistrationPolicy::{Closed, Invitation, Open};
-    for (joined, policy, status, english, german) in [
+    for (result, policy, status, english, german) in [
         (RegistrationResult::Closed, Open, 403, "cannot create an account", "kein Konto anlegen"),
         (
             RegistrationResult::Closed,
@@ -137,8 +140,9 @@ async fn each_outcome_is_reported_in_both_languages() {
         (RegistrationResult::SeatsTaken, Open, 403, "are taken", "sind vergeben"),
         (RegistrationResult::EmailTaken, Open, 409, "There is an account", "gibt es schon"),
     ] {
-        let in_english = render(joined.clone(), under(policy), URI).await;
-        let in_german = render(joined, under(policy), "/auth/register.html?lang=de").await;
+        let in_english = render(result.clone(), rules_with_policy(policy), URI).await;
+        let in_german =
+            render(result, rules_with_policy(policy), "/auth/register.html?lang=de").await;
 
         assert_eq!((in_english.status, in_german.status), (status, status));
         assert!(in_english.has(english), "{}", in_english.text);
@@ -147,63 +151,68 @@ async fn each_outcome_is_reported_in_both_languages() {
 }
 
 #[actix_web::test]
-async fn a_fault_stands_beside_its_field_and_in_the_summary() {
-    let faults = vec![violation("password", "too_short"), violation("companyName", "required")];
+async fn an_error_is_displayed_at_its_field_and_in_the_summary() {
+    let violations = vec![violation("password", "too_short"), violation("companyName", "required")];
 
-    let presented = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
+    let rendered =
+        render(RegistrationResult::Invalid(violations), rules_with_declaration(), URI).await;
 
-    assert_eq!(presented.status, 400);
-    assert!(presented.has("<title>Error: Create account</title>"));
-    assert!(presented.has("role=\"alert\" tabindex=\"-1\" autofocus"));
+    assert_eq!(rendered.status, 400);
+    assert!(rendered.has("<title>Error: Create account</title>"));
+    assert!(rendered.has("role=\"alert\" tabindex=\"-1\" autofocus"));
     assert!(
-        presented.has("<a href=\"#password\">The password must have at least 8 characters.</a>")
+        rendered.has("<a href=\"#password\">The password must have at least 8 characters.</a>")
     );
     assert!(
-        presented.has("aria-invalid=\"true\" aria-describedby=\"password-hint password-fault\"")
+        rendered.has("aria-invalid=\"true\" aria-describedby=\"password-hint password-fault\"")
     );
-    assert!(presented.has("id=\"companyName-fault\">Enter the name of your company."));
-    assert_eq!(presented.text.matches("aria-invalid").count(), 2, "{}", presented.text);
+    assert!(rendered.has("id=\"companyName-fault\">Enter the name of your company."));
+    assert_eq!(rendered.text.matches("aria-invalid").count(), 2, "{}", rendered.text);
 }
 
 #[actix_web::test]
-async fn a_fault_of_the_choice_leads_to_its_first_option() {
-    let faults = vec![violation("customerType", "required")];
+async fn an_error_of_a_choice_links_to_its_first_option() {
+    let violations = vec![violation("customerType", "required")];
 
-    let presented = render(RegistrationResult::Invalid(faults), declaring(), URI).await;
+    let rendered =
+        render(RegistrationResult::Invalid(violations), rules_with_declaration(), URI).await;
 
-    assert!(presented.has("<a href=\"#customerType-1\">"), "{}", presented.text);
-    assert!(presented.has("id=\"customerType-1\""));
+    assert!(rendered.has("<a href=\"#customerType-1\">"), "{}", rendered.text);
+    assert!(rendered.has("id=\"customerType-1\""));
 }
 
 #[actix_web::test]
-async fn a_fault_of_what_is_not_requested_is_reported_all_the_same() {
-    let presented =
-        render(RegistrationResult::Invalid(vec![violation("other", "odd")]), declaring(), URI)
-            .await;
+async fn an_error_of_an_absent_field_is_displayed_too() {
+    let rendered = render(
+        RegistrationResult::Invalid(vec![violation("other", "odd")]),
+        rules_with_declaration(),
+        URI,
+    )
+    .await;
 
-    assert!(presented.has("Check your entries."), "{}", presented.text);
+    assert!(rendered.has("Check your entries."), "{}", rendered.text);
 }
 
 #[actix_web::test]
-async fn what_was_typed_comes_back_but_for_the_password() {
-    for joined in [
+async fn submitted_values_are_preserved_except_for_the_password() {
+    for result in [
         RegistrationResult::Closed,
         RegistrationResult::EmailTaken,
         RegistrationResult::Invalid(vec![]),
     ] {
-        let presented = render(joined, declaring(), URI).await;
+        let rendered = render(result, rules_with_declaration(), URI).await;
 
         for typed in ["ada@example.org", "&#60;b&#62;Ada", "Analytical Engines", "the-code"] {
-            assert!(presented.has(&format!("value=\"{typed}\"")), "{typed}: {}", presented.text);
+            assert!(rendered.has(&format!("value=\"{typed}\"")), "{typed}: {}", rendered.text);
         }
-        assert!(presented.has("value=\"1\" checked"));
-        assert!(!presented.has("the-password") && !presented.has("<b>"));
+        assert!(rendered.has("value=\"1\" checked"));
+        assert!(!rendered.has("the-password") && !rendered.has("<b>"));
     }
 }
 
 #[actix_web::test]
-async fn a_success_leads_to_a_page_that_can_be_reloaded() {
-    for (joined, lang, place, title) in [
+async fn a_success_redirects_to_a_page_that_can_be_reloaded() {
+    for (result, lang, location, title) in [
         (RegistrationResult::Made, "", "register.html?done=created", "Your account is ready"),
         (RegistrationResult::Mailed, "", "register.html?done=mailed", "Check your inbox"),
         (
@@ -219,31 +228,31 @@ async fn a_success_leads_to_a_page_that_can_be_reloaded() {
             "Posteingang",
         ),
     ] {
-        let sent = render(joined, RegistrationRules::default(), &format!("{URI}{lang}")).await;
-        let presented =
+        let sent = render(result, RegistrationRules::default(), &format!("{URI}{lang}")).await;
+        let rendered =
             page(RegistrationRules::default(), &format!("/auth/{}", sent.location())).await;
 
-        assert_eq!((sent.status, sent.location()), (303, place));
+        assert_eq!((sent.status, sent.location()), (303, location));
         assert!(
-            presented.status == 200 && presented.has(title) && !presented.has("<form"),
+            rendered.status == 200 && rendered.has(title) && !rendered.has("<form"),
             "{}",
-            presented.text
+            rendered.text
         );
     }
 }
 
 #[actix_web::test]
-async fn what_was_typed_survives_another_language_but_for_the_password() {
-    let accounts = with(declaring());
+async fn submitted_values_survive_a_change_of_language_except_for_the_password() {
+    let accounts = with(rules_with_declaration());
     let form = "email=ada%40example.org&password=the-password&displayName=Ada&customerType=1\
                 &companyName=Engines&invitation=the-code&switch=language";
 
-    let presented = filled_in(&accounts, &format!("{URI}?lang=de"), form).await;
+    let rendered = submit(&accounts, &format!("{URI}?lang=de"), form).await;
 
-    assert_eq!((presented.status, accounts.requests().len()), (200, 0));
+    assert_eq!((rendered.status, accounts.requests().len()), (200, 0));
     for typed in ["ada@example.org", "Ada", "Engines", "the-code"] {
-        assert!(presented.has(&format!("value=\"{typed}\"")), "{typed}: {}", presented.text);
+        assert!(rendered.has(&format!("value=\"{typed}\"")), "{typed}: {}", rendered.text);
     }
-    assert!(presented.has("value=\"1\" checked") && presented.has("<html lang=\"de\">"));
-    assert!(!presented.has("the-password") && !presented.has("role=\"alert\""));
+    assert!(rendered.has("value=\"1\" checked") && rendered.has("<html lang=\"de\">"));
+    assert!(!rendered.has("the-password") && !rendered.has("role=\"alert\""));
 }

@@ -1,4 +1,4 @@
-//! The page that confirms an address.
+//! Tests of the page that verifies an address.
 
 use super::*;
 use crate::testing::{Accounts, RenderedPage, account_pages, opened};
@@ -10,30 +10,40 @@ async fn page(query: &str) -> RenderedPage {
     RenderedPage::from_response(show(opened(&format!("{URI}{query}"))).await).await
 }
 
-async fn pressed(accounts: &Arc<Accounts>, form: String) -> RenderedPage {
+async fn submit(accounts: &Arc<Accounts>, form: String) -> RenderedPage {
     let account_pages = account_pages(Arc::clone(accounts));
     let request = crate::testing::sent(URI);
-    RenderedPage::from_response(answer(&account_pages, &request, Ok(Bytes::from(form))).await).await
+    RenderedPage::from_response(
+        handle_submission(&account_pages, &request, Ok(Bytes::from(form))).await,
+    )
+    .await
 }
 
 #[actix_web::test]
-async fn opening_the_link_shows_a_button_and_spends_nothing() {
-    let presented = page(&format!("?userId={USER}&token=the-token")).await;
+async fn opening_the_link_renders_a_button_and_redeems_nothing() {
+    let rendered = page(&format!("?userId={USER}&token=the-token")).await;
 
-    assert_eq!(presented.status, 200);
-    assert!(presented.has(&format!("name=\"userId\" value=\"{USER}\"")));
-    assert!(presented.has("name=\"token\" value=\"the-token\""));
-    assert!(presented.has("<button type=\"submit\">Confirm</button>"));
+    assert_eq!(rendered.status, 200);
+    assert!(rendered.has(&format!("name=\"userId\" value=\"{USER}\"")));
+    assert!(rendered.has("name=\"token\" value=\"the-token\""));
+    assert!(rendered.has("<button type=\"submit\">Confirm</button>"));
 }
 
 #[actix_web::test]
-async fn a_link_that_lacks_a_part_shows_no_button() {
-    let of = |user: &str| format!("?userId={user}&token=x");
+async fn an_incomplete_link_has_no_button() {
+    let query_for = |user: &str| format!("?userId={user}&token=x");
 
-    for query in ["", "?token=x", &of(""), &of("5"), &of("%00"), &format!("?userId={USER}")] {
-        let presented = page(query).await;
+    for query in [
+        "",
+        "?token=x",
+        &query_for(""),
+        &query_for("5"),
+        &query_for("%00"),
+        &format!("?userId={USER}"),
+    ] {
+        let rendered = page(query).await;
 
-        assert!(presented.status == 400 && !presented.has("<form"), "{query}");
+        assert!(rendered.status == 400 && !rendered.has("<form"), "{query}");
     }
 }
 
@@ -41,10 +51,10 @@ async fn a_link_that_lacks_a_part_shows_no_button() {
 async fn the_button_confirms_the_address() {
     let accounts = Arc::new(Accounts::default());
 
-    let presented = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
+    let rendered = submit(&accounts, format!("userId={USER}&token=the-token")).await;
 
     assert_eq!(accounts.requests(), [format!("verify {USER} the-token")]);
-    assert_eq!((presented.status, presented.location()), (303, "verify-email.html?done=confirmed"));
+    assert_eq!((rendered.status, rendered.location()), (303, "verify-email.html?done=confirmed"));
     let done = page("?done=confirmed").await;
     assert!(done.status == 200 && done.has("E-mail address confirmed"));
 }
@@ -54,14 +64,14 @@ async fn a_spent_link_offers_another() {
     let accounts =
         Arc::new(Accounts { verified: VerificationResult::Invalid, ..Accounts::default() });
 
-    let presented = pressed(&accounts, format!("userId={USER}&token=the-token")).await;
+    let rendered = submit(&accounts, format!("userId={USER}&token=the-token")).await;
 
-    assert!(presented.status == 400 && presented.has("has expired") && !presented.has("the-token"));
-    assert!(presented.targets().contains(&"resend-verification.html"));
+    assert!(rendered.status == 400 && rendered.has("has expired") && !rendered.has("the-token"));
+    assert!(rendered.targets().contains(&"resend-verification.html"));
 }
 
 #[actix_web::test]
-async fn a_form_that_lacks_a_part_confirms_nothing() {
+async fn an_incomplete_form_verifies_nothing() {
     for form in [
         String::new(),
         "token=x".to_owned(),
@@ -70,8 +80,8 @@ async fn a_form_that_lacks_a_part_confirms_nothing() {
     ] {
         let accounts = Arc::new(Accounts::default());
 
-        let presented = pressed(&accounts, form.clone()).await;
+        let rendered = submit(&accounts, form.clone()).await;
 
-        assert_eq!((presented.status, accounts.requests().len()), (400, 0), "{form}");
+        assert_eq!((rendered.status, accounts.requests().len()), (400, 0), "{form}");
     }
 }

@@ -1,4 +1,4 @@
-//! Response bodies in the shape of OpenAI's responses.
+//! Response objects of OpenAI's responses API.
 
 use pia_kernel::{Clock as _, SystemClock};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::members::{pointer_or_null, text, with};
 
-/// Members of the request that a response repeats.
+/// Fields of the request that a response repeats.
 const ECHOED_FIELDS: [&str; 10] = [
     "instructions",
     "max_output_tokens",
@@ -20,7 +20,7 @@ const ECHOED_FIELDS: [&str; 10] = [
     "top_p",
 ];
 
-/// Members of the request that a response repeats.
+/// Fields of the request that a response repeats.
 #[derive(Debug, Clone)]
 pub(super) struct Echo(Map<String, Value>);
 
@@ -32,21 +32,21 @@ impl Echo {
             .collect();
         let model = request.remove("model").unwrap_or_else(|| json!(pia_assistant::DEFAULT_MODEL));
         echo.insert("model".to_owned(), model);
-        // Clients read these without looking whether they are there.
-        for (name, usual) in [
+        // Clients read these without checking that they exist.
+        for (name, default) in [
             ("parallel_tool_calls", json!(true)),
             ("tool_choice", json!("auto")),
             ("tools", json!([])),
         ] {
             if let Some(value) = echo.get_mut(name).filter(|it| it.is_null()) {
-                *value = usual;
+                *value = default;
             }
         }
         Self(echo)
     }
 }
 
-/// An answer that has begun.
+/// Response in progress.
 pub(super) struct Response {
     id: String,
     created_at: i64,
@@ -63,7 +63,7 @@ impl Response {
         Self { id: new_id("resp"), created_at, echo }
     }
 
-    /// The response with this status, output and usage.
+    /// Returns the response object with this status, output and usage.
     pub(super) fn object(&self, status: &str, output: &[Value], usage: Option<&Value>) -> Value {
         let mut response = json!({
             "id": self.id,
@@ -84,25 +84,25 @@ impl Response {
         response
     }
 
-    /// The response that has ended for this reason.
+    /// Returns the final response object for a finish reason.
     pub(super) fn ended(&self, reason: &str, output: &[Value], usage: Option<&Value>) -> Value {
-        let why = match reason {
+        let incomplete_reason = match reason {
             FINISH_LENGTH => "max_output_tokens",
             FILTER => FILTER,
             _ => return self.object("completed", output, usage),
         };
         let response = self.object("incomplete", output, usage);
-        with(response, "incomplete_details", json!({ "reason": why }))
+        with(response, "incomplete_details", json!({ "reason": incomplete_reason }))
     }
 
-    /// The response of a whole chat completion.
+    /// Returns the response object of a full chat completion.
     pub(super) fn complete_with(&self, completion: &[u8]) -> serde_json::Result<Value> {
         let completion: Value = serde_json::from_slice(completion)?;
         let choice = pointer_or_null(&completion, "/choices/0");
         let mut output = Vec::new();
-        let message = text(choice, "/message/content");
-        if !message.is_empty() {
-            output.push(message_item(&new_id("msg"), message));
+        let content = text(choice, "/message/content");
+        if !content.is_empty() {
+            output.push(message_item(&new_id("msg"), content));
         }
         for call in pointer_or_null(choice, "/message/tool_calls").as_array().into_iter().flatten()
         {
@@ -115,23 +115,23 @@ impl Response {
     }
 }
 
-/// An id of our own; nobody can ask for what it names.
+/// Returns a new id; the object it names cannot be retrieved.
 pub(super) fn new_id(kind: &str) -> String {
     format!("{kind}_{}", Uuid::now_v7().simple())
 }
 
-/// A message that is whole.
-pub(super) fn message_item(id: &str, message: &str) -> Value {
+/// Returns a complete message item.
+pub(super) fn message_item(id: &str, content: &str) -> Value {
     json!({
         "id": id,
         "type": "message",
         "status": "completed",
         "role": "assistant",
-        "content": [{ "type": "output_text", "text": message, "annotations": [], "logprobs": [] }],
+        "content": [{ "type": "output_text", "text": content, "annotations": [], "logprobs": [] }],
     })
 }
 
-/// A function call that is whole.
+/// Returns a complete function call item.
 pub(super) fn function_call_item(id: &str, call_id: &str, name: &str, arguments: &str) -> Value {
     json!({
         "id": id,
@@ -143,11 +143,11 @@ pub(super) fn function_call_item(id: &str, call_id: &str, name: &str, arguments:
     })
 }
 
-fn usage(reported: &Value) -> Value {
-    let of = |pointer: &str| pointer_or_null(reported, pointer).as_i64().unwrap_or(0);
-    let (input, output) = (of("/prompt_tokens"), of("/completion_tokens"));
-    let cached = of("/prompt_tokens_details/cached_tokens");
-    let reasoning = of("/completion_tokens_details/reasoning_tokens");
+fn usage(usage: &Value) -> Value {
+    let count = |pointer: &str| pointer_or_null(usage, pointer).as_i64().unwrap_or(0);
+    let (input, output) = (count("/prompt_tokens"), count("/completion_tokens"));
+    let cached = count("/prompt_tokens_details/cached_tokens");
+    let reasoning = count("/completion_tokens_details/reasoning_tokens");
     json!({
         "input_tokens": input,
         "input_tokens_details": { "cached_tokens": cached },
@@ -161,7 +161,7 @@ fn usage(reported: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn whole(completion: &Value) -> Value {
+    fn complete(completion: &Value) -> Value {
         let request = json!({ "model": "m", "metadata": { "a": "b" } });
         let echo = Echo::from_request(request.as_object().unwrap().clone());
         Response::new(echo).complete_with(completion.to_string().as_bytes()).unwrap()
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn text_and_calls_are_items_of_the_output() {
-        let response = whole(&json!({
+        let response = complete(&json!({
             "choices": [{
                 "message": { "content": "Hi", "tool_calls": [
                     { "id": "call", "function": { "name": "look", "arguments": "{}" } },
@@ -187,15 +187,16 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_cut_off_is_incomplete() {
-        for (reason, why) in [("length", "max_output_tokens"), ("content_filter", "content_filter")]
+    fn a_truncated_response_is_incomplete() {
+        for (reason, expected) in
+            [("length", "max_output_tokens"), ("content_filter", "content_filter")]
         {
             let choice = json!({ "message": { "content": "Hi" }, "finish_reason": reason });
 
-            let response = whole(&json!({ "choices": [choice] }));
+            let response = complete(&json!({ "choices": [choice] }));
 
             assert_eq!(response["status"], "incomplete");
-            assert_eq!(response["incomplete_details"]["reason"], why);
+            assert_eq!(response["incomplete_details"]["reason"], expected);
             assert!(response["usage"].is_null());
         }
     }

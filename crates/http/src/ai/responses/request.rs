@@ -7,35 +7,35 @@ use serde_json::{Map, Value, json};
 use super::answer::Echo;
 use super::members::{pointer_or_null, with};
 
-/// Members that are not supported here: nothing is stored, and nothing
-/// continues when nobody listens.
+/// Fields that are not supported: responses are not stored, and do not continue
+/// in the background.
 const UNSUPPORTED: [&str; 4] = ["previous_response_id", "conversation", "prompt", "background"];
 
-/// Members with the same meaning in both shapes.
+/// Fields with the same meaning in both APIs.
 const SHARED_FIELDS: [&str; 5] =
     ["model", "temperature", "top_p", "parallel_tool_calls", "top_logprobs"];
 
-/// A request that was read.
+/// Translated request.
 pub(super) struct TranslatedRequest {
-    /// The body of a chat completion's request.
+    /// Body of the chat completion request.
     pub(super) chat: Bytes,
-    /// Members that the response repeats.
+    /// Fields that the response repeats.
     pub(super) echo: Echo,
 }
 
-/// Reads a request.
+/// Parses and translates a request.
 pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
     let request: Value = serde_json::from_slice(body).map_err(|err| {
-        wrong("", "malformed_json", &format!("The request body is not valid JSON: {err}."))
+        invalid("", "malformed_json", &format!("The request body is not valid JSON: {err}."))
     })?;
     let Value::Object(request) = request else {
-        return Err(wrong("", "invalid_type", "The request body must be a JSON object."));
+        return Err(invalid("", "invalid_type", "The request body must be a JSON object."));
     };
     for name in UNSUPPORTED {
         if request.get(name).is_some_and(|it| !it.is_null() && *it != Value::Bool(false)) {
             let message =
                 "This server doesn't store responses. Send the whole conversation as `input`.";
-            return Err(wrong(name, "unsupported", message));
+            return Err(invalid(name, "unsupported", message));
         }
     }
     let mut chat: Map<String, Value> = SHARED_FIELDS
@@ -43,19 +43,19 @@ pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
         .filter_map(|&name| Some((name.to_owned(), non_null(&request, name)?.clone())))
         .collect();
     chat.insert("messages".to_owned(), Value::Array(messages(&request)?));
-    let mut put = |name: &str, value: Option<Value>| {
+    let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             chat.insert(name.to_owned(), value);
         }
     };
-    put("max_completion_tokens", non_null(&request, "max_output_tokens").cloned());
-    put("reasoning_effort", effort(&request));
-    put("response_format", format(&request));
-    put("tools", non_null(&request, "tools").map(tools));
-    put("tool_choice", non_null(&request, "tool_choice").map(choice));
+    set("max_completion_tokens", non_null(&request, "max_output_tokens").cloned());
+    set("reasoning_effort", effort(&request));
+    set("response_format", format(&request));
+    set("tools", non_null(&request, "tools").map(tools));
+    set("tool_choice", non_null(&request, "tool_choice").map(choice));
     if request.get("stream") == Some(&Value::Bool(true)) {
-        put("stream", Some(Value::Bool(true)));
-        put("stream_options", Some(json!({ "include_usage": true })));
+        set("stream", Some(Value::Bool(true)));
+        set("stream_options", Some(json!({ "include_usage": true })));
     }
     let chat = Bytes::from(Value::Object(chat).to_string());
     Ok(TranslatedRequest { chat, echo: Echo::from_request(request) })
@@ -73,12 +73,12 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
     match non_null(request, "input") {
         Some(Value::String(text)) => messages.push(json!({ "role": "user", "content": text })),
         Some(Value::Array(items)) => {
-            for (at, item) in items.iter().enumerate() {
+            for (index, item) in items.iter().enumerate() {
                 add(&mut messages, item)
-                    .map_err(|message| wrong(&format!("input[{at}]"), "invalid", message))?;
+                    .map_err(|message| invalid(&format!("input[{index}]"), "invalid", message))?;
             }
         }
-        _ => return Err(wrong("input", "required", "Must be a string or a list of items.")),
+        _ => return Err(invalid("input", "required", "Must be a string or a list of items.")),
     }
     Ok(messages)
 }
@@ -109,7 +109,7 @@ fn add(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Adds a call: calls of one answer stand in one message, behind its text.
+/// Adds a call: calls of one response belong to one message, after its text.
 fn add_call(messages: &mut Vec<Value>, call: Value) {
     let last = messages.last_mut().filter(|it| pointer_or_null(it, "/role") == "assistant");
     let Some(Value::Object(message)) = last else {
@@ -131,25 +131,25 @@ fn content(content: &Value) -> Result<Value, &'static str> {
 }
 
 fn part(part: &Value) -> Result<Value, &'static str> {
-    let of = |name: &str| part.get(name).filter(|it| !it.is_null()).cloned();
+    let field = |name: &str| part.get(name).filter(|it| !it.is_null()).cloned();
     match part.get("type").and_then(Value::as_str) {
         Some("input_text" | "output_text" | "text") => {
             Ok(json!({ "type": "text", "text": pointer_or_null(part, "/text") }))
         }
         Some("refusal") => Ok(json!({ "type": "text", "text": pointer_or_null(part, "/refusal") })),
         Some("input_image") => {
-            let url = of("image_url").ok_or("Images must be sent as `image_url`.")?;
+            let url = field("image_url").ok_or("Images must be sent as `image_url`.")?;
             let image = json!({ "url": url });
-            let image = match of("detail") {
+            let image = match field("detail") {
                 Some(detail) => with(image, "detail", detail),
                 None => image,
             };
             Ok(json!({ "type": "image_url", "image_url": image }))
         }
         Some("input_file") => {
-            let data = of("file_data").ok_or("Files must be sent as `file_data`.")?;
+            let data = field("file_data").ok_or("Files must be sent as `file_data`.")?;
             let file = json!({ "file_data": data });
-            let file = match of("filename") {
+            let file = match field("filename") {
                 Some(name) => with(file, "filename", name),
                 None => file,
             };
@@ -159,7 +159,8 @@ fn part(part: &Value) -> Result<Value, &'static str> {
     }
 }
 
-/// Functions, one level deeper; what else there is, the chat refuses.
+/// Nests functions one level deeper; any other tool is left to the chat to
+/// reject.
 fn tools(tools: &Value) -> Value {
     let Value::Array(tools) = tools else { return tools.clone() };
     let nested = |tool: &Value| match tool {
@@ -198,7 +199,7 @@ fn format(request: &Map<String, Value>) -> Option<Value> {
     }
 }
 
-fn wrong(field: &str, code: &'static str, message: &str) -> ApiError {
+fn invalid(field: &str, code: &'static str, message: &str) -> ApiError {
     ApiError::invalid(vec![FieldError {
         field: field.to_owned(),
         code,
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_a_message_behind_the_instructions() {
+    fn a_text_becomes_a_message_after_the_instructions() {
         let chat = chat(&json!({
             "model": "m", "input": "Hi", "instructions": "Be brief.", "max_output_tokens": 9,
             "reasoning": { "effort": "low" }, "temperature": null, "store": true, "stream": true,
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_and_formats_stand_one_level_deeper() {
+    fn functions_and_formats_are_nested_one_level_deeper() {
         let chat = chat(&json!({
             "input": "Hi",
             "tools": [{ "type": "function", "name": "look", "parameters": {}, "strict": true }],
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_map_onto_a_chat_is_refused() {
+    fn requests_that_do_not_map_to_a_chat_are_rejected() {
         for request in [
             json!({}),
             json!([]),

@@ -1,4 +1,4 @@
-//! A streamed answer, event by event.
+//! Streamed responses, event by event.
 
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use super::answer::{Response, function_call_item, message_item, new_id};
 use super::members::{pointer_or_null, text, with};
 
-/// Puts the chunks of a chat completion into the events of a response.
+/// Translates the chunks of a chat completion into the events of a response.
 pub(super) struct Events {
     response: Response,
     /// Received bytes of an event that is still incomplete.
     rest: BytesMut,
     written: BytesMut,
-    /// The number of the next event.
+    /// Sequence number of the next event.
     next: u64,
     items: Vec<Item>,
     usage: Option<Value>,
@@ -27,7 +27,7 @@ enum Phase {
     Over,
 }
 
-/// An item of the output.
+/// Output item.
 struct Item {
     id: String,
     kind: OutputItemKind,
@@ -54,7 +54,7 @@ impl Events {
         }
     }
 
-    /// The events for what came of the chunks.
+    /// Returns the events for received bytes.
     pub(super) fn translated(&mut self, bytes: &[u8]) -> Bytes {
         self.rest.extend_from_slice(bytes);
         while let Some(end) = self.rest.windows(2).position(|it| it == b"\n\n") {
@@ -78,9 +78,9 @@ impl Events {
             self.usage = Some(usage.clone());
         }
         let choice = pointer_or_null(chunk, "/choices/0");
-        let message = text(choice, "/delta/content");
-        if !message.is_empty() {
-            self.add_text(message);
+        let content = text(choice, "/delta/content");
+        if !content.is_empty() {
+            self.add_text(content);
         }
         for call in pointer_or_null(choice, "/delta/tool_calls").as_array().into_iter().flatten() {
             self.call(call);
@@ -103,30 +103,30 @@ impl Events {
 
     fn add_text(&mut self, text: &str) {
         let message = |it: &Item| matches!(it.kind, OutputItemKind::Message);
-        let at = if let Some(at) = self.items.iter().position(message) {
-            at
+        let index = if let Some(index) = self.items.iter().position(message) {
+            index
         } else {
-            let at = self.add("msg", OutputItemKind::Message);
+            let index = self.add("msg", OutputItemKind::Message);
             let part = json!({ "type": "output_text", "text": "", "annotations": [] });
             self.write_of(
-                at,
+                index,
                 "response.content_part.added",
                 json!({ "content_index": 0, "part": part }),
             );
-            at
+            index
         };
-        if let Some(item) = self.items.get_mut(at) {
+        if let Some(item) = self.items.get_mut(index) {
             item.text.push_str(text);
         }
-        let more = json!({ "content_index": 0, "delta": text, "logprobs": [] });
-        self.write_of(at, "response.output_text.delta", more);
+        let delta = json!({ "content_index": 0, "delta": text, "logprobs": [] });
+        self.write_of(index, "response.output_text.delta", delta);
     }
 
     fn call(&mut self, delta: &Value) {
         let index = pointer_or_null(delta, "/index").as_u64().unwrap_or(0);
-        let same =
-            |it: &Item| matches!(it.kind, OutputItemKind::Call { index: own, .. } if own == index);
-        let at = self.items.iter().position(same).unwrap_or_else(|| {
+        let is_same_call =
+            |it: &Item| matches!(it.kind, OutputItemKind::Call { index: at, .. } if at == index);
+        let position = self.items.iter().position(is_same_call).unwrap_or_else(|| {
             let call_id = text(delta, "/id").to_owned();
             let name = text(delta, "/function/name").to_owned();
             self.add("fc", OutputItemKind::Call { index, call_id, name })
@@ -135,23 +135,30 @@ impl Events {
         if arguments.is_empty() {
             return;
         }
-        if let Some(item) = self.items.get_mut(at) {
+        if let Some(item) = self.items.get_mut(position) {
             item.text.push_str(arguments);
         }
-        self.write_of(at, "response.function_call_arguments.delta", json!({ "delta": arguments }));
+        self.write_of(
+            position,
+            "response.function_call_arguments.delta",
+            json!({ "delta": arguments }),
+        );
     }
 
-    /// Adds an item to the output. Answers where it is.
+    /// Adds an item to the output. Returns its index.
     fn add(&mut self, id: &str, kind: OutputItemKind) -> usize {
-        let at = self.items.len();
+        let index = self.items.len();
         let item = Item { id: new_id(id), kind, text: String::new() };
-        let mut begun = with(item.whole(), "status", json!("in_progress"));
+        let mut in_progress = with(item.to_json(), "status", json!("in_progress"));
         if matches!(item.kind, OutputItemKind::Message) {
-            begun = with(begun, "content", json!([]));
+            in_progress = with(in_progress, "content", json!([]));
         }
         self.items.push(item);
-        self.write("response.output_item.added", json!({ "output_index": at, "item": begun }));
-        at
+        self.write(
+            "response.output_item.added",
+            json!({ "output_index": index, "item": in_progress }),
+        );
+        index
     }
 
     fn end(&mut self) {
@@ -160,10 +167,10 @@ impl Events {
         }
         self.begin();
         self.phase = Phase::Over;
-        for at in 0..self.items.len() {
-            self.end_item(at);
+        for index in 0..self.items.len() {
+            self.end_item(index);
         }
-        let output: Vec<_> = self.items.iter().map(Item::whole).collect();
+        let output: Vec<_> = self.items.iter().map(Item::to_json).collect();
         let response = self.response.ended(&self.reason, &output, self.usage.as_ref());
         let event = if pointer_or_null(&response, "/status") == "incomplete" {
             "response.incomplete"
@@ -175,33 +182,36 @@ impl Events {
 
     fn end_item(&mut self, number: usize) {
         let Some(item) = self.items.get(number) else { return };
-        let (whole, text) = (item.whole(), item.text.clone());
+        let (item_json, text) = (item.to_json(), item.text.clone());
         if matches!(item.kind, OutputItemKind::Message) {
-            let part = pointer_or_null(&whole, "/content/0").clone();
+            let part = pointer_or_null(&item_json, "/content/0").clone();
             let done = json!({ "content_index": 0, "text": text, "logprobs": [] });
             self.write_of(number, "response.output_text.done", done);
             let done = json!({ "content_index": 0, "part": part });
             self.write_of(number, "response.content_part.done", done);
         } else {
-            let done = json!({ "name": pointer_or_null(&whole, "/name"), "arguments": text });
+            let done = json!({ "name": pointer_or_null(&item_json, "/name"), "arguments": text });
             self.write_of(number, "response.function_call_arguments.done", done);
         }
-        self.write("response.output_item.done", json!({ "output_index": number, "item": whole }));
+        self.write(
+            "response.output_item.done",
+            json!({ "output_index": number, "item": item_json }),
+        );
     }
 
     fn fail(&mut self, error: &Value) {
         self.phase = Phase::Over;
-        let output: Vec<_> = self.items.iter().map(Item::whole).collect();
+        let output: Vec<_> = self.items.iter().map(Item::to_json).collect();
         let response = self.response.object("failed", &output, self.usage.as_ref());
         let error = json!({ "code": pointer_or_null(error, "/code"), "message": pointer_or_null(error, "/message") });
         self.write("response.failed", json!({ "response": with(response, "error", error) }));
     }
 
     /// Writes an event of an item.
-    fn write_of(&mut self, at: usize, event: &str, mut data: Value) {
-        if let Some(item) = self.items.get(at) {
+    fn write_of(&mut self, index: usize, event: &str, mut data: Value) {
+        if let Some(item) = self.items.get(index) {
             data = with(data, "item_id", json!(item.id));
-            data = with(data, "output_index", json!(at));
+            data = with(data, "output_index", json!(index));
         }
         self.write(event, data);
     }
@@ -216,7 +226,7 @@ impl Events {
 }
 
 impl Item {
-    fn whole(&self) -> Value {
+    fn to_json(&self) -> Value {
         match &self.kind {
             OutputItemKind::Message => message_item(&self.id, &self.text),
             OutputItemKind::Call { call_id, name, .. } => {
@@ -233,15 +243,15 @@ mod tests {
     use super::super::answer::Echo;
     use super::*;
 
-    /// The types of the events that come of these chunks, and the data of the
-    /// last.
+    /// Returns the types of the events for these chunks, and the data of the
+    /// last one.
     fn events(chunks: &[Value]) -> (Vec<String>, Value) {
         let mut events = Events::new(Response::new(Echo::from_request(Map::new())));
         let frames: Vec<_> = chunks.iter().map(|it| format!("data: {it}\n\n")).collect();
         let mut written = Vec::new();
-        // However the frames are cut.
-        for piece in format!("{}data: [DONE]\n\n", frames.concat()).as_bytes().chunks(7) {
-            written.extend_from_slice(&events.translated(piece));
+        // Frames are split at arbitrary positions.
+        for chunk in format!("{}data: [DONE]\n\n", frames.concat()).as_bytes().chunks(7) {
+            written.extend_from_slice(&events.translated(chunk));
         }
         let written = String::from_utf8(written).unwrap();
         let data: Vec<Value> = written
@@ -261,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_comes_in_deltas_and_whole_at_the_end() {
+    fn a_text_is_sent_in_deltas_and_in_full_at_the_end() {
         let (types, last) = events(&[
             delta(&json!({ "role": "assistant", "content": "" })),
             delta(&json!({ "content": "Good " })),
@@ -303,12 +313,12 @@ mod tests {
         let deltas = types.iter().filter(|it| it.ends_with("arguments.delta")).count();
         assert_eq!(deltas, 3);
         let calls = last["response"]["output"].as_array().unwrap();
-        let reported: Vec<_> = calls.iter().map(|it| (&it["call_id"], &it["arguments"])).collect();
-        assert_eq!(reported, [(&json!("a"), &json!("{}")), (&json!("b"), &json!("{}"))]);
+        let actual: Vec<_> = calls.iter().map(|it| (&it["call_id"], &it["arguments"])).collect();
+        assert_eq!(actual, [(&json!("a"), &json!("{}")), (&json!("b"), &json!("{}"))]);
     }
 
     #[test]
-    fn a_failure_ends_the_response_with_the_servers_own_words() {
+    fn a_failure_ends_the_response_with_the_servers_message() {
         let error = json!({ "message": "used up", "code": "insufficient_quota" });
         let (types, last) =
             events(&[delta(&json!({ "content": "Hi" })), json!({ "error": error })]);
@@ -319,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_cut_off_ends_as_incomplete() {
+    fn a_truncated_response_ends_as_incomplete() {
         let cut =
             json!({ "choices": [{ "delta": { "content": "Hi" }, "finish_reason": "length" }] });
 

@@ -1,4 +1,4 @@
-//! An export as a ZIP of JSON files.
+//! Export as a ZIP of JSON files.
 
 use std::io::{self, Write};
 use std::mem;
@@ -9,20 +9,20 @@ use zip::{CompressionMethod, ZipWriter};
 use super::encoder::{Encoder, OutputBuffer, Rows};
 use super::manifest::Manifest;
 
-/// A ZIP with a file for each kind of data, and the manifest last: an archive
-/// that was cut has neither that nor a directory.
+/// ZIP with a file for each section, and the manifest last: a truncated archive
+/// has neither the manifest nor a directory.
 pub(super) struct Archive {
-    /// Archive being written; none once it is finished.
+    /// Archive in progress; `None` once it is finished.
     zip: Option<ZipWriter<StreamWriter<OutputBuffer>>>,
-    pieces: OutputBuffer,
+    output: OutputBuffer,
     rows: Rows,
 }
 
 impl Archive {
     pub(super) fn new() -> Self {
-        let pieces = OutputBuffer::default();
-        let zip = Some(ZipWriter::new_stream(pieces.clone()));
-        Self { zip, pieces, rows: Rows::default() }
+        let output = OutputBuffer::default();
+        let zip = Some(ZipWriter::new_stream(output.clone()));
+        Self { zip, output, rows: Rows::default() }
     }
 
     fn zip(&mut self) -> io::Result<&mut ZipWriter<StreamWriter<OutputBuffer>>> {
@@ -30,7 +30,7 @@ impl Archive {
     }
 
     fn file(&mut self, name: &str) -> io::Result<()> {
-        // How long it gets is not known when it begins.
+        // The size is unknown at this point.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
             .large_file(true);
@@ -66,6 +66,6 @@ impl Encoder for Archive {
     }
 
     fn output(&self) -> &OutputBuffer {
-        &self.pieces
+        &self.output
     }
 }

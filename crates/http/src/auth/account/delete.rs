@@ -1,4 +1,4 @@
-//! `POST /auth/account/delete`: leaving for good.
+//! `POST /auth/account/delete`: deletion of the account.
 
 use actix_web::web::{Data, Json};
 use pia_identity::DeletionRequest;
@@ -39,14 +39,14 @@ pub(crate) async fn delete(
     api: Data<Api>,
     Body(request): Body<DeleteRequest>,
 ) -> Result<Json<DeleteResponse>, ApiError> {
-    let (deletion, standing) = (api.identity.deletion.clone(), caller.0);
+    let (deletion, state) = (api.identity.deletion.clone(), caller.0);
     let DeleteRequest { confirm, password, code, recovery_code } = request;
     let factor = match (code, recovery_code) {
         (None, None) => None,
         (code, recovery_code) => Some(factor_answer(code, recovery_code)?),
     };
-    let farewell = DeletionRequest { confirm, password, factor };
-    let delete = async move { deletion.delete(standing, farewell).await };
+    let deletion_request = DeletionRequest { confirm, password, factor };
+    let delete = async move { deletion.delete(state, deletion_request).await };
     api.runner.run(delete).await?;
     Ok(Json(DeleteResponse { deleted: true }))
 }

@@ -1,4 +1,4 @@
-//! An export as one JSON document.
+//! Export as one JSON document.
 
 use std::io::{self, Write};
 use std::mem;
@@ -6,41 +6,42 @@ use std::mem;
 use super::encoder::{Encoder, OutputBuffer, Rows};
 use super::manifest::Manifest;
 
-/// `{ "data": { kind: rows, … }, "manifest": … }`
+/// Document of the form `{ "data": { section: rows, … }, "manifest": … }`.
 pub(super) struct Document {
-    pieces: OutputBuffer,
-    begun: bool,
+    output: OutputBuffer,
+    has_sections: bool,
     rows: Rows,
 }
 
 impl Document {
     pub(super) fn new() -> Self {
-        Self { pieces: OutputBuffer::default(), begun: false, rows: Rows::default() }
+        Self { output: OutputBuffer::default(), has_sections: false, rows: Rows::default() }
     }
 }
 
 impl Encoder for Document {
     fn begin(&mut self, section: &str) -> io::Result<()> {
-        let before = if mem::replace(&mut self.begun, true) { ",\n" } else { "{\"data\":{\n" };
+        let separator =
+            if mem::replace(&mut self.has_sections, true) { ",\n" } else { "{\"data\":{\n" };
         self.rows = Rows::default();
-        write!(self.pieces, "{before}{}:", serde_json::Value::from(section))
+        write!(self.output, "{separator}{}:", serde_json::Value::from(section))
     }
 
     fn row(&mut self, row: &str) -> io::Result<()> {
-        self.rows.row(&mut self.pieces, row)
+        self.rows.row(&mut self.output, row)
     }
 
     fn end(&mut self) -> io::Result<()> {
-        mem::take(&mut self.rows).end(&mut self.pieces)
+        mem::take(&mut self.rows).end(&mut self.output)
     }
 
     fn finish(&mut self, manifest: &Manifest) -> io::Result<()> {
-        self.pieces.write_all(b"\n},\"manifest\":")?;
-        serde_json::to_writer(&mut self.pieces, manifest)?;
-        self.pieces.write_all(b"}\n")
+        self.output.write_all(b"\n},\"manifest\":")?;
+        serde_json::to_writer(&mut self.output, manifest)?;
+        self.output.write_all(b"}\n")
     }
 
     fn output(&self) -> &OutputBuffer {
-        &self.pieces
+        &self.output
     }
 }

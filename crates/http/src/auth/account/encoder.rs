@@ -8,21 +8,21 @@ use actix_web::web::Bytes;
 
 use super::manifest::Manifest;
 
-/// Output format of an export, encoded piece by piece.
+/// Output format of an export, encoded incrementally.
 pub(super) trait Encoder: Send {
-    /// Begins a kind of data.
+    /// Starts a section.
     fn begin(&mut self, section: &str) -> io::Result<()>;
-    /// A row of it, which is JSON.
+    /// Encodes a row of it, which is JSON.
     fn row(&mut self, row: &str) -> io::Result<()>;
-    /// Ends the kind of data.
+    /// Ends the section.
     fn end(&mut self) -> io::Result<()>;
-    /// Ends the whole.
+    /// Ends the export.
     fn finish(&mut self, manifest: &Manifest) -> io::Result<()>;
-    /// Returns the bytes encoded since the last call.
+    /// Returns the buffer of encoded bytes.
     fn output(&self) -> &OutputBuffer;
 }
 
-/// Bytes that are encoded and not sent yet.
+/// Encoded bytes that are not sent yet.
 #[derive(Clone, Default)]
 pub(super) struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -32,12 +32,12 @@ impl OutputBuffer {
         self.lock().len()
     }
 
-    /// Takes it all.
+    /// Takes all bytes.
     pub(super) fn take(&self) -> Bytes {
         mem::take(&mut *self.lock()).into()
     }
 
-    /// Locks the buffer. Nothing panics while it is held.
+    /// Locks the buffer. No code panics while it is locked.
     fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,20 +54,20 @@ impl Write for OutputBuffer {
     }
 }
 
-/// The rows of one kind of data, as an array with a row a line.
+/// Rows of one section, as an array with a row per line.
 #[derive(Default)]
 pub(super) struct Rows {
-    begun: bool,
+    has_rows: bool,
 }
 
 impl Rows {
     pub(super) fn row(&mut self, out: &mut impl Write, row: &str) -> io::Result<()> {
-        let before: &[u8] = if mem::replace(&mut self.begun, true) { b",\n" } else { b"[\n" };
-        out.write_all(before)?;
+        let separator: &[u8] = if mem::replace(&mut self.has_rows, true) { b",\n" } else { b"[\n" };
+        out.write_all(separator)?;
         out.write_all(row.as_bytes())
     }
 
     pub(super) fn end(self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(if self.begun { b"\n]" } else { b"[]" })
+        out.write_all(if self.has_rows { b"\n]" } else { b"[]" })
     }
 }

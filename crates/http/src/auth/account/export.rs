@@ -1,4 +1,4 @@
-//! `GET /auth/account/export`: all that is stored of the caller.
+//! `GET /auth/account/export`: all data of the caller.
 
 use actix_web::http::Method;
 use actix_web::http::header::{ACCEPT, CONTENT_DISPOSITION};
@@ -14,44 +14,44 @@ use super::encoder::Encoder;
 use super::export_writer::write_export;
 use crate::Api;
 
-/// Exports the caller's data. `HEAD` answers the headers and reads no rows.
+/// Exports the caller's data. `HEAD` returns the headers and reads no rows.
 pub(crate) async fn export(
     caller: Caller,
     api: Data<Api>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let (encoder, kind, name): (Box<dyn Encoder>, _, _) = if requests_json(&request) {
+    let (encoder, content_type, name): (Box<dyn Encoder>, _, _) = if prefers_json(&request) {
         (Box::new(Document::new()), "application/json", "attachment; filename=\"pia-export.json\"")
     } else {
         (Box::new(Archive::new()), "application/zip", "attachment; filename=\"pia-export.zip\"")
     };
-    let mut answer = HttpResponse::Ok();
-    answer.content_type(kind).insert_header((CONTENT_DISPOSITION, name));
+    let mut response = HttpResponse::Ok();
+    response.content_type(content_type).insert_header((CONTENT_DISPOSITION, name));
     if request.method() == Method::HEAD {
-        return Ok(answer.streaming(stream::empty::<Result<Bytes, Unavailable>>()));
+        return Ok(response.streaming(stream::empty::<Result<Bytes, Unavailable>>()));
     }
     let (exports, user) = (api.identity.export.clone(), caller.0.user);
     let begin = async move { exports.begin(user).await };
-    let begun = api.runner.run(begin).await?;
-    let body = api.runner.stream_body(|feed| write_export(begun, encoder, feed));
-    Ok(answer.streaming(body))
+    let started_export = api.runner.run(begin).await?;
+    let body = api.runner.stream_body(|sender| write_export(started_export, encoder, sender));
+    Ok(response.streaming(body))
 }
 
 /// Returns whether JSON is accepted by name and the archive is not; a client
 /// that accepts anything gets the archive.
-fn requests_json(request: &HttpRequest) -> bool {
+fn prefers_json(request: &HttpRequest) -> bool {
     let accepted = request.headers().get_all(ACCEPT).filter_map(|it| it.to_str().ok());
     let kinds: Vec<String> = accepted
         .flat_map(|it| it.split(','))
-        .filter(|it| !refused(it))
+        .filter(|it| !is_excluded(it))
         .map(|it| it.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
         .collect();
-    let named = |kind: &str| kinds.iter().any(|it| it == kind);
-    named("application/json") && !named("application/zip")
+    let is_named = |kind: &str| kinds.iter().any(|it| it == kind);
+    is_named("application/json") && !is_named("application/zip")
 }
 
-/// Returns whether a media range is listed only to be excluded: `;q=0`.
-fn refused(range: &str) -> bool {
+/// Returns whether a media range is excluded: `;q=0`.
+fn is_excluded(range: &str) -> bool {
     range.split(';').skip(1).any(|it| {
         let weight = it.trim().to_ascii_lowercase();
         weight.strip_prefix("q=").and_then(|it| it.parse::<f32>().ok()) == Some(0.0)
@@ -65,10 +65,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_for_those_who_ask_for_it() {
-        let requests = |accept: &str| {
+    fn json_is_for_clients_that_request_it() {
+        let accepts = |accept: &str| {
             let request = TestRequest::default().insert_header((ACCEPT, accept));
-            requests_json(&request.to_http_request())
+            prefers_json(&request.to_http_request())
         };
 
         for json in [
@@ -76,7 +76,7 @@ mod tests {
             "Application/JSON; charset=utf-8",
             "text/html, application/json;q=0.5",
         ] {
-            assert!(requests(json), "{json}");
+            assert!(accepts(json), "{json}");
         }
         for archive in [
             "",
@@ -86,7 +86,7 @@ mod tests {
             "application/json, application/zip",
             "application/json;q=0",
         ] {
-            assert!(!requests(archive), "{archive}");
+            assert!(!accepts(archive), "{archive}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Writing an export while it is read.
+//! Writing of an export while it is read.
 
 use std::error::Error;
 
@@ -8,17 +8,17 @@ use pia_web::BodySender;
 use super::encoder::Encoder;
 use super::manifest::Manifest;
 
-/// Size at which gathered bytes are sent.
+/// Number of buffered bytes at which a chunk is sent.
 const EXPORT_CHUNK_BYTES: usize = 32 * 1024;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Reads page after page, and sends what becomes of it. Of what is stored, a
-/// page and a piece are in memory, however slowly the client reads.
+/// Reads page after page and sends the encoded data. Only one page and one
+/// chunk are in memory, however slowly the client reads.
 pub(super) async fn write_export(
     export: StartedExport,
     mut encoder: Box<dyn Encoder>,
-    feed: BodySender,
+    sender: BodySender,
 ) -> Result<(), Failure> {
     let mut counts = Vec::new();
     for section in export.inventory.sections.iter().copied() {
@@ -30,7 +30,7 @@ pub(super) async fn write_export(
                 encoder.row(row)?;
                 rows += 1;
                 if encoder.output().len() >= EXPORT_CHUNK_BYTES {
-                    feed.send(encoder.output().take()).await?;
+                    sender.send(encoder.output().take()).await?;
                 }
             }
             after = page.next;
@@ -42,8 +42,8 @@ pub(super) async fn write_export(
         counts.push((section, rows));
     }
     encoder.finish(&Manifest::new(&export, &counts))?;
-    feed.send(encoder.output().take()).await?;
-    Ok(feed.end().await?)
+    sender.send(encoder.output().take()).await?;
+    Ok(sender.end().await?)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use pia_identity::StartedExport;
 use pia_kernel::Timestamp;
 use serde::Serialize;
 
-/// Goes up when what is there already changes its form.
+/// Version of the format; incremented when existing parts change.
 const FORMAT: u32 = 1;
 
 /// Manifest of an export.
@@ -32,7 +32,7 @@ struct LeftOut {
 }
 
 impl Manifest {
-    /// Manifest of an export with these numbers of rows a section.
+    /// Creates the manifest of an export with these row counts by section.
     pub(super) fn new(export: &StartedExport, rows: &[(&str, u64)]) -> Self {
         let files =
             rows.iter().map(|(section, rows)| File { name: Self::file(section), rows: *rows });
@@ -47,7 +47,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the name of the file with this kind of data.
+    /// Returns the name of a section's file.
     pub(super) fn file(section: &str) -> String {
         format!("{section}.json")
     }

@@ -1,4 +1,4 @@
-//! `GET /auth/account`: the account's use of the server.
+//! `GET /auth/account`: storage use of the account.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::StorageUse;

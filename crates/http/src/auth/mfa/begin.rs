@@ -1,4 +1,4 @@
-//! `POST /auth/mfa/totp/begin`: setting an authenticator app up.
+//! `POST /auth/mfa/totp/begin`: enrolment of an authenticator app.
 
 use actix_web::web::{Data, Json};
 use pia_identity::Enrolment;
@@ -38,11 +38,11 @@ pub(crate) async fn begin(
 }
 
 impl TotpEnrolment {
-    fn new(presented: &Enrolment) -> Self {
+    fn new(enrolment: &Enrolment) -> Self {
         Self {
-            secret: presented.secret.expose().clone(),
-            otpauth_uri: presented.uri.expose().clone(),
-            qr_code: presented.picture.expose().clone(),
+            secret: enrolment.secret.expose().clone(),
+            otpauth_uri: enrolment.uri.expose().clone(),
+            qr_code: enrolment.picture.expose().clone(),
         }
     }
 }

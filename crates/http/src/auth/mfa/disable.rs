@@ -1,4 +1,4 @@
-//! `POST /auth/mfa/disable`: taking the second factor off.
+//! `POST /auth/mfa/disable`: removal of the second factor.
 
 use actix_web::web::{Data, Json};
 use pia_web::{ApiError, Body, Caller};

@@ -1,4 +1,4 @@
-//! Proof that the owner is still the one who asks.
+//! Proof that the caller is the account's owner.
 
 use pia_identity::{FactorAnswer, ReauthProof};
 use pia_kernel::Secret;
@@ -20,7 +20,7 @@ pub(crate) struct FreshProofRequest {
 }
 
 impl FreshProofRequest {
-    /// Reads what is shown, if anything is.
+    /// Parses the proof, if there is one.
     pub(crate) fn proof_if_any(self) -> Result<Option<ReauthProof>, ApiError> {
         if self.password.is_none() && self.code.is_none() && self.recovery_code.is_none() {
             return Ok(None);
@@ -30,12 +30,12 @@ impl FreshProofRequest {
 
     pub(crate) fn proof(self) -> Result<ReauthProof, ApiError> {
         fresh_proof(self.password, self.code, self.recovery_code)?.ok_or_else(|| {
-            fault("required", "One of `password`, `code` or `recoveryCode` is required.")
+            body_error("required", "One of `password`, `code` or `recoveryCode` is required.")
         })
     }
 }
 
-/// Reads the body's fresh proof: at most one of the three fields.
+/// Parses the proof of a body: at most one of the three fields.
 pub(crate) fn fresh_proof(
     password: Option<Secret<String>>,
     code: Option<Secret<String>>,
@@ -48,12 +48,12 @@ pub(crate) fn fresh_proof(
             Ok(Some(ReauthProof::Factor(factor_answer(code, recovery_code)?)))
         }
         (Some(_), _, _) => {
-            Err(fault("invalid", "Send only one of `password`, `code` and `recoveryCode`."))
+            Err(body_error("invalid", "Send only one of `password`, `code` and `recoveryCode`."))
         }
     }
 }
 
-/// Either of the two, which a sign-in goes on with.
+/// Parses the second factor: exactly one of the two fields.
 pub(crate) fn factor_answer(
     code: Option<Secret<String>>,
     recovery_code: Option<Secret<String>>,
@@ -61,15 +61,15 @@ pub(crate) fn factor_answer(
     match (code, recovery_code) {
         (Some(code), None) => Ok(FactorAnswer::Code(code)),
         (None, Some(code)) => Ok(FactorAnswer::RecoveryCode(code)),
-        (None, None) => Err(fault("required", "Either `code` or `recoveryCode` is required.")),
+        (None, None) => Err(body_error("required", "Either `code` or `recoveryCode` is required.")),
         (Some(_), Some(_)) => {
-            Err(fault("invalid", "Send either `code` or `recoveryCode`, not both."))
+            Err(body_error("invalid", "Send either `code` or `recoveryCode`, not both."))
         }
     }
 }
 
-/// Error of the body as a whole, at no single field.
-fn fault(code: &'static str, message: &str) -> ApiError {
+/// Returns an error of the body itself, without a field.
+fn body_error(code: &'static str, message: &str) -> ApiError {
     let (field, message) = (String::new(), message.to_owned());
     ApiError::invalid(vec![FieldError { field, code, message }])
 }

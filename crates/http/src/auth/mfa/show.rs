@@ -1,4 +1,4 @@
-//! `GET /auth/mfa`: what stands beside the password.
+//! `GET /auth/mfa`: factors of the account.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Unavailable;
@@ -25,10 +25,10 @@ pub(crate) async fn show(
 ) -> Result<Json<FactorsResponse>, ApiError> {
     let (factors, passkeys) = (api.identity.second_factors.clone(), api.identity.passkeys.clone());
     let user = caller.0.user;
-    let look = async move {
+    let load = async move {
         Ok::<_, Unavailable>((factors.overview(user).await?, passkeys.list(user).await?.len()))
     };
-    let (totp, passkeys) = api.runner.run(look).await?;
+    let (totp, passkeys) = api.runner.run(load).await?;
     let recovery_codes_left = totp.unwrap_or_default();
     Ok(Json(FactorsResponse { totp_enabled: totp.is_some(), recovery_codes_left, passkeys }))
 }

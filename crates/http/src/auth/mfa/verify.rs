@@ -1,4 +1,4 @@
-//! `POST /auth/mfa/totp/verify`: putting an authenticator app on.
+//! `POST /auth/mfa/totp/verify`: activation of an authenticator app.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;

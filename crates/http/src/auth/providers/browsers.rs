@@ -8,38 +8,38 @@ use pia_identity::ReturnState;
 use pia_kernel::Secret;
 use pia_web::{ApiError, reads_pages};
 
-/// The cookie that binds a sign-in to the browser that began it.
+/// Cookie that binds a sign-in to the browser that started it.
 const BROWSER: &str = "pia_sign_in";
 /// Lifetime of a sign-in's cookie, in seconds.
 const BROWSER_SECONDS: u32 = 600;
-/// The cookie that redeems a code which one of our own pages is given.
+/// Cookie with the verifier of a code that a page of this server receives.
 const VERIFIER: &str = "pia_code_verifier";
 /// Lifetime of an authorization code's verifier, in seconds.
 const VERIFIER_SECONDS: u32 = 120;
 
-/// The prefix by which a browser takes a cookie over TLS from this very host
-/// alone: no neighbour below the same domain can plant one.
+/// Prefix with which browsers accept a cookie only over TLS and from this host:
+/// no neighbour below the same domain can set it.
 const HOST_ONLY: &str = "__Host-";
 
-/// Query of a browser that was redirected to the server's address.
+/// Query parameter that marks a browser redirected to the public URL.
 const REDIRECTED_MARKER: &str = "sent=home";
 
-/// Public addresses under which browsers reach this server, known from the
-/// settings and never from a request.
+/// Public URL of this server, by which browsers reach it; from the settings and
+/// never from a request.
 #[derive(Debug, Clone)]
 pub struct BrowserRedirects {
     /// Base URL of this server.
     home: String,
-    /// The host of that, with its port unless that is the usual one.
+    /// Host of that URL, with its port unless that is the default.
     host: String,
-    /// The path before every route, as browsers see it.
+    /// Path before every route, as browsers see it.
     base: String,
     /// True if browsers connect over TLS.
     secure: bool,
 }
 
 impl BrowserRedirects {
-    /// Cookies for browsers that reach the server at this address.
+    /// Creates the redirects of a server at this public URL.
     pub fn from_public_url(public_url: &str) -> Self {
         let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
         let base = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default();
@@ -53,45 +53,46 @@ impl BrowserRedirects {
         }
     }
 
-    /// Sends a browser to the server's address that came to it by another one:
-    /// its provider sends it there, and what it was given elsewhere it would
-    /// not show then.
+    /// Redirects a browser that used another address to the public URL: the
+    /// provider will send it there, where cookies of the other address are not
+    /// sent.
     ///
-    /// Once: behind a proxy that passes another host on, the two never agree.
+    /// It does so once: behind a proxy that passes on another host, the two
+    /// would never match.
     pub(super) fn send_home(&self, request: &HttpRequest) -> Option<HttpResponse> {
         let header = request.headers().get(HOST).and_then(|it| it.to_str().ok());
-        // HTTP/2 has no such header.
-        let called = header.or_else(|| request.uri().authority().map(Authority::as_str))?;
-        let called = without_usual_port(called, self.secure);
+        // HTTP/2 requests have no such header.
+        let host = header.or_else(|| request.uri().authority().map(Authority::as_str))?;
+        let host = without_usual_port(host, self.secure);
         let query = request.query_string();
-        if called.eq_ignore_ascii_case(&self.host)
+        if host.eq_ignore_ascii_case(&self.host)
             || query.split('&').any(|it| it == REDIRECTED_MARKER)
         {
             return None;
         }
-        let and = if query.is_empty() { "" } else { "&" };
+        let separator = if query.is_empty() { "" } else { "&" };
         Some(redirect(
-            &format!("{}{}?{query}{and}{REDIRECTED_MARKER}", self.home, request.path()),
+            &format!("{}{}?{query}{separator}{REDIRECTED_MARKER}", self.home, request.path()),
             None,
         ))
     }
 
-    /// Returns what the browser was given when its sign-in began.
+    /// Returns the secret that the browser got when its sign-in started.
     pub(super) fn browser_secret(&self, request: &HttpRequest) -> Option<Secret<String>> {
         let expected = self.cookie_name(BROWSER);
         let cookies = request.headers().get_all(COOKIE).filter_map(|it| it.to_str().ok());
         let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.split_once('='));
-        let found = pairs.find(|(name, _)| name.trim() == expected);
-        found.map(|(_, value)| Secret::new(value.trim().to_owned()))
+        let cookie = pairs.find(|(name, _)| name.trim() == expected);
+        cookie.map(|(_, value)| Secret::new(value.trim().to_owned()))
     }
 
-    /// Sends a browser to its provider.
+    /// Redirects a browser to its provider.
     pub(super) fn redirect_to_provider(&self, url: &str, browser: &Secret<String>) -> HttpResponse {
         redirect(url, Some(self.cookie(BROWSER, browser, "/auth", BROWSER_SECONDS)))
     }
 
-    /// Sends a browser to where its sign-in leads. Not `Strict`: it comes from
-    /// elsewhere.
+    /// Redirects a browser to the target of its sign-in. The cookie is not
+    /// `Strict`, since the browser comes from another site.
     pub(super) fn redirect_to_target(
         &self,
         url: &str,
@@ -100,8 +101,8 @@ impl BrowserRedirects {
         redirect(url, verifier.map(|it| self.cookie(VERIFIER, it, "/", VERIFIER_SECONDS)))
     }
 
-    /// Reports whoever waits that a sign-in came to nothing, or else the browser
-    /// itself: by a page, if it reads pages.
+    /// Reports a failed sign-in to the waiting program, or else to the browser
+    /// itself: by a page, if it accepts pages.
     pub(super) fn report_failure(
         &self,
         request: &HttpRequest,
@@ -119,7 +120,8 @@ impl BrowserRedirects {
         Ok(redirect(&format!("{}/auth/error?reason={code}", self.base), None))
     }
 
-    /// Over TLS the path is the whole host's, as the prefix asks.
+    /// Returns the header value of a cookie. Over TLS the path is `/`, as the
+    /// prefix requires.
     fn cookie(&self, name: &str, value: &Secret<String>, path: &str, seconds: u32) -> String {
         let (name, value) = (self.cookie_name(name), value.expose());
         let (path, secure) = if self.secure {
@@ -140,7 +142,7 @@ fn without_usual_port(host: &str, secure: bool) -> &str {
     host.strip_suffix(if secure { ":443" } else { ":80" }).unwrap_or(host)
 }
 
-/// Redirects without a referrer, since the address may hold a code.
+/// Redirects without a referrer, since the URL may contain a code.
 fn redirect(url: &str, cookie: Option<String>) -> HttpResponse {
     let mut response = HttpResponse::build(StatusCode::FOUND);
     response.insert_header((LOCATION, url)).insert_header((REFERRER_POLICY, "no-referrer"));
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_for_this_host_alone_and_over_tls_where_that_is_spoken() {
+    fn a_cookie_is_bound_to_the_host_and_to_tls_if_used() {
         let under = BrowserRedirects::from_public_url("https://corp.example/pia")
             .redirect_to_provider("https://id.example", &secret());
         let plain = BrowserRedirects::from_public_url("http://127.0.0.1:8080/pia")
@@ -182,16 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_that_came_by_another_address_is_sent_to_the_servers_own_once() {
-        let sent = |host: &str, query: &str| {
+    fn a_browser_at_another_address_is_redirected_to_the_public_url_once() {
+        let redirected_to = |host: &str, query: &str| {
             let request = TestRequest::with_uri(&format!("/auth/login{query}"));
             let request = request.insert_header((HOST, host)).to_http_request();
-            let answer = BrowserRedirects::from_public_url("https://corp.example/pia")
+            let response = BrowserRedirects::from_public_url("https://corp.example/pia")
                 .send_home(&request)?;
-            Some(answer.headers().get(LOCATION).unwrap().to_str().unwrap().to_owned())
+            Some(response.headers().get(LOCATION).unwrap().to_str().unwrap().to_owned())
         };
 
-        for (host, query, place) in [
+        for (host, query, target) in [
             ("10.0.0.7:8080", "", Some("?sent=home")),
             ("corp.example.evil", "?a=b%26c&d", Some("?a=b%26c&d&sent=home")),
             ("corp.example:8443", "?a=b", Some("?a=b&sent=home")),
@@ -199,13 +201,13 @@ mod tests {
             ("CORP.example:443", "?a=b", None),
             ("10.0.0.7:8080", "?a=b&sent=home", None),
         ] {
-            let place = place.map(|it| format!("https://corp.example/pia/auth/login{it}"));
-            assert_eq!(sent(host, query), place, "{host} {query}");
+            let target = target.map(|it| format!("https://corp.example/pia/auth/login{it}"));
+            assert_eq!(redirected_to(host, query), target, "{host} {query}");
         }
     }
 
     #[test]
-    fn what_redeems_a_code_is_for_every_page() {
+    fn the_verifier_cookie_is_sent_to_every_page() {
         let response = BrowserRedirects::from_public_url("https://pia.example")
             .redirect_to_target("/admin", Some(&secret()));
 
@@ -216,22 +218,22 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_known_by_its_cookie_among_others() {
-        let known_at = |url: &str, cookies: &str| {
+    fn the_browser_secret_is_found_among_other_cookies() {
+        let secret_at = |url: &str, cookies: &str| {
             let request = TestRequest::default().insert_header((COOKIE, cookies));
             BrowserRedirects::from_public_url(url)
                 .browser_secret(&request.to_http_request())
                 .map(|it| it.expose().clone())
         };
-        let known = |cookies: &str| known_at("http://127.0.0.1:8080", cookies);
+        let secret_of = |cookies: &str| secret_at("http://127.0.0.1:8080", cookies);
 
-        assert_eq!(known("a=b; pia_sign_in=abc; c=d").as_deref(), Some("abc"));
-        assert_eq!(known("pia_sign_in=abc").as_deref(), Some("abc"));
-        assert_eq!(known("xpia_sign_in=abc; pia_sign_in2=d"), None);
-        assert_eq!(known(""), None);
-        // Over TLS, one without the prefix may be a neighbour's.
+        assert_eq!(secret_of("a=b; pia_sign_in=abc; c=d").as_deref(), Some("abc"));
+        assert_eq!(secret_of("pia_sign_in=abc").as_deref(), Some("abc"));
+        assert_eq!(secret_of("xpia_sign_in=abc; pia_sign_in2=d"), None);
+        assert_eq!(secret_of(""), None);
+        // Over TLS, a cookie without the prefix may be a neighbour's.
         let planted = "pia_sign_in=foreign; __Host-pia_sign_in=abc";
-        assert_eq!(known_at("https://pia.example", planted).as_deref(), Some("abc"));
-        assert_eq!(known_at("https://pia.example", "pia_sign_in=foreign"), None);
+        assert_eq!(secret_at("https://pia.example", planted).as_deref(), Some("abc"));
+        assert_eq!(secret_at("https://pia.example", "pia_sign_in=foreign"), None);
     }
 }

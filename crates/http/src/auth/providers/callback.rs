@@ -1,4 +1,4 @@
-//! `GET /auth/callback`: a browser comes back from an identity provider.
+//! `GET /auth/callback`: return of a browser from an identity provider.
 
 use actix_web::http::Method;
 use actix_web::web::{Data, Json};
@@ -18,7 +18,7 @@ pub(crate) async fn callback(
     FromDevice(device): FromDevice,
     request: HttpRequest,
 ) -> Result<Either<HttpResponse, Json<SignInResponse>>, ApiError> {
-    let answer = match CallbackQuery::from_request(&request) {
+    let callback = match CallbackQuery::from_request(&request) {
         Ok(query) => query.into(),
         Err(refusal) => {
             return api.browsers.report_failure(&request, None, refusal).map(Either::Left);
@@ -26,14 +26,15 @@ pub(crate) async fn callback(
     };
     let browser = api.browsers.browser_secret(&request);
     let sign_in = api.identity.provider_sign_in.clone();
-    let finish = async move { Ok::<_, Unavailable>(sign_in.finish(answer, browser, device).await) };
+    let finish =
+        async move { Ok::<_, Unavailable>(sign_in.finish(callback, browser, device).await) };
     match api.runner.run(finish).await? {
         Ok(CallbackOutcome::Onward { url, verifier }) => {
             Ok(Either::Left(api.browsers.redirect_to_target(&url, verifier.as_ref())))
         }
         Ok(CallbackOutcome::Here(signed_in)) => {
-            let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-            Ok(Either::Right(Json(SignInResponse::new(signed_in, owes))))
+            let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
+            Ok(Either::Right(Json(SignInResponse::new(signed_in, owes_declaration))))
         }
         Err(err) => {
             api.browsers.report_failure(&request, err.back, err.why.into()).map(Either::Left)
@@ -58,7 +59,8 @@ pub(crate) struct CallbackQuery {
 impl CallbackQuery {
     fn from_request(request: &HttpRequest) -> Result<Self, ApiError> {
         if request.method() == Method::HEAD {
-            // A mere lookup spends nothing: it gets the answer for an unknown caller.
+            // `HEAD` redeems nothing: it is handled as a callback without
+            // parameters.
             return Ok(Self::default());
         }
         let parameters = Parameters::from_request(request)?;

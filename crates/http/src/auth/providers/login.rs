@@ -1,4 +1,4 @@
-//! `GET /auth/login`: a browser goes to an identity provider.
+//! `GET /auth/login`: redirect of a browser to an identity provider.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -11,19 +11,19 @@ use super::parameters::Parameters;
 use crate::Api;
 
 pub(crate) async fn login(api: Data<Api>, request: HttpRequest) -> Result<HttpResponse, ApiError> {
-    if let Some(sent_home) = api.browsers.send_home(&request) {
-        return Ok(sent_home);
+    if let Some(redirect) = api.browsers.send_home(&request) {
+        return Ok(redirect);
     }
-    let wish = match LoginQuery::from_request(&request) {
+    let sign_in_request = match LoginQuery::from_request(&request) {
         Ok(query) => query.into(),
         Err(refusal) => return api.browsers.report_failure(&request, None, refusal),
     };
     let browser = api.browsers.browser_secret(&request);
     let sign_in = api.identity.provider_sign_in.clone();
-    // That it failed is reported in more than one way, so it is no failure here.
-    let begin = async move { Ok::<_, Unavailable>(sign_in.begin(wish, browser).await) };
+    // A failure is reported in several ways, so it is not an error here.
+    let begin = async move { Ok::<_, Unavailable>(sign_in.begin(sign_in_request, browser).await) };
     match api.runner.run(begin).await? {
-        Ok(begun) => Ok(api.browsers.redirect_to_provider(&begun.url, &begun.browser)),
+        Ok(started) => Ok(api.browsers.redirect_to_provider(&started.url, &started.browser)),
         Err(StartSessionError::Failed(err)) => {
             api.browsers.report_failure(&request, err.back, err.why.into())
         }

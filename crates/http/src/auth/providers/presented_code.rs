@@ -1,4 +1,4 @@
-//! A one-time code as it is shown, however oddly.
+//! One-time codes of a request, even of a malformed one.
 
 use std::fmt;
 
@@ -13,28 +13,28 @@ const MAX_CODES: usize = 4;
 /// Parts of a body that identify the code to redeem.
 #[derive(Default)]
 pub(super) struct PresentedCode {
-    /// One, where all is well.
+    /// Codes; exactly one in a valid request.
     pub(super) codes: Vec<Secret<String>>,
-    /// Verifier of the challenge; nothing where anything is wrong.
+    /// Verifier of the challenge; `None` if anything is invalid.
     pub(super) verifier: Option<Secret<String>>,
 }
 
 impl PresentedCode {
-    /// Reads as far as can be read. Only a body of which no code can, and that
-    /// is no JSON, is refused as that.
+    /// Parses as much as possible. A body is only refused as malformed if it is
+    /// not JSON and contains no code.
     pub(super) fn parse(body: &[u8]) -> Result<Self, ApiError> {
-        let mut reading = CodeVisitor::default();
+        let mut visitor = CodeVisitor::default();
         let mut json = serde_json::Deserializer::from_slice(body);
-        let read = (&mut reading).deserialize(&mut json).and_then(|()| json.end());
-        match read {
+        let result = (&mut visitor).deserialize(&mut json).and_then(|()| json.end());
+        match result {
             Ok(()) => {}
-            Err(fault) if reading.presented.codes.is_empty() && !fault.is_data() => {
-                return Err(malformed_json_error(&fault));
+            Err(err) if visitor.presented.codes.is_empty() && !err.is_data() => {
+                return Err(malformed_json_error(&err));
             }
-            Err(_) => reading.is_invalid = true,
+            Err(_) => visitor.is_invalid = true,
         }
-        let CodeVisitor { presented, is_invalid: is_odd } = reading;
-        Ok(if is_odd { Self { verifier: None, ..presented } } else { presented })
+        let CodeVisitor { presented, is_invalid } = visitor;
+        Ok(if is_invalid { Self { verifier: None, ..presented } } else { presented })
     }
 }
 
@@ -46,8 +46,8 @@ struct CodeVisitor {
 }
 
 impl CodeVisitor {
-    fn code(&mut self, input: Value) {
-        match input {
+    fn code(&mut self, value: Value) {
+        match value {
             Value::String(code) if self.presented.codes.len() < MAX_CODES => {
                 self.presented.codes.push(Secret::new(code));
             }
@@ -56,8 +56,8 @@ impl CodeVisitor {
         }
     }
 
-    fn verifier(&mut self, input: Value) {
-        match input {
+    fn verifier(&mut self, value: Value) {
+        match value {
             Value::String(verifier) if self.presented.verifier.is_none() => {
                 self.presented.verifier = Some(Secret::new(verifier));
             }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_order_is_one_code_and_its_verifier() {
+    fn a_valid_body_has_one_code_and_its_verifier() {
         let presented = (vec!["c".to_owned()], Some("v".to_owned()));
 
         for body in [
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_read_of_whatever_holds_one() {
+    fn a_code_is_found_in_any_body_that_contains_one() {
         for body in [
             r#"{"code":"c"}"#,
             r#"{"code":"c","codeVerifier":null}"#,
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_codes_a_few_are_read() {
+    fn the_number_of_codes_is_limited() {
         let codes = |count: usize| format!("{{{}}}", vec![r#""code":"c""#; count].join(","));
 
         assert_eq!(parse(&codes(3)).0.len(), 3);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_code_is_nothing_is_good_and_no_json_is_reported_as_such() {
+    fn a_body_without_a_code_has_no_verifier_and_invalid_json_is_malformed() {
         for body in ["{}", r#"{"code":5}"#, "[]", "7", "null", r#""code""#] {
             assert_eq!(parse(body), (Vec::new(), None), "{body}");
         }

@@ -1,4 +1,4 @@
-//! `POST /auth/token`: the tokens of a sign-in that happened in a browser.
+//! `POST /auth/token`: tokens of a sign-in in a browser.
 
 use actix_web::HttpRequest;
 use actix_web::web::{Data, Json};
@@ -24,8 +24,8 @@ pub(crate) struct TokenRequest {
     code_verifier: Option<String>,
 }
 
-/// Redeems a code. A request that fails for another reason still consumes a code that it names,
-/// with the same answer.
+/// Redeems a code. A request that fails for another reason still consumes the
+/// codes that it contains, with the same response.
 pub(crate) async fn token(
     api: Data<Api>,
     gates: Data<Gates>,
@@ -40,22 +40,22 @@ pub(crate) async fn token(
         let Some((code, others)) = codes.split_first() else {
             return Err(RedeemError::InvalidGrant);
         };
-        for burned in others {
-            if let Err(away @ RedeemError::Unavailable(_)) =
-                sign_in.redeem(burned, &empty_verifier(), device.clone()).await
+        for other in others {
+            if let Err(err @ RedeemError::Unavailable(_)) =
+                sign_in.redeem(other, &empty_verifier(), device.clone()).await
             {
-                return Err(away);
+                return Err(err);
             }
         }
         let verifier = verifier.filter(|_| others.is_empty()).unwrap_or_else(empty_verifier);
         sign_in.redeem(code, &verifier, device).await
     };
     let signed_in = api.runner.run(redeem).await?;
-    let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(SignInResponse::new(signed_in, owes)))
+    let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
+    Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
 }
 
-/// Returns a verifier that answers no challenge.
+/// Returns a verifier that matches no challenge.
 fn empty_verifier() -> Secret<String> {
     Secret::new(String::new())
 }

@@ -1,4 +1,4 @@
-//! Options for an authenticator, and its answers.
+//! Options for an authenticator, and its response.
 
 use pia_identity::PasskeyOptions;
 use pia_kernel::Secret;
@@ -19,15 +19,15 @@ pub(crate) struct RequestedResponse {
 }
 
 impl RequestedResponse {
-    pub(crate) fn new(requested: PasskeyOptions) -> Result<Self, ApiError> {
-        let challenge_token = requested.token.expose().clone();
-        let public_key = RawValue::from_string(requested.options).map_err(ApiError::internal)?;
+    pub(crate) fn new(options: PasskeyOptions) -> Result<Self, ApiError> {
+        let challenge_token = options.token.expose().clone();
+        let public_key = RawValue::from_string(options.options).map_err(ApiError::internal)?;
         Ok(Self { challenge_token, public_key })
     }
 }
 
-/// The challenge's token and the authenticator's answer, both of which there
-/// must be.
+/// Returns the challenge's token and the authenticator's response, both of
+/// which are required.
 pub(crate) fn require_answer(
     token: Option<Secret<String>>,
     credential: Option<&Value>,

@@ -75,8 +75,8 @@ pub(crate) async fn change_passkey(
         Some(true) => {
             let message = "A passkey can only be let in again: remove it to keep it out.";
             let field = "blocked".to_owned();
-            let fault = FieldError { field, code: "invalid", message: message.to_owned() };
-            return Err(ApiError::invalid(vec![fault]));
+            let error = FieldError { field, code: "invalid", message: message.to_owned() };
+            return Err(ApiError::invalid(vec![error]));
         }
     };
     let proof = fresh_proof(password, code, recovery_code)?;

@@ -1,4 +1,4 @@
-//! `POST /auth/webauthn/login/…`: signing in with a passkey.
+//! `POST /auth/webauthn/login/…`: sign-in with a passkey.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
@@ -22,11 +22,11 @@ pub(crate) struct PasskeyLoginRequest {
     credential: Option<Value>,
 }
 
-/// Begins a passkey sign-in. The request's body is ignored.
+/// Starts a passkey sign-in. The request's body is ignored.
 pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<RequestedResponse>, ApiError> {
     let sign_in = api.identity.passkey_sign_in.clone();
-    let ask = async move { sign_in.ask().await };
-    Ok(Json(RequestedResponse::new(api.runner.run(ask).await?)?))
+    let begin = async move { sign_in.ask().await };
+    Ok(Json(RequestedResponse::new(api.runner.run(begin).await?)?))
 }
 
 pub(crate) async fn complete_login(
@@ -39,6 +39,6 @@ pub(crate) async fn complete_login(
     let sign_in = api.identity.passkey_sign_in.clone();
     let login = async move { sign_in.sign_in(&token, &answer, device).await };
     let signed_in = api.runner.run(login).await?;
-    let owes = gates.rules.get().owes_declaration(signed_in.account.customer);
-    Ok(Json(SignInResponse::new(signed_in, owes)))
+    let owes_declaration = gates.rules.get().owes_declaration(signed_in.account.customer);
+    Ok(Json(SignInResponse::new(signed_in, owes_declaration)))
 }

@@ -1,4 +1,4 @@
-//! `POST /auth/webauthn/register/…`: adding a passkey.
+//! `POST /auth/webauthn/register/…`: registration of a passkey.
 
 use actix_web::web::{Data, Json};
 use pia_kernel::Secret;
@@ -31,8 +31,8 @@ pub(crate) async fn begin_registration(
 ) -> Result<Json<RequestedResponse>, ApiError> {
     let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
     let proof = request.proof_if_any()?;
-    let ask = async move { passkeys.ask(session_ref, proof).await };
-    Ok(Json(RequestedResponse::new(api.runner.run(ask).await?)?))
+    let begin = async move { passkeys.ask(session_ref, proof).await };
+    Ok(Json(RequestedResponse::new(api.runner.run(begin).await?)?))
 }
 
 pub(crate) async fn complete_registration(

@@ -1,4 +1,4 @@
-//! Asking for a second factor, and what answers.
+//! Tests of challenges for the second factor.
 
 use std::time::Duration;
 
@@ -16,26 +16,26 @@ const KEY: [u8; 20] = *b"12345678901234567890";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
 struct World {
-    stored: Arc<Factors>,
+    store: Arc<Factors>,
     challenges: FactorChallenges,
     clock: Arc<ManualClock>,
     user: UserId,
 }
 
-/// Somebody whose factor is on, with one recovery code left.
+/// Returns a world whose user's factor is on, with one recovery code left.
 async fn world() -> World {
-    let stored = Arc::<Factors>::default();
+    let store = Arc::<Factors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(1_800_000_015);
     let clock = Arc::new(ManualClock::new(start));
-    let challenges = stored.challenges(Arc::<ManualClock>::clone(&clock));
+    let challenges = store.challenges(Arc::<ManualClock>::clone(&clock));
     let user = UserId::generate();
-    let sealed = stored.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
+    let sealed = store.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
     {
-        let mut state = stored.state.lock().unwrap();
+        let mut state = store.state.lock().unwrap();
         state.factor = Some(Factor { sealed, state: FactorState::On });
         state.codes.extend(factors::recovery_codes::hash(user, &secret(RECOVERY)));
     }
-    World { stored, challenges, clock, user }
+    World { store, challenges, clock, user }
 }
 
 fn secret(text: &str) -> Secret<String> {
@@ -72,9 +72,9 @@ fn is_wrong(outcome: &Result<Account, ChallengeError>) -> bool {
 }
 
 #[tokio::test]
-async fn whose_credentials_are_changed_meanwhile_is_not_requested() {
+async fn no_challenge_is_opened_if_the_credentials_changed_meanwhile() {
     let world = world().await;
-    world.stored.state.lock().unwrap().meanwhile = Some(Meanwhile::Changed);
+    world.store.state.lock().unwrap().meanwhile = Some(Meanwhile::Changed);
 
     let refused = world.challenges.challenge(&account(world.user)).await;
 
@@ -91,19 +91,19 @@ async fn a_code_meets_a_challenge_once() {
 
     assert_eq!(met.unwrap().user, world.user);
     assert!(is_gone(&again));
-    assert_eq!(world.stored.wrong_answers(), 0);
+    assert_eq!(world.store.wrong_answers(), 0);
 }
 
 #[tokio::test]
-async fn a_code_of_a_clock_that_is_a_step_off_is_taken_and_of_two_is_not() {
-    for (steps, taken) in [(-2, false), (-1, true), (0, true), (1, true), (2, false)] {
+async fn a_clock_may_be_off_by_one_step_but_not_by_two() {
+    for (steps, accepted) in [(-2, false), (-1, true), (0, true), (1, true), (2, false)] {
         let world = world().await;
         let token = world.token().await;
 
         let met = world.meet(&token, world.code(steps)).await;
 
-        assert_eq!(met.is_ok(), taken, "{steps}");
-        assert_eq!(is_wrong(&met), !taken, "{steps}");
+        assert_eq!(met.is_ok(), accepted, "{steps}");
+        assert_eq!(is_wrong(&met), !accepted, "{steps}");
     }
 }
 
@@ -117,7 +117,7 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
     assert!(is_wrong(&world.meet(&second, world.code(-1)).await));
     assert!(world.meet(&second, world.code(1)).await.is_ok());
     let step = world.clock.now().micros() / 30_000_000 + 1;
-    assert_eq!(world.stored.state.lock().unwrap().last_step, Some(Step(step)));
+    assert_eq!(world.store.state.lock().unwrap().last_step, Some(Step(step)));
 }
 
 #[tokio::test]
@@ -130,10 +130,10 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     let again = world.meet(&second, answer()).await;
 
     assert!(met.is_ok() && is_wrong(&again));
-    assert_eq!(world.stored.audited(), ["recovery_code.used"]);
-    let left = world.stored.state.lock().unwrap().codes.len().to_string();
-    let reported = QueuedEmail::new("recovery-code-used").with("left", left);
-    assert_eq!(world.stored.state.lock().unwrap().letters, [reported]);
+    assert_eq!(world.store.audited(), ["recovery_code.used"]);
+    let left = world.store.state.lock().unwrap().codes.len().to_string();
+    let email = QueuedEmail::new("recovery-code-used").with("left", left);
+    assert_eq!(world.store.state.lock().unwrap().emails, [email]);
 }
 
 #[tokio::test]
@@ -159,26 +159,26 @@ async fn a_challenge_is_tried_five_times() {
     }
 
     assert!(is_gone(&world.meet(&token, world.code(0)).await));
-    assert_eq!(world.stored.wrong_answers(), 5);
+    assert_eq!(world.store.wrong_answers(), 5);
 }
 
 #[tokio::test]
-async fn the_fifth_wrong_code_warns_the_owner_once_a_day() {
+async fn the_owner_is_warned_of_the_fifth_wrong_code_once_a_day() {
     let world = world().await;
     let mut warned = Vec::new();
     for _ in 0..7 {
         let (token, nonsense) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
         match world.meet(&token, nonsense).await.unwrap_err() {
             ChallengeError::Wrong { warn, .. } => warned.push(warn),
-            // As if the wait were over.
-            _ => world.stored.give_back("", GuessRules::default()).await.unwrap(),
+            // Simulates the end of the delay.
+            _ => world.store.give_back("", GuessRules::default()).await.unwrap(),
         }
     }
     assert_eq!(warned, [false, false, false, false, true, false]);
 }
 
 #[tokio::test]
-async fn wrong_codes_make_the_next_wait_and_cost_no_tries_then() {
+async fn wrong_codes_delay_the_next_without_using_up_its_attempts() {
     let world = world().await;
     let token = world.token().await;
     for _ in 0..5 {
@@ -192,25 +192,25 @@ async fn wrong_codes_make_the_next_wait_and_cost_no_tries_then() {
         assert!(matches!(answer, ChallengeError::TooMany { .. }), "{answer}");
     }
 
-    assert!(world.stored.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));
+    assert!(world.store.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));
 }
 
 #[tokio::test]
-async fn a_token_that_never_was_is_gone_and_costs_nobody_anything() {
+async fn an_unknown_token_is_gone_and_counts_for_no_account() {
     let world = world().await;
 
     for text in ["", "nonsense", &"x".repeat(10_000)] {
         assert!(is_gone(&world.meet(&secret(text), world.code(0)).await), "{text}");
     }
 
-    assert_eq!(world.stored.wrong_answers(), 0);
+    assert_eq!(world.store.wrong_answers(), 0);
 }
 
 #[tokio::test]
-async fn a_factor_that_was_taken_off_meets_no_challenge() {
+async fn a_disabled_factor_meets_no_challenge() {
     let world = world().await;
     let token = world.token().await;
-    world.stored.state.lock().unwrap().factor = None;
+    world.store.state.lock().unwrap().factor = None;
 
     let met = world.meet(&token, world.code(0)).await;
 
@@ -218,17 +218,17 @@ async fn a_factor_that_was_taken_off_meets_no_challenge() {
 }
 
 #[tokio::test]
-async fn a_right_code_has_its_secret_sealed_anew_where_the_key_was_changed() {
+async fn a_correct_code_reseals_its_secret_after_a_key_change() {
     for changed in [false, true] {
         let world = world().await;
         let (token, wrong) = (world.token().await, FactorAnswer::Code(secret("nonsense")));
-        world.stored.state.lock().unwrap().key_changed = changed;
+        world.store.state.lock().unwrap().key_changed = changed;
 
         world.meet(&token, wrong).await.unwrap_err();
-        let after_wrong = world.stored.state.lock().unwrap().resealed.len();
+        let after_wrong = world.store.state.lock().unwrap().resealed.len();
         world.meet(&token, world.code(0)).await.unwrap();
 
-        let resealed = world.stored.state.lock().unwrap().resealed.len();
+        let resealed = world.store.state.lock().unwrap().resealed.len();
         assert_eq!((after_wrong, resealed), (0, usize::from(changed)));
     }
 }
@@ -239,7 +239,7 @@ async fn only_a_hash_of_the_token_is_stored() {
 
     let token = world.token().await;
 
-    let state = world.stored.state.lock().unwrap();
+    let state = world.store.state.lock().unwrap();
     let stored: Vec<_> = state.challenges.keys().collect();
     assert_eq!(stored, [&token_hash::of_ours(&token)]);
     assert_ne!(stored[0].0[..], token.expose().as_bytes()[..32]);

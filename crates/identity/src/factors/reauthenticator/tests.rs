@@ -12,17 +12,17 @@ use crate::factors::proofs::FactorAnswer;
 use crate::fakes::{Factors, PASSWORD};
 
 struct World {
-    stored: Arc<Factors>,
+    store: Arc<Factors>,
     clock: Arc<ManualClock>,
     reauthenticator: Reauthenticator,
     caller: CallerState,
 }
 
-fn world(stored: Arc<Factors>) -> World {
+fn world(store: Arc<Factors>) -> World {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH + Duration::from_hours(1)));
-    let reauthenticator = Reauthenticator::new(stored.proofs(Arc::<ManualClock>::clone(&clock)));
+    let reauthenticator = Reauthenticator::new(store.proofs(Arc::<ManualClock>::clone(&clock)));
     let caller = CallerState::new(UserId::generate(), SessionId::generate());
-    World { stored, clock, reauthenticator, caller }
+    World { store, clock, reauthenticator, caller }
 }
 
 fn by_password(text: &str) -> ReauthProof {
@@ -32,7 +32,7 @@ fn by_password(text: &str) -> ReauthProof {
 #[tokio::test]
 async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
     let world = world(Arc::default());
-    world.stored.state.lock().unwrap().began_at = Some(world.clock.now());
+    world.store.state.lock().unwrap().began_at = Some(world.clock.now());
 
     let at_once = world.reauthenticator.check(world.caller, None).await.unwrap();
     world.clock.advance(Duration::from_mins(10));
@@ -47,14 +47,14 @@ async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
 }
 
 #[tokio::test]
-async fn a_sign_in_with_an_app_password_is_none() {
+async fn a_sign_in_with_an_app_password_is_no_proof() {
     let world = world(Arc::default());
-    world.stored.state.lock().unwrap().began_at = Some(world.clock.now());
+    world.store.state.lock().unwrap().began_at = Some(world.clock.now());
     let program = CallerState { scope: SessionScope::Data, ..world.caller };
 
-    let judged = world.reauthenticator.check(program, None).await.unwrap();
+    let outcome = world.reauthenticator.check(program, None).await.unwrap();
 
-    assert_eq!(judged, Reauthentication::Delegated);
+    assert_eq!(outcome, Reauthentication::Delegated);
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_password_is_proof_and_a_wrong_one_is_counted() {
 
     right.unwrap();
     assert!(matches!(wrong, Err(OwnerError::Wrong)));
-    assert_eq!(world.stored.wrong(), 1);
+    assert_eq!(world.store.wrong(), 1);
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_recovery_code_is_proof_once() {
     let world = world(Factors::on());
     let code = factors::recovery_codes::fresh().unwrap().remove(0);
     let hash = factors::recovery_codes::hash(world.caller.user, &code).unwrap();
-    world.stored.state.lock().unwrap().codes = vec![hash];
+    world.store.state.lock().unwrap().codes = vec![hash];
     let proof = || Some(ReauthProof::Factor(FactorAnswer::RecoveryCode(code.clone())));
 
     let first = world.reauthenticator.check(world.caller, proof()).await;
@@ -82,7 +82,7 @@ async fn a_recovery_code_is_proof_once() {
 
     assert_eq!(first.unwrap(), Reauthentication::Fresh);
     assert!(matches!(second, Err(OwnerError::Wrong)));
-    assert_eq!(world.stored.letters(), ["recovery-code-used"]);
+    assert_eq!(world.store.emails(), ["recovery-code-used"]);
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn without_a_factor_no_code_is_proof() {
     let world = world(Arc::default());
     let code = FactorAnswer::Code(Secret::new("123456".to_owned()));
 
-    let judged = world.reauthenticator.check(world.caller, Some(ReauthProof::Factor(code))).await;
+    let outcome = world.reauthenticator.check(world.caller, Some(ReauthProof::Factor(code))).await;
 
-    assert!(matches!(judged, Err(OwnerError::Wrong)));
+    assert!(matches!(outcome, Err(OwnerError::Wrong)));
 }

@@ -1,4 +1,4 @@
-//! Putting a second factor on, taking it off, and what proves it.
+//! Tests of enabling and disabling second factors.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::fakes::{Factors, Meanwhile, PASSWORD};
 use crate::people::account::CallerState;
 use crate::ports::MockAccountStore;
 
-/// A time like any other.
+/// Arbitrary time in seconds, in the middle of a step.
 const START: u64 = 1_800_000_015;
 
 struct World {
-    stored: Arc<Factors>,
+    store: Arc<Factors>,
     factors: SecondFactors,
     caller_cache: CallerCache,
     clock: Arc<ManualClock>,
@@ -23,7 +23,7 @@ struct World {
 }
 
 fn world() -> World {
-    let stored = Arc::<Factors>::default();
+    let store = Arc::<Factors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
     let clock = Arc::new(ManualClock::new(start));
     let mut accounts = MockAccountStore::new();
@@ -32,9 +32,9 @@ fn world() -> World {
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
     let factors =
-        SecondFactors::new(stored.proofs(Arc::<ManualClock>::clone(&clock)), caller_cache.clone());
+        SecondFactors::new(store.proofs(Arc::<ManualClock>::clone(&clock)), caller_cache.clone());
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    World { stored, factors, caller_cache, clock, session_ref }
+    World { store, factors, caller_cache, clock, session_ref }
 }
 
 fn secret(text: &str) -> Secret<String> {
@@ -55,39 +55,42 @@ impl World {
     }
 
     /// Returns the code that an app with this secret displays now.
-    fn code(&self, presented: &Enrolment) -> Secret<String> {
-        let key = TotpSecret::try_from_base32(presented.secret.expose()).unwrap();
+    fn code(&self, enrolment: &Enrolment) -> Secret<String> {
+        let key = TotpSecret::try_from_base32(enrolment.secret.expose()).unwrap();
         let app = Builder::new().with_secret(key).build().unwrap();
         let now = u64::try_from(self.clock.now().micros() / 1_000_000).unwrap();
         secret(&app.generate(now).to_string())
     }
 
-    /// A factor that is on, half a minute ago.
+    /// Returns an enrolment enabled half a minute ago, and its recovery codes.
     async fn on(&self) -> (Enrolment, Vec<Secret<String>>) {
-        let presented = self.begin().await.unwrap();
-        let codes = self.factors.confirm(self.session_ref, self.code(&presented)).await.unwrap();
+        let enrolment = self.begin().await.unwrap();
+        let codes = self.factors.confirm(self.session_ref, self.code(&enrolment)).await.unwrap();
         self.clock.advance(Duration::from_secs(30));
-        (presented, codes.0)
+        (enrolment, codes.0)
     }
 }
 
 #[tokio::test]
-async fn a_factor_is_on_once_its_first_code_was_seen() {
+async fn a_factor_is_on_after_its_first_code() {
     let world = world();
     world.caller_cache.fresh(world.session_ref).await.unwrap();
 
-    let presented = world.begin().await.unwrap();
+    let enrolment = world.begin().await.unwrap();
     let before =
         world.factors.disable(world.session_ref, ReauthProof::Password(secret(PASSWORD))).await;
-    let codes = world.factors.confirm(world.session_ref, world.code(&presented)).await.unwrap();
+    let codes = world.factors.confirm(world.session_ref, world.code(&enrolment)).await.unwrap();
 
     assert!(matches!(before, Err(FactorChangeError::NotOn)));
     assert_eq!(codes.0.len(), 10);
-    assert_eq!(world.stored.audited(), ["factor.enabled"]);
-    assert_eq!(world.stored.letters(), ["factor-enabled"]);
-    assert_eq!(world.stored.state.lock().unwrap().stored, Some(world.session_ref.session));
-    assert_eq!(world.caller_cache.cached(world.session_ref), None, "the gates look anew");
-    assert_eq!(world.stored.wrong(), 0);
+    assert_eq!(world.store.audited(), ["factor.enabled"]);
+    assert_eq!(world.store.emails(), ["factor-enabled"]);
+    assert_eq!(
+        world.store.state.lock().unwrap().surviving_session,
+        Some(world.session_ref.session)
+    );
+    assert_eq!(world.caller_cache.cached(world.session_ref), None, "the gates reload the caller");
+    assert_eq!(world.store.wrong(), 0);
 }
 
 #[tokio::test]
@@ -96,7 +99,7 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_stored() {
 
     let (_, codes) = world.on().await;
 
-    let state = world.stored.state.lock().unwrap();
+    let state = world.store.state.lock().unwrap();
     let expected: Vec<_> = codes
         .iter()
         .filter_map(|it| factors::recovery_codes::hash(world.session_ref.user, it))
@@ -106,10 +109,10 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_stored() {
 }
 
 #[tokio::test]
-async fn a_wrong_code_puts_nothing_on_and_is_counted() {
+async fn a_wrong_code_enables_nothing_and_is_counted() {
     let world = world();
-    let presented = world.begin().await.unwrap();
-    let code = world.code(&presented);
+    let enrolment = world.begin().await.unwrap();
+    let code = world.code(&enrolment);
     let wrong = if code.expose() == "123456" { "654321" } else { "123456" };
 
     for text in [wrong, "", "nonsense"] {
@@ -117,38 +120,38 @@ async fn a_wrong_code_puts_nothing_on_and_is_counted() {
         assert!(matches!(refused, Err(ConfirmError::WrongCode)), "{text}");
     }
 
-    assert_eq!((world.stored.wrong(), world.stored.audited()), (3, vec![]));
+    assert_eq!((world.store.wrong(), world.store.audited()), (3, vec![]));
 }
 
 #[tokio::test]
 async fn wrong_codes_are_limited_and_the_wait_is_reported() {
     let world = world();
-    let presented = world.begin().await.unwrap();
+    let enrolment = world.begin().await.unwrap();
     for _ in 0..10 {
         world.factors.confirm(world.session_ref, secret("nonsense")).await.unwrap_err();
     }
 
-    let refused = world.factors.confirm(world.session_ref, world.code(&presented)).await;
+    let refused = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
     let wait = Duration::from_secs(90);
-    assert!(matches!(refused, Err(ConfirmError::TooMany { wait: reported }) if reported == wait));
+    assert!(matches!(refused, Err(ConfirmError::TooMany { wait: actual }) if actual == wait));
 }
 
 #[tokio::test]
 async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
     let world = world();
     let nothing = world.factors.confirm(world.session_ref, secret("123456")).await;
-    let presented = world.begin().await.unwrap();
+    let enrolment = world.begin().await.unwrap();
     world.clock.advance(Duration::from_mins(15));
 
-    let late = world.factors.confirm(world.session_ref, world.code(&presented)).await;
+    let late = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
     assert!(matches!(nothing, Err(ConfirmError::NotBegun)));
     assert!(matches!(late, Err(ConfirmError::NotBegun)));
 }
 
 #[tokio::test]
-async fn a_second_beginning_takes_the_place_of_the_first() {
+async fn a_second_enrolment_replaces_the_first() {
     let world = world();
     let first = world.begin().await.unwrap();
     let second = world.begin().await.unwrap();
@@ -161,49 +164,49 @@ async fn a_second_beginning_takes_the_place_of_the_first() {
 }
 
 #[tokio::test]
-async fn while_a_factor_is_on_none_is_begun_or_confirmed() {
+async fn while_a_factor_is_on_no_other_can_be_enrolled() {
     let world = world();
-    let (presented, _) = world.on().await;
+    let (enrolment, _) = world.on().await;
 
-    let begun = world.begin().await;
-    let confirmed = world.factors.confirm(world.session_ref, world.code(&presented)).await;
+    let started = world.begin().await;
+    let confirmed = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
-    assert!(matches!(begun, Err(EnrolError::AlreadyOn)));
+    assert!(matches!(started, Err(EnrolError::AlreadyOn)));
     assert!(matches!(confirmed, Err(ConfirmError::NotBegun)));
 }
 
 #[tokio::test]
-async fn whoever_is_deleted_while_they_begin_is_reported_as_gone() {
+async fn enrolment_fails_if_the_account_is_deleted_meanwhile() {
     let world = world();
-    world.stored.state.lock().unwrap().meanwhile = Some(Meanwhile::Deleted);
+    world.store.state.lock().unwrap().meanwhile = Some(Meanwhile::Deleted);
 
-    let begun = world.begin().await;
+    let started = world.begin().await;
 
-    assert!(matches!(begun, Err(EnrolError::Gone)), "{begun:?}");
+    assert!(matches!(started, Err(EnrolError::Gone)), "{started:?}");
 }
 
 #[tokio::test]
-async fn any_fresh_proof_takes_the_factor_off() {
+async fn any_fresh_proof_disables_the_factor() {
     for number in 0..3 {
         let world = world();
-        let (presented, codes) = world.on().await;
-        let (action, letter) = ("factor.disabled", "factor-disabled");
-        let (proof, audited, letters) = match number {
-            0 => (ReauthProof::Password(secret(PASSWORD)), vec![action], vec![letter]),
-            1 => (by_code(world.code(&presented)), vec![action], vec![letter]),
+        let (enrolment, codes) = world.on().await;
+        let (action, email) = ("factor.disabled", "factor-disabled");
+        let (proof, audited, emails) = match number {
+            0 => (ReauthProof::Password(secret(PASSWORD)), vec![action], vec![email]),
+            1 => (by_code(world.code(&enrolment)), vec![action], vec![email]),
             _ => (
                 by_recovery_code(&codes[7]),
                 vec!["recovery_code.used", action],
-                vec!["recovery-code-used", letter],
+                vec!["recovery-code-used", email],
             ),
         };
 
         world.factors.disable(world.session_ref, proof).await.unwrap();
 
-        assert!(world.stored.state.lock().unwrap().factor.is_none());
-        assert_eq!(world.stored.audited()[1..], audited);
-        assert_eq!(world.stored.letters()[1..], letters);
-        assert_eq!(world.stored.wrong(), 0);
+        assert!(world.store.state.lock().unwrap().factor.is_none());
+        assert_eq!(world.store.audited()[1..], audited);
+        assert_eq!(world.store.emails()[1..], emails);
+        assert_eq!(world.store.wrong(), 0);
     }
 }
 
@@ -228,16 +231,16 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
         assert!(matches!(refused, Err(FactorChangeError::WrongProof)), "{refused:?}");
     }
 
-    assert_eq!(world.stored.wrong(), count);
-    assert_eq!(world.stored.audited(), ["factor.enabled"]);
-    assert_eq!(world.stored.state.lock().unwrap().codes.len(), codes.len());
+    assert_eq!(world.store.wrong(), count);
+    assert_eq!(world.store.audited(), ["factor.enabled"]);
+    assert_eq!(world.store.state.lock().unwrap().codes.len(), codes.len());
 }
 
 #[tokio::test]
 async fn a_code_that_was_used_proves_nothing_again() {
     let world = world();
-    let (presented, codes) = world.on().await;
-    let code = world.code(&presented);
+    let (enrolment, codes) = world.on().await;
+    let code = world.code(&enrolment);
     let proof = || by_code(code.clone());
 
     world.factors.regenerate_codes(world.session_ref, proof()).await.unwrap();
@@ -245,31 +248,31 @@ async fn a_code_that_was_used_proves_nothing_again() {
     let old = world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
 
     assert!(matches!(replayed, Err(FactorChangeError::WrongProof)));
-    assert!(matches!(old, Err(FactorChangeError::WrongProof)), "the codes before are gone");
-    assert_eq!(world.stored.audited(), ["factor.enabled", "recovery_codes.regenerated"]);
-    assert_eq!(world.stored.letters(), ["factor-enabled", "recovery-codes-regenerated"]);
+    assert!(matches!(old, Err(FactorChangeError::WrongProof)), "the previous codes are gone");
+    assert_eq!(world.store.audited(), ["factor.enabled", "recovery_codes.regenerated"]);
+    assert_eq!(world.store.emails(), ["factor-enabled", "recovery-codes-regenerated"]);
 }
 
 #[tokio::test]
-async fn the_owner_is_informed_that_a_recovery_code_made_new_ones() {
+async fn the_owner_is_emailed_when_a_recovery_code_replaces_the_others() {
     let world = world();
     let (_, codes) = world.on().await;
 
     world.factors.regenerate_codes(world.session_ref, by_recovery_code(&codes[3])).await.unwrap();
 
-    let letters = ["recovery-code-used", "recovery-codes-regenerated"].map(QueuedEmail::new);
-    assert_eq!(world.stored.state.lock().unwrap().letters[1..], letters);
+    let emails = ["recovery-code-used", "recovery-codes-regenerated"].map(QueuedEmail::new);
+    assert_eq!(world.store.state.lock().unwrap().emails[1..], emails);
     let audited = ["recovery_code.used", "recovery_codes.regenerated"];
-    assert_eq!(world.stored.audited()[1..], audited);
+    assert_eq!(world.store.audited()[1..], audited);
 }
 
 #[tokio::test]
-async fn with_its_key_lost_an_authenticator_is_taken_off_by_other_proofs() {
+async fn an_authenticator_whose_key_is_lost_is_disabled_by_other_proofs() {
     let world = world();
-    let (presented, codes) = world.on().await;
-    world.stored.state.lock().unwrap().key_lost = true;
+    let (enrolment, codes) = world.on().await;
+    world.store.state.lock().unwrap().key_lost = true;
 
-    let by_app = world.factors.disable(world.session_ref, by_code(world.code(&presented))).await;
+    let by_app = world.factors.disable(world.session_ref, by_code(world.code(&enrolment))).await;
     let by_paper = world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
 
     assert!(matches!(by_app, Err(FactorChangeError::WrongProof)));
@@ -277,12 +280,12 @@ async fn with_its_key_lost_an_authenticator_is_taken_off_by_other_proofs() {
 }
 
 #[tokio::test]
-async fn nobody_begins_without_the_accounts_password() {
+async fn enrolment_requires_the_accounts_password() {
     let world = world();
 
     let silent = world.factors.begin(world.session_ref, None).await;
     let guessed = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
-    let counted = world.stored.wrong();
+    let counted = world.store.wrong();
     for _ in 1..10 {
         world.factors.begin(world.session_ref, Some(secret("a guess"))).await.unwrap_err();
     }
@@ -292,15 +295,15 @@ async fn nobody_begins_without_the_accounts_password() {
     assert!(matches!(guessed, Err(EnrolError::Owner(OwnerError::Wrong))));
     assert_eq!(counted, 1);
     assert!(matches!(late, Err(EnrolError::Owner(OwnerError::TooMany { .. }))));
-    assert!(world.stored.state.lock().unwrap().factor.is_none());
+    assert!(world.store.state.lock().unwrap().factor.is_none());
 }
 
 #[tokio::test]
-async fn an_account_without_a_password_begins_right_after_a_sign_in() {
+async fn an_account_without_a_password_enrols_right_after_a_sign_in() {
     let world = world();
     let now = world.clock.now();
     let begin = async |began_at| {
-        world.stored.has_no_password(began_at);
+        world.store.has_no_password(began_at);
         world.factors.begin(world.session_ref, None).await
     };
     let (fresh, old) = (now - Duration::from_mins(10), now - Duration::from_secs(601));

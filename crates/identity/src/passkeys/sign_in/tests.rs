@@ -1,4 +1,4 @@
-//! Signing in with a passkey, and each way in which that fails.
+//! Tests of sign-in with a passkey and its failures.
 
 use std::sync::Mutex;
 
@@ -24,9 +24,9 @@ struct World {
     state: bool,
     claimant: fn(UserId) -> Result<ClaimedPasskey, CeremonyError>,
     known: bool,
-    judged: fn() -> Result<u32, CeremonyError>,
+    verdict: fn() -> Result<u32, CeremonyError>,
     used: TokenUse,
-    begun: SessionStarted,
+    started: SessionStarted,
 }
 
 impl World {
@@ -35,9 +35,9 @@ impl World {
             state: true,
             claimant: |user| Ok(ClaimedPasskey { credential: vec![1], user }),
             known: true,
-            judged: || Ok(5),
+            verdict: || Ok(5),
             used: TokenUse::Noted,
-            begun: SessionStarted::Done,
+            started: SessionStarted::Done,
         }
     }
 
@@ -53,7 +53,7 @@ impl World {
             let steps = Arc::clone(steps);
             move |step: &str| steps.lock().unwrap().push(step.to_owned())
         };
-        let World { state, claimant, known, judged, used, begun } = self;
+        let World { state, claimant, known, verdict, used, started } = self;
         let user = UserId::generate();
         let mut challenges = MockPasskeyChallenges::new();
         let log = step.clone();
@@ -67,7 +67,7 @@ impl World {
         let log = step.clone();
         ceremony.expect_finish_sign_in().returning(move |_, _, _| {
             log("judge");
-            judged()
+            verdict()
         });
         let mut accounts = MockAccountStore::new();
         accounts
@@ -88,7 +88,7 @@ impl World {
         };
         let ports =
             PasskeySignInPorts { accounts: Arc::new(accounts), log: Arc::new(failures), passkeys };
-        PasskeySignIn::new(ports, sessions(begun, step), Arc::new(FixedClock(NOW)))
+        PasskeySignIn::new(ports, sessions(started, step), Arc::new(FixedClock(NOW)))
     }
 }
 
@@ -121,14 +121,14 @@ fn store(
 }
 
 fn sessions(
-    begun: SessionStarted,
+    started: SessionStarted,
     step: impl Fn(&str) + Clone + Send + Sync + 'static,
 ) -> Sessions {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(move |new, _, _, _| {
         step(&format!("begin {}", new.method.name()));
-        Ok(begun)
+        Ok(started)
     });
     let current = Secret::new("an example of thirty-two letters".to_owned());
     let keys = SigningKeys { current, previous: None };
@@ -145,7 +145,7 @@ fn is_refused(outcome: &Result<SignedIn, PasskeySignInError>) -> bool {
 }
 
 #[tokio::test]
-async fn a_good_answer_begins_a_session() {
+async fn a_valid_response_starts_a_session() {
     let (outcome, steps) = World::fine().sign_in().await;
 
     assert_eq!(outcome.unwrap().account.email, "ada@example.org");
@@ -153,7 +153,7 @@ async fn a_good_answer_begins_a_session() {
 }
 
 #[tokio::test]
-async fn without_its_challenge_an_answer_is_not_even_read() {
+async fn a_response_without_its_challenge_is_not_parsed() {
     let (outcome, steps) = World { state: false, ..World::fine() }.sign_in().await;
 
     assert!(is_refused(&outcome));
@@ -161,7 +161,7 @@ async fn without_its_challenge_an_answer_is_not_even_read() {
 }
 
 #[tokio::test]
-async fn an_unknown_passkey_is_noted_for_nobody() {
+async fn an_unknown_passkey_is_recorded_for_no_account() {
     let malformed = |_| Err(CeremonyError::Malformed { field: "credential".to_owned() });
     for world in
         [World { known: false, ..World::fine() }, World { claimant: malformed, ..World::fine() }]
@@ -174,13 +174,13 @@ async fn an_unknown_passkey_is_noted_for_nobody() {
 }
 
 #[tokio::test]
-async fn a_bad_answer_is_noted_for_the_passkeys_owner() {
+async fn a_refused_response_is_recorded_for_the_passkeys_owner() {
     let note = "note wrong_passkey passkey";
     let another = |_| Ok(ClaimedPasskey { credential: vec![1], user: UserId::generate() });
     let refused = || Err(CeremonyError::Refused("origin".to_owned()));
     for (world, expected) in [
         (World { claimant: another, ..World::fine() }, vec!["take", note]),
-        (World { judged: refused, ..World::fine() }, vec!["take", "judge", note]),
+        (World { verdict: refused, ..World::fine() }, vec!["take", "judge", note]),
         (World { used: TokenUse::RolledBack, ..World::fine() }, vec!["take", "judge", "use", note]),
         (World { used: TokenUse::Gone, ..World::fine() }, vec!["take", "judge", "use", note]),
     ] {
@@ -192,18 +192,19 @@ async fn a_bad_answer_is_noted_for_the_passkeys_owner() {
 }
 
 #[tokio::test]
-async fn a_passkey_that_is_removed_or_goes_with_its_account_meanwhile_begins_nothing() {
-    let (outcome, steps) = World { begun: SessionStarted::Stale, ..World::fine() }.sign_in().await;
+async fn a_passkey_that_is_removed_meanwhile_starts_no_session() {
+    let (outcome, steps) =
+        World { started: SessionStarted::Stale, ..World::fine() }.sign_in().await;
 
     assert!(is_refused(&outcome));
     assert_eq!(steps, ["take", "judge", "use", "begin passkey"]);
 }
 
 #[tokio::test]
-async fn what_the_server_cannot_read_itself_is_nobodys_failure() {
-    let judged = || Err(CeremonyError::Unreadable("key".to_owned()));
+async fn an_unreadable_stored_state_is_no_failure_of_the_user() {
+    let verdict = || Err(CeremonyError::Unreadable("key".to_owned()));
 
-    let (outcome, steps) = World { judged, ..World::fine() }.sign_in().await;
+    let (outcome, steps) = World { verdict, ..World::fine() }.sign_in().await;
 
     assert!(matches!(outcome, Err(PasskeySignInError::Unavailable(_))));
     assert_eq!(steps, ["take", "judge"]);

@@ -1,4 +1,4 @@
-//! Choosing another password while one knows the one before.
+//! Tests of password changes.
 
 use std::sync::Arc;
 
@@ -17,22 +17,22 @@ const NEW: &str = "a perfectly fine passphrase";
 
 struct World {
     post: Arc<Post>,
-    stored: Arc<Factors>,
+    factors: Arc<Factors>,
     changes: PasswordChanges,
 }
 
 fn world() -> World {
-    let (post, stored) = (Post::open(), Arc::<Factors>::default());
+    let (post, factors) = (Post::open(), Arc::<Factors>::default());
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let passwords = PasswordPorts {
         store: Arc::clone(&post) as _,
         hasher: Post::hasher(),
         rules: LiveSetting::new(RegistrationRules::default()),
     };
-    let ports = FactorPorts { accounts: post.accounts(), ..stored.ports() };
-    let proofs = FactorProofs { ports, ..stored.proofs(clock) };
+    let ports = FactorPorts { accounts: post.accounts(), ..factors.ports() };
+    let proofs = FactorProofs { ports, ..factors.proofs(clock) };
     let changes = PasswordChanges::new(proofs, passwords, post.caller_cache());
-    World { post, stored, changes }
+    World { post, factors, changes }
 }
 
 impl World {
@@ -56,20 +56,20 @@ impl World {
 }
 
 #[tokio::test]
-async fn whoever_knows_the_password_chooses_another() {
+async fn the_owner_changes_the_password_with_the_current_one() {
     let world = world();
     let ada = world.ada();
-    let standing = session_ref(ada);
-    world.changes.caller_cache.fresh(standing).await.unwrap();
+    let session_ref_of_ada = session_ref(ada);
+    world.changes.caller_cache.fresh(session_ref_of_ada).await.unwrap();
 
     let left = world.change(ada, OLD, NEW).await.unwrap();
 
     assert_eq!(left, AppAccess { app_passwords: 2, api_keys: 1 });
     assert_eq!(world.stored_hash(ada), format!("kept {NEW}"));
-    assert_eq!(world.changes.caller_cache.cached(standing), None);
-    assert_eq!(world.post.letters(), [("password-changed", ada)]);
+    assert_eq!(world.changes.caller_cache.cached(session_ref_of_ada), None);
+    assert_eq!(world.post.emails(), [("password-changed", ada)]);
     assert_eq!(world.post.audited(), ["password.changed", "session.ended"]);
-    assert_eq!(world.stored.wrong(), 0);
+    assert_eq!(world.factors.wrong(), 0);
 }
 
 #[tokio::test]
@@ -83,12 +83,12 @@ async fn a_wrong_password_is_counted_and_changes_nothing() {
         assert!(matches!(refused, Err(ChangePasswordError::WrongPassword)), "{refused:?}");
     }
 
-    assert_eq!(world.stored.wrong(), 3);
+    assert_eq!(world.factors.wrong(), 3);
     assert_eq!(world.stored_hash(ada), format!("kept {OLD}"));
 }
 
 #[tokio::test]
-async fn after_ten_wrong_ones_the_right_one_waits_too() {
+async fn after_ten_wrong_passwords_the_right_one_must_wait_too() {
     let world = world();
     let ada = world.ada();
     for _ in 0..10 {
@@ -101,7 +101,7 @@ async fn after_ten_wrong_ones_the_right_one_waits_too() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_the_new_password_is_reported_and_counts_as_no_guess() {
+async fn violations_of_the_new_password_are_reported_and_count_as_no_guess() {
     let world = world();
     let ada = world.ada();
 
@@ -109,22 +109,22 @@ async fn what_is_wrong_with_the_new_password_is_reported_and_counts_as_no_guess(
         [("", "required"), ("short", "too_short"), ("Ada Augusta", "personal"), (OLD, "unchanged")]
     {
         match world.change(ada, OLD, new).await {
-            Err(ChangePasswordError::Invalid(faults)) => {
-                let reported: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+            Err(ChangePasswordError::Invalid(violations)) => {
+                let reported: Vec<_> = violations.iter().map(|it| (it.field, it.code)).collect();
                 assert_eq!(reported, [("newPassword", code)]);
             }
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(world.stored.wrong(), 0);
+    assert_eq!(world.factors.wrong(), 0);
 }
 
 #[tokio::test]
-async fn who_has_no_password_and_who_is_gone_are_reported() {
+async fn accounts_without_a_password_and_deleted_ones_are_refused() {
     let world = world();
-    let vouched = world.post.person("vouched@example.org", None);
+    let provider_user = world.post.person("vouched@example.org", None);
 
-    let without = world.change(vouched, OLD, NEW).await;
+    let without = world.change(provider_user, OLD, NEW).await;
     let gone = world.change(UserId::generate(), OLD, NEW).await;
 
     assert!(matches!(without, Err(ChangePasswordError::NoPassword)), "{without:?}");

@@ -1,4 +1,4 @@
-//! Choosing another password in the place of a forgotten one.
+//! Tests of password resets.
 
 use super::*;
 use crate::fakes::{Post, session_ref};
@@ -28,14 +28,14 @@ fn resets_with(post: &Arc<Post>, throttle: MockPasswordThrottleStore) -> Passwor
     PasswordResets::new(post.ports(), passwords, Arc::new(throttle), post.caller_cache())
 }
 
-/// Guesses by strangers and by herself where she is are forgotten.
+/// Returns a throttle whose counts of strangers and of the device's network may be cleared.
 fn forgiving() -> MockPasswordThrottleStore {
     let mut throttle = MockPasswordThrottleStore::new();
     throttle.expect_clear().times(0..=2).returning(|_| Ok(()));
     throttle
 }
 
-/// Ada, who has just requested a letter.
+/// Returns Ada, who has just requested a reset.
 async fn request_reset() -> (Arc<Post>, PasswordResets, UserId) {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept old"));
@@ -49,7 +49,7 @@ fn stored_hash(post: &Post, user: UserId) -> String {
 }
 
 #[tokio::test]
-async fn the_link_leads_to_a_page_and_holds_the_address_whatever_is_in_it() {
+async fn the_link_has_the_page_and_the_encoded_address() {
     let (post, _, ada) = request_reset().await;
 
     let link = post.link();
@@ -58,21 +58,21 @@ async fn the_link_leads_to_a_page_and_holds_the_address_whatever_is_in_it() {
     let page = "https://pia.example/pia/auth/reset-password.html";
     assert_eq!(before, format!("{page}?email=ada%2Bpia%40example%2Eorg"));
     assert_eq!(token.len(), 43, "256 bits");
-    assert_eq!(post.letters(), [("password-reset", ada)]);
+    assert_eq!(post.emails(), [("password-reset", ada)]);
 }
 
 #[tokio::test]
-async fn an_older_account_whose_address_no_new_one_may_have_gets_its_letter() {
+async fn an_older_account_with_an_invalid_address_gets_its_email() {
     let post = Post::open();
     let ada = post.person("ada..pia@example.org", Some("kept old"));
 
     resets(&post).request("ada..pia@example.org").await.unwrap();
 
-    assert_eq!(post.letters(), [("password-reset", ada)]);
+    assert_eq!(post.emails(), [("password-reset", ada)]);
 }
 
 #[tokio::test]
-async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() {
+async fn a_token_resets_the_password_once() {
     let (post, resets, ada) = request_reset().await;
     let (token, session_ref) = (post.token(), session_ref(ada));
     resets.caller_cache.fresh(session_ref).await.unwrap();
@@ -84,12 +84,12 @@ async fn a_token_puts_another_password_in_the_place_of_the_forgotten_one_once() 
     assert!(matches!(second, Err(ResetError::InvalidToken)), "{second:?}");
     assert_eq!(stored_hash(&post, ada), format!("kept {NEW}"));
     assert_eq!(resets.caller_cache.cached(session_ref), None);
-    assert_eq!(post.letters().last(), Some(&("password-changed", ada)));
+    assert_eq!(post.emails().last(), Some(&("password-changed", ada)));
     assert_eq!(post.audited(), ["password.reset_requested", "password.reset", "session.ended"]);
 }
 
 #[tokio::test]
-async fn a_token_is_good_for_its_own_address_for_an_hour() {
+async fn a_token_is_valid_for_its_address_for_an_hour() {
     let (post, resets, ada) = request_reset().await;
     let token = post.token();
     post.person("eve@example.org", Some("kept old"));
@@ -112,7 +112,7 @@ async fn a_token_is_good_for_its_own_address_for_an_hour() {
 }
 
 #[tokio::test]
-async fn a_token_of_another_kind_of_letter_resets_nothing() {
+async fn a_token_of_another_purpose_resets_nothing() {
     let (post, resets, _) = request_reset().await;
     post.verification(true).resend(ADA).await.unwrap();
 
@@ -122,7 +122,7 @@ async fn a_token_of_another_kind_of_letter_resets_nothing() {
 }
 
 #[tokio::test]
-async fn a_weak_password_is_reported_and_leaves_the_token_good() {
+async fn a_weak_password_is_reported_and_leaves_the_token_valid() {
     let (post, resets, _) = request_reset().await;
     let token = post.token();
 
@@ -135,8 +135,8 @@ async fn a_weak_password_is_reported_and_leaves_the_token_good() {
         (&"x".repeat(999), "too_long"),
     ] {
         match resets.reset(ADA, &token, secret(password), &device()).await {
-            Err(ResetError::Invalid(faults)) => {
-                let reported: Vec<_> = faults.iter().map(|it| (it.field, it.code)).collect();
+            Err(ResetError::Invalid(violations)) => {
+                let reported: Vec<_> = violations.iter().map(|it| (it.field, it.code)).collect();
                 assert_eq!(reported, [("newPassword", code)]);
             }
             other => panic!("{other:?}"),
@@ -146,7 +146,7 @@ async fn a_weak_password_is_reported_and_leaves_the_token_good() {
 }
 
 #[tokio::test]
-async fn who_does_not_hold_the_token_learns_nothing_of_a_name() {
+async fn without_the_token_nothing_is_revealed_about_the_name() {
     let (_, resets, _) = request_reset().await;
 
     let refused = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta"), &device()).await;
@@ -155,7 +155,7 @@ async fn who_does_not_hold_the_token_learns_nothing_of_a_name() {
 }
 
 #[tokio::test]
-async fn whoever_requests_takes_the_same_steps_to_the_same_answer() {
+async fn every_request_takes_the_same_steps_to_the_same_response() {
     let (post, resets, ada) = request_reset().await;
     post.person("vouched@example.org", None);
     post.steps();
@@ -165,22 +165,22 @@ async fn whoever_requests_takes_the_same_steps_to_the_same_answer() {
 
         assert_eq!(post.steps(), ["count", "look", "write"], "{email}");
     }
-    assert_eq!(post.letters(), [("password-reset", ada); 2]);
+    assert_eq!(post.emails(), [("password-reset", ada); 2]);
 }
 
 #[tokio::test]
-async fn an_address_gets_three_letters_and_nobody_is_reported() {
+async fn an_address_gets_at_most_three_emails_without_an_error() {
     let (post, resets, ada) = request_reset().await;
 
     for email in [ADA, " ADA+pia@example.org", ADA, ADA] {
         resets.request(email).await.unwrap();
     }
 
-    assert_eq!(post.letters(), [("password-reset", ada); 3]);
+    assert_eq!(post.emails(), [("password-reset", ada); 3]);
 }
 
 #[tokio::test]
-async fn without_mail_that_is_stated_before_anything_else() {
+async fn without_mail_every_request_fails_before_any_step() {
     let (post, resets, _) = request_reset().await;
     post.mail.set(false);
     post.steps();
@@ -194,7 +194,7 @@ async fn without_mail_that_is_stated_before_anything_else() {
 }
 
 #[tokio::test]
-async fn guesses_at_the_old_password_are_forgotten_once_there_is_another() {
+async fn guesses_at_the_old_password_are_cleared_by_a_reset() {
     let post = Post::open();
     post.person(ADA, Some("kept old"));
     let mut throttle = MockPasswordThrottleStore::new();

@@ -1,4 +1,4 @@
-//! Tests of creating the first administrator, and of the order of its checks.
+//! Tests of creating the first administrator and of the order of its checks.
 
 use pia_kernel::Timestamp;
 use pia_testkit::FixedClock;
@@ -25,8 +25,8 @@ struct Ports {
 }
 
 impl Ports {
-    /// A server without an administrator, whose token is `right`. Nothing else
-    /// is expected to be called.
+    /// Returns ports of a server without an administrator, whose token is `right`. No other call is
+    /// expected.
     fn idle() -> Self {
         let (mut store, mut token) = (MockFirstAdminStore::new(), MockSetupToken::new());
         store.expect_exists().returning(|| Ok(false));
@@ -81,7 +81,7 @@ async fn the_account_is_an_administrators_with_a_verified_address_and_ends_the_t
 }
 
 #[tokio::test]
-async fn who_does_not_know_the_token_learns_nothing_and_has_nothing_hashed() {
+async fn a_wrong_token_is_refused_before_validation_and_hashing() {
     for admin in [admin(), NewAdmin { email: "nobody".to_owned(), ..admin() }] {
         let outcome = Ports::idle().build().create_first_admin(&secret("wrong"), admin).await;
 
@@ -90,7 +90,7 @@ async fn who_does_not_know_the_token_learns_nothing_and_has_nothing_hashed() {
 }
 
 #[tokio::test]
-async fn once_there_is_an_administrator_the_token_is_not_even_looked_at() {
+async fn with_an_administrator_the_token_is_not_checked() {
     let mut store = MockFirstAdminStore::new();
     store.expect_exists().returning(|| Ok(true));
     let ports = Ports { store, hasher: MockPasswordHasher::new(), token: MockSetupToken::new() };
@@ -101,7 +101,7 @@ async fn once_there_is_an_administrator_the_token_is_not_even_looked_at() {
 }
 
 #[tokio::test]
-async fn whose_token_ended_while_it_was_looked_at_is_reported_why() {
+async fn a_token_that_ends_during_its_check_is_reported_as_already_set_up() {
     let (mut store, mut order) = (MockFirstAdminStore::new(), mockall::Sequence::new());
     for exists in [false, true] {
         store.expect_exists().once().in_sequence(&mut order).return_once(move || Ok(exists));
@@ -114,7 +114,7 @@ async fn whose_token_ended_while_it_was_looked_at_is_reported_why() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_reported_at_once() {
+async fn all_violations_are_reported_at_once() {
     let wrong = NewAdmin {
         email: "nobody".to_owned(),
         password: secret("short"),
@@ -123,20 +123,20 @@ async fn all_that_is_wrong_is_reported_at_once() {
 
     let outcome = Ports::idle().build().create_first_admin(&secret("right"), wrong).await;
 
-    let Err(FirstAdminError::Invalid(faults)) = outcome else { panic!("{outcome:?}") };
-    let fields: Vec<_> = faults.iter().map(|it| it.field).collect();
+    let Err(FirstAdminError::Invalid(violations)) = outcome else { panic!("{outcome:?}") };
+    let fields: Vec<_> = violations.iter().map(|it| it.field).collect();
     assert_eq!(fields, ["email", "password", "displayName"]);
 }
 
 #[tokio::test]
-async fn what_the_store_refuses_is_distinguished_and_leaves_the_token() {
-    let appoint = async |outcome| {
+async fn each_refusal_of_the_store_has_its_error_and_leaves_the_token() {
+    let create = async |outcome| {
         Ports::storing(outcome).build().create_first_admin(&secret("right"), admin()).await
     };
 
-    let late = appoint(FirstAdminOutcome::AlreadySetUp).await;
-    let taken = appoint(FirstAdminOutcome::EmailTaken).await;
-    let full = appoint(FirstAdminOutcome::SeatsTaken).await;
+    let late = create(FirstAdminOutcome::AlreadySetUp).await;
+    let taken = create(FirstAdminOutcome::EmailTaken).await;
+    let full = create(FirstAdminOutcome::SeatsTaken).await;
 
     assert!(matches!(late, Err(FirstAdminError::AlreadySetUp)), "{late:?}");
     assert!(matches!(taken, Err(FirstAdminError::EmailTaken)), "{taken:?}");

@@ -18,7 +18,7 @@ fn to(email: Option<&str>) -> Invitation {
 }
 
 #[tokio::test]
-async fn the_link_holds_what_is_stored_as_a_hash_alone() {
+async fn only_a_hash_of_the_links_token_is_stored() {
     let stored = Arc::new(std::sync::Mutex::new(None));
     let mut store = MockInvitationStore::new();
     let add = Arc::clone(&stored);
@@ -27,22 +27,22 @@ async fn the_link_holds_what_is_stored_as_a_hash_alone() {
         Ok(true)
     });
 
-    let made = invitations(store).create(None, to(Some(" Ada@Example.org "))).await.unwrap();
+    let created = invitations(store).create(None, to(Some(" Ada@Example.org "))).await.unwrap();
 
     let (new, effects) = stored.lock().unwrap().take().unwrap();
-    let beginning = "https://pia.example.com/pia/auth/register.html?invitation=";
-    let token = made.link.expose().strip_prefix(beginning).unwrap();
+    let prefix = "https://pia.example.com/pia/auth/register.html?invitation=";
+    let token = created.link.expose().strip_prefix(prefix).unwrap();
     assert_eq!(hash(&Secret::new(token.to_owned())), Some(new.hash));
     assert_eq!(new.email.as_deref(), Some("Ada@Example.org"));
     assert_eq!((new.role, new.expires_at), (Role::KbManager, Timestamp::UNIX_EPOCH + DAY));
-    let letter = QueuedEmail::new("invitation").with("link", made.link.expose().clone());
-    assert_eq!(effects.mail, [letter.to_address(Timestamp::UNIX_EPOCH, "Ada@Example.org")]);
-    assert_eq!(effects.audit[0].object, Some(format!("invitation:{}", made.id)));
-    assert!(!format!("{made:?}").contains(token));
+    let mail = QueuedEmail::new("invitation").with("link", created.link.expose().clone());
+    assert_eq!(effects.mail, [mail.to_address(Timestamp::UNIX_EPOCH, "Ada@Example.org")]);
+    assert_eq!(effects.audit[0].object, Some(format!("invitation:{}", created.id)));
+    assert!(!format!("{created:?}").contains(token));
 }
 
 #[tokio::test]
-async fn one_for_nobody_in_particular_is_mailed_to_nobody() {
+async fn an_invitation_without_an_address_is_not_emailed() {
     let mut store = MockInvitationStore::new();
     store
         .expect_add()
@@ -54,20 +54,20 @@ async fn one_for_nobody_in_particular_is_mailed_to_nobody() {
 }
 
 #[tokio::test]
-async fn nobody_is_invited_to_what_is_not_there() {
+async fn unknown_groups_and_invalid_addresses_are_refused() {
     let mut store = MockInvitationStore::new();
     store.expect_add().once().returning(|_, _| Ok(false));
     let invitations = invitations(store);
 
-    let nowhere = invitations.create(None, to(Some("ada@example.org"))).await;
-    let nobody = invitations.create(None, to(Some("ada@\r\nexample.org"))).await;
+    let unknown_group = invitations.create(None, to(Some("ada@example.org"))).await;
+    let invalid = invitations.create(None, to(Some("ada@\r\nexample.org"))).await;
 
-    assert!(matches!(nowhere, Err(InviteError::NoSuchGroup)), "{nowhere:?}");
-    assert!(matches!(nobody, Err(InviteError::Invalid(_))), "{nobody:?}");
+    assert!(matches!(unknown_group, Err(InviteError::NoSuchGroup)), "{unknown_group:?}");
+    assert!(matches!(invalid, Err(InviteError::Invalid(_))), "{invalid:?}");
 }
 
 #[test]
-fn what_cannot_be_a_token_has_no_hash() {
+fn malformed_tokens_have_no_hash() {
     for text in [String::new(), "x".repeat(129)] {
         assert_eq!(hash(&Secret::new(text)), None);
     }

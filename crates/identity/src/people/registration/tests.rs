@@ -1,4 +1,4 @@
-//! Tests of registration, and of what it does not disclose.
+//! Tests of registration and its confidentiality.
 
 use pia_kernel::Timestamp;
 use pia_testkit::FixedClock;
@@ -7,7 +7,7 @@ use super::*;
 use crate::fakes::{self, Post};
 use crate::ports::{MockAccountStore, MockPasswordHasher, MockSeats};
 
-fn person() -> RegistrationForm {
+fn form() -> RegistrationForm {
     RegistrationForm {
         email: " Ada@Example.org ".to_owned(),
         password: Secret::new("a perfectly fine passphrase".to_owned()),
@@ -19,7 +19,7 @@ fn person() -> RegistrationForm {
 }
 
 fn invited(token: &str) -> RegistrationForm {
-    RegistrationForm { invitation: Some(Secret::new(token.to_owned())), ..person() }
+    RegistrationForm { invitation: Some(Secret::new(token.to_owned())), ..form() }
 }
 
 /// Returns ports that must not be called: neither hasher nor store.
@@ -59,20 +59,20 @@ fn registration_with(
     Registration::new(ports, LiveSetting::new(rules), clock)
 }
 
-async fn faults(
-    person: RegistrationForm,
+async fn violations(
+    form: RegistrationForm,
     rules: RegistrationRules,
 ) -> Vec<(&'static str, &'static str)> {
-    match registration(idle(), rules).register(person).await {
-        Err(RegisterError::Invalid(faults)) => {
-            faults.iter().map(|it| (it.field, it.code)).collect()
+    match registration(idle(), rules).register(form).await {
+        Err(RegisterError::Invalid(violations)) => {
+            violations.iter().map(|it| (it.field, it.code)).collect()
         }
         other => panic!("{other:?}"),
     }
 }
 
-fn made(joined: Result<RegistrationOutcome, RegisterError>) -> Account {
-    match joined {
+fn created(outcome: Result<RegistrationOutcome, RegisterError>) -> Account {
+    match outcome {
         Ok(RegistrationOutcome::Made(account)) => *account,
         other => panic!("{other:?}"),
     }
@@ -101,15 +101,15 @@ async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
         .returning(|_, _, _| Ok(Registered::Stored));
 
     let registration = registration((accounts, hasher), RegistrationRules::default());
-    let account = made(registration.register(person()).await);
+    let account = created(registration.register(form()).await);
 
     assert_eq!((account.email.as_str(), account.provider.as_str()), ("Ada@Example.org", "local"));
     assert_eq!(account.display_name.as_deref(), Some("Ada"));
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_reported_at_once() {
-    let person = RegistrationForm {
+async fn all_violations_are_reported_at_once() {
+    let form = RegistrationForm {
         email: "nobody".to_owned(),
         password: Secret::new("short".to_owned()),
         display_name: Some("x".repeat(201)),
@@ -118,10 +118,10 @@ async fn all_that_is_wrong_is_reported_at_once() {
         invitation: None,
     };
 
-    let faults = faults(person, declared_only()).await;
+    let violations = violations(form, declared_only()).await;
 
     assert_eq!(
-        faults,
+        violations,
         [
             ("email", "invalid"),
             ("password", "too_short"),
@@ -132,60 +132,60 @@ async fn all_that_is_wrong_is_reported_at_once() {
 }
 
 #[tokio::test]
-async fn a_password_is_weak_that_is_the_address_or_the_name() {
+async fn the_address_and_the_name_are_weak_passwords() {
     for password in ["ada@example.org", "Ada Augusta"] {
-        let person = RegistrationForm {
+        let form = RegistrationForm {
             password: Secret::new(password.to_owned()),
             display_name: Some("Ada Augusta".to_owned()),
-            ..person()
+            ..form()
         };
 
-        let faults = faults(person, RegistrationRules::default()).await;
+        let violations = violations(form, RegistrationRules::default()).await;
 
-        assert_eq!(faults, [("password", "personal")]);
+        assert_eq!(violations, [("password", "personal")]);
     }
 }
 
 #[tokio::test]
-async fn a_declaration_is_required_only_where_the_operator_requires_it() {
-    let undeclared = RegistrationForm { customer: CustomerType::NotDeclared, ..person() };
+async fn a_declaration_is_required_only_by_the_rules() {
+    let undeclared = RegistrationForm { customer: CustomerType::NotDeclared, ..form() };
     let lax = registration(storing(Registered::Stored), RegistrationRules::default());
 
-    let taken = lax.register(undeclared.clone()).await;
+    let outcome = lax.register(undeclared.clone()).await;
 
-    assert!(taken.is_ok());
-    assert_eq!(faults(undeclared, declared_only()).await, [("customerType", "required")]);
+    assert!(outcome.is_ok());
+    assert_eq!(violations(undeclared, declared_only()).await, [("customerType", "required")]);
 }
 
 #[tokio::test]
-async fn the_company_of_a_trader_is_stored_and_of_no_one_else() {
+async fn only_the_company_of_a_trader_is_stored() {
     let company = |customer| RegistrationForm {
         customer,
         company_name: Some(" Engines Ltd ".to_owned()),
-        ..person()
+        ..form()
     };
-    let stored = async |customer| {
+    let stored_company = async |customer| {
         let registration = registration(storing(Registered::Stored), declared_only());
-        made(registration.register(company(customer)).await).company_name
+        created(registration.register(company(customer)).await).company_name
     };
 
-    assert_eq!(stored(CustomerType::Business).await.as_deref(), Some("Engines Ltd"));
-    assert_eq!(stored(CustomerType::Consumer).await, None);
+    assert_eq!(stored_company(CustomerType::Business).await.as_deref(), Some("Engines Ltd"));
+    assert_eq!(stored_company(CustomerType::Consumer).await, None);
 }
 
 #[tokio::test]
-async fn nobody_comes_in_uninvited_and_no_hash_is_made_for_them() {
+async fn an_uninvited_registration_is_refused_without_hashing() {
     for policy in [RegistrationPolicy::Invitation, RegistrationPolicy::Closed] {
         let rules = RegistrationRules { policy, ..RegistrationRules::default() };
 
-        let outcome = registration(idle(), rules).register(person()).await;
+        let outcome = registration(idle(), rules).register(form()).await;
 
         assert!(matches!(outcome, Err(RegisterError::Closed)));
     }
 }
 
 #[tokio::test]
-async fn an_invitation_is_the_stores_to_judge_and_is_within_the_licence() {
+async fn the_store_checks_an_invitation_and_the_licensed_administrators() {
     for policy in [RegistrationPolicy::Open, RegistrationPolicy::Invitation] {
         let rules = RegistrationRules {
             policy,
@@ -210,7 +210,7 @@ async fn an_invitation_is_the_stores_to_judge_and_is_within_the_licence() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_an_invitation_and_what_comes_to_a_closed_server_is_not_even_hashed() {
+async fn malformed_invitations_and_closed_registration_are_refused_without_hashing() {
     let long = "x".repeat(129);
     let rules = |policy| RegistrationRules { policy, ..RegistrationRules::default() };
     for (policy, token) in [
@@ -226,13 +226,13 @@ async fn what_cannot_be_an_invitation_and_what_comes_to_a_closed_server_is_not_e
 }
 
 #[tokio::test]
-async fn only_addresses_of_allowed_domains_come_in() {
+async fn only_addresses_of_allowed_domains_may_register() {
     let rules = |domain: &str| RegistrationRules {
         allowed_domains: vec!["other.example".to_owned(), domain.to_owned()],
         ..RegistrationRules::default()
     };
     let register =
-        async |domain: &str, ports| registration(ports, rules(domain)).register(person()).await;
+        async |domain: &str, ports| registration(ports, rules(domain)).register(form()).await;
 
     assert!(register("@EXAMPLE.org", storing(Registered::Stored)).await.is_ok());
     for domain in ["sub.example.org", "org", "ample.org"] {
@@ -243,10 +243,10 @@ async fn only_addresses_of_allowed_domains_come_in() {
 }
 
 #[tokio::test]
-async fn a_taken_address_and_taken_seats_are_distinguished() {
+async fn a_taken_address_and_taken_seats_have_different_errors() {
     let register = async |outcome| {
         let registration = registration(storing(outcome), RegistrationRules::default());
-        registration.register(person()).await
+        registration.register(form()).await
     };
 
     let taken = register(Registered::EmailTaken).await;
@@ -257,13 +257,13 @@ async fn a_taken_address_and_taken_seats_are_distinguished() {
 }
 
 #[tokio::test]
-async fn where_addresses_are_verified_a_taken_one_is_reported_to_its_owner_alone() {
+async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
     let (fresh, taken) = (Post::open(), Post::open());
     let owner = taken.person("ADA@example.org", Some("kept"));
     taken.prove(owner);
     let register = async |post: &Arc<Post>, outcome| {
         let rules = RegistrationRules::default();
-        registration_with(storing(outcome), rules, post.verification(true)).register(person()).await
+        registration_with(storing(outcome), rules, post.verification(true)).register(form()).await
     };
 
     let made = register(&fresh, Registered::Stored).await;
@@ -273,28 +273,27 @@ async fn where_addresses_are_verified_a_taken_one_is_reported_to_its_owner_alone
         matches!(made, Ok(RegistrationOutcome::Written))
             && matches!(refused, Ok(RegistrationOutcome::Written))
     );
-    assert_eq!((fresh.letters(), taken.letters()), (vec![], vec![("address-taken", owner)]));
+    assert_eq!((fresh.emails(), taken.emails()), (vec![], vec![("address-taken", owner)]));
     assert_eq!(fresh.steps(), taken.steps());
 }
 
 #[tokio::test]
-async fn where_addresses_are_verified_an_account_is_stored_with_its_token_and_letter() {
+async fn with_verification_an_account_is_stored_with_its_token_and_email() {
     let (mut accounts, mut hasher) = idle();
     hasher.expect_hash().returning(|_| Ok(Secret::new("$kept$".to_owned())));
     accounts
         .expect_register()
         .withf(|new, _, effects| {
-            let letters: Vec<_> = effects.mail.iter().map(|it| it.letter.name).collect();
-            new.verification.is_some() && letters == ["verify-address"]
+            let emails: Vec<_> = effects.mail.iter().map(|it| it.letter.name).collect();
+            new.verification.is_some() && emails == ["verify-address"]
         })
         .once()
         .returning(|_, _, _| Ok(Registered::Stored));
     let (rules, verification) = (RegistrationRules::default(), Post::open().verification(true));
 
-    let joined =
-        registration_with((accounts, hasher), rules, verification).register(person()).await;
+    let outcome = registration_with((accounts, hasher), rules, verification).register(form()).await;
 
-    assert!(matches!(joined, Ok(RegistrationOutcome::Written)));
+    assert!(matches!(outcome, Ok(RegistrationOutcome::Written)));
 }
 
 #[tokio::test]
@@ -303,12 +302,12 @@ async fn a_full_hashing_queue_is_an_outage() {
     hasher.expect_hash().returning(|_| Err(Unavailable::new("password hashing", "full")));
 
     let outcome =
-        registration((accounts, hasher), RegistrationRules::default()).register(person()).await;
+        registration((accounts, hasher), RegistrationRules::default()).register(form()).await;
 
     assert!(matches!(outcome, Err(RegisterError::Unavailable(_))));
 }
 
 #[test]
-fn what_a_person_fills_in_shows_no_password_when_it_is_printed() {
-    assert!(!format!("{:?}", person()).contains("passphrase"));
+fn the_password_of_a_form_is_redacted_in_debug_output() {
+    assert!(!format!("{:?}", form()).contains("passphrase"));
 }

@@ -1,4 +1,4 @@
-//! Notices of a change, and the use case's results.
+//! Tests of the administration of roles.
 
 use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
@@ -23,7 +23,7 @@ fn roles(store: MockRoleStore) -> Roles {
     Roles::new(Arc::new(store), Arc::new(seats), caller_cache, clock)
 }
 
-async fn remembered(roles: &Roles) -> SessionRef {
+async fn cached_caller(roles: &Roles) -> SessionRef {
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     roles.caller_cache.fresh(session_ref).await.unwrap();
     assert!(roles.caller_cache.cached(session_ref).is_some());
@@ -31,7 +31,7 @@ async fn remembered(roles: &Roles) -> SessionRef {
 }
 
 #[tokio::test]
-async fn a_role_is_granted_within_the_licence_with_an_entry_of_who_did_it() {
+async fn a_role_is_granted_within_the_licence_with_an_audit_entry() {
     let (by, user) = (UserId::generate(), UserId::generate());
     let mut store = MockRoleStore::new();
     store
@@ -47,30 +47,31 @@ async fn a_role_is_granted_within_the_licence_with_an_entry_of_who_did_it() {
 }
 
 #[tokio::test]
-async fn every_change_is_seen_by_the_gates_at_once() {
+async fn every_change_clears_the_users_cache() {
     let mut store = MockRoleStore::new();
     store.expect_set_role().returning(|_, _, _, _| Ok(RoleChange::Done));
     store.expect_deactivate().returning(|_, _, _| Ok(Deactivation::Done));
     store.expect_reactivate().returning(|_, _, _| Ok(Reactivation::Done));
     let roles = roles(store);
-    let claims = [remembered(&roles).await, remembered(&roles).await, remembered(&roles).await];
+    let callers =
+        [cached_caller(&roles).await, cached_caller(&roles).await, cached_caller(&roles).await];
 
-    roles.grant(None, claims[0].user, Role::User).await.unwrap();
-    roles.deactivate(None, claims[1].user).await.unwrap();
-    roles.reactivate(None, claims[2].user).await.unwrap();
+    roles.grant(None, callers[0].user, Role::User).await.unwrap();
+    roles.deactivate(None, callers[1].user).await.unwrap();
+    roles.reactivate(None, callers[2].user).await.unwrap();
 
-    assert!(claims.iter().all(|it| roles.caller_cache.cached(*it).is_none()));
+    assert!(callers.iter().all(|it| roles.caller_cache.cached(*it).is_none()));
 }
 
 #[tokio::test]
-async fn who_is_shut_out_is_reported_by_mail() {
+async fn a_deactivated_user_is_emailed() {
     let user = UserId::generate();
     let mut store = MockRoleStore::new();
     store
         .expect_deactivate()
         .withf(move |_, _, effects| {
-            let letter = QueuedEmail::new("account-deactivated").to_user(NOW, user);
-            effects.mail == [letter] && effects.audit[0].action == "account.deactivated"
+            let email = QueuedEmail::new("account-deactivated").to_user(NOW, user);
+            effects.mail == [email] && effects.audit[0].action == "account.deactivated"
         })
         .once()
         .returning(|_, _, _| Ok(Deactivation::Done));
@@ -79,7 +80,7 @@ async fn who_is_shut_out_is_reported_by_mail() {
 }
 
 #[tokio::test]
-async fn every_refusal_is_reported_with_its_limit() {
+async fn every_refusal_has_its_error_and_limit() {
     let user = UserId::generate();
     let mut store = MockRoleStore::new();
     store.expect_set_role().returning(|_, _, _, _| Ok(RoleChange::AdminsTaken));
@@ -91,10 +92,10 @@ async fn every_refusal_is_reported_with_its_limit() {
     let granted = roles.grant(None, user, Role::Admin).await.unwrap_err();
     let deactivated = roles.deactivate(None, user).await.unwrap_err();
     let reactivated = roles.reactivate(None, user).await.unwrap_err();
-    let nobody = roles.member("ada@example.org").await.unwrap_err();
+    let unknown = roles.member("ada@example.org").await.unwrap_err();
 
     assert!(matches!(granted, RoleError::AdminsTaken { limit: 2 }), "{granted}");
     assert!(matches!(deactivated, RoleError::LastAdmin), "{deactivated}");
     assert!(matches!(reactivated, RoleError::SeatsTaken { limit: 25 }), "{reactivated}");
-    assert!(matches!(nobody, RoleError::Unknown), "{nobody}");
+    assert!(matches!(unknown, RoleError::Unknown), "{unknown}");
 }

@@ -1,4 +1,4 @@
-//! Showing that an address is one's own.
+//! Tests of address verification.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
 }
 
-/// Ada's account, which a letter was just sent for.
+/// Returns Ada's account, to which an email was just sent.
 async fn reminded() -> (Arc<Post>, Verification, UserId) {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept"));
@@ -21,7 +21,7 @@ async fn reminded() -> (Arc<Post>, Verification, UserId) {
 }
 
 #[tokio::test]
-async fn the_link_leads_to_the_server_as_browsers_know_it() {
+async fn the_link_has_the_public_url() {
     let (post, _, ada) = reminded().await;
 
     let link = post.link();
@@ -29,11 +29,11 @@ async fn the_link_leads_to_the_server_as_browsers_know_it() {
     let (before, token) = link.split_once("&token=").unwrap();
     assert_eq!(before, format!("https://pia.example/pia/auth/verify-email?userId={ada}"));
     assert_eq!(token.len(), 43, "256 bits");
-    assert_eq!(post.letters(), [("verify-address", ada)]);
+    assert_eq!(post.emails(), [("verify-address", ada)]);
 }
 
 #[tokio::test]
-async fn a_token_verifies_once_and_is_seen_by_the_gates_at_once() {
+async fn a_token_verifies_once_and_clears_the_cache() {
     let (post, verification, ada) = reminded().await;
     let (token, session_ref) = (post.token(), session_ref(ada));
     verification.caller_cache.fresh(session_ref).await.unwrap();
@@ -48,7 +48,7 @@ async fn a_token_verifies_once_and_is_seen_by_the_gates_at_once() {
 }
 
 #[tokio::test]
-async fn a_token_is_good_for_its_own_user_for_a_day() {
+async fn a_token_is_valid_for_its_user_for_a_day() {
     let (post, verification, ada) = reminded().await;
     let (token, eve) = (post.token(), post.person("eve@example.org", Some("kept")));
     let redeem = async |user, token: &Secret<String>| verification.redeem(user, token).await;
@@ -69,7 +69,7 @@ async fn a_token_is_good_for_its_own_user_for_a_day() {
 }
 
 #[tokio::test]
-async fn whoever_requests_a_letter_takes_the_same_steps_to_the_same_answer() {
+async fn every_request_takes_the_same_steps_to_the_same_response() {
     let (post, verification, ada) = reminded().await;
     let verified = post.person("verified@example.org", Some("kept"));
     verification.redeem(ada, &post.token()).await.unwrap();
@@ -80,22 +80,22 @@ async fn whoever_requests_a_letter_takes_the_same_steps_to_the_same_answer() {
 
         assert_eq!(post.steps(), ["count", "look", "write"], "{email}");
     }
-    assert_eq!(post.letters(), [("verify-address", ada), ("verify-address", verified)]);
+    assert_eq!(post.emails(), [("verify-address", ada), ("verify-address", verified)]);
 }
 
 #[tokio::test]
-async fn an_address_gets_three_letters_and_nobody_is_reported() {
+async fn an_address_gets_at_most_three_emails_without_an_error() {
     let (post, verification, ada) = reminded().await;
 
     for email in [ADA, " ADA@example.org", ADA, ADA] {
         verification.resend(email).await.unwrap();
     }
 
-    assert_eq!(post.letters(), [("verify-address", ada); 3]);
+    assert_eq!(post.emails(), [("verify-address", ada); 3]);
 }
 
 #[tokio::test]
-async fn what_cannot_be_an_address_has_no_letter_and_no_other_answer() {
+async fn a_malformed_address_gets_no_email_and_the_same_response() {
     let (post, verification, _) = reminded().await;
     post.steps();
 
@@ -107,7 +107,7 @@ async fn what_cannot_be_an_address_has_no_letter_and_no_other_answer() {
 }
 
 #[tokio::test]
-async fn without_mail_that_is_stated_before_anything_else() {
+async fn without_mail_every_request_fails_before_any_step() {
     let (post, verification, _) = reminded().await;
     post.mail.set(false);
     post.steps();
@@ -121,7 +121,7 @@ async fn without_mail_that_is_stated_before_anything_else() {
 }
 
 #[tokio::test]
-async fn who_owes_it_is_refused_and_reminded_three_times() {
+async fn an_unverified_user_is_refused_and_reminded_three_times() {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept"));
     let account = post.account(ada).unwrap();
@@ -134,62 +134,62 @@ async fn who_owes_it_is_refused_and_reminded_three_times() {
         ));
     }
     assert!(lax.outstanding(&account).await.is_ok());
-    assert_eq!(post.letters(), [("verify-address", ada); 3]);
+    assert_eq!(post.emails(), [("verify-address", ada); 3]);
 
     required.redeem(ada, &post.token()).await.unwrap();
     assert!(required.outstanding(&post.account(ada).unwrap()).await.is_ok());
 }
 
 #[tokio::test]
-async fn who_owes_it_is_refused_where_nobody_sends_mail() {
+async fn an_unverified_user_is_refused_without_mail() {
     let post = Post::open();
     let account = post.account(post.person(ADA, Some("kept"))).unwrap();
     post.mail.set(false);
 
-    let required = post.verification(true).outstanding(&account).await;
+    let outstanding = post.verification(true).outstanding(&account).await;
 
-    assert!(matches!(required, Err(OutstandingRequirement::Verification)));
-    assert_eq!(post.letters(), []);
+    assert!(matches!(outstanding, Err(OutstandingRequirement::Verification)));
+    assert_eq!(post.emails(), []);
 }
 
 #[tokio::test]
-async fn an_owner_is_reported_three_times_an_hour_that_their_address_was_registered_again() {
+async fn an_owner_is_emailed_about_registrations_three_times_an_hour() {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept"));
     post.prove(ada);
     let verification = post.verification(true);
 
     for email in [ADA, "ADA@example.org", ADA, ADA] {
-        verification.report_owner(email, UserId::generate()).await.unwrap();
+        verification.notify_owner(email, UserId::generate()).await.unwrap();
 
         assert_eq!(post.steps(), ["count", "look", "write"]);
     }
 
-    assert_eq!(post.letters(), [("address-taken", ada); 3]);
+    assert_eq!(post.emails(), [("address-taken", ada); 3]);
     assert_eq!(post.audited(), ["registration.address_taken"; 3]);
 }
 
-/// Else the link that goes to them would let in whoever came first.
+/// Otherwise the link would verify an account that someone else registered first.
 #[tokio::test]
-async fn who_may_be_the_first_to_read_letters_there_chooses_a_password_of_their_own() {
+async fn the_owner_of_an_unverified_address_is_sent_a_password_reset() {
     let post = Post::open();
     let (ada, bob) = (post.person(ADA, Some("kept")), post.person("bob@example.org", None));
     let verification = post.verification(true);
 
     for email in [ADA, "bob@example.org"] {
-        verification.report_owner(email, UserId::generate()).await.unwrap();
+        verification.notify_owner(email, UserId::generate()).await.unwrap();
     }
 
-    assert_eq!(post.letters(), [("password-reset", ada), ("address-taken", bob)]);
+    assert_eq!(post.emails(), [("password-reset", ada), ("address-taken", bob)]);
 }
 
 #[tokio::test]
-async fn a_newcomer_is_not_reported_of_themselves_and_takes_the_same_steps() {
+async fn a_newcomer_is_not_emailed_and_takes_the_same_steps() {
     let post = Post::open();
     let ada = post.person(ADA, Some("kept"));
 
-    post.verification(true).report_owner(ADA, ada).await.unwrap();
+    post.verification(true).notify_owner(ADA, ada).await.unwrap();
 
     assert_eq!(post.steps(), ["count", "look", "write"]);
-    assert_eq!(post.letters(), []);
+    assert_eq!(post.emails(), []);
 }

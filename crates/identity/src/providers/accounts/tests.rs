@@ -29,8 +29,7 @@ fn account() -> Account {
     Account::local(UserId::generate(), "ada@example.org".to_owned(), NOW)
 }
 
-/// Returns a fake that finds nobody at first, and this account when it is called
-/// again.
+/// Returns a fake that finds no account at first, and this one when called again.
 fn knowing_later(later: Option<KnownAccount>) -> MockProviderAccounts {
     knowing_later_at(later, false)
 }
@@ -44,7 +43,7 @@ fn knowing_later_at(later: Option<KnownAccount>, taken: bool) -> MockProviderAcc
     known
 }
 
-fn people(
+fn finder(
     known: MockProviderAccounts,
     accounts: MockAccountStore,
     policy: RegistrationPolicy,
@@ -86,34 +85,34 @@ async fn an_account_is_stored_with_its_identity_its_limit_and_its_audit_entry() 
         })
         .once()
         .returning(|_, _, _| Ok(Registered::Stored));
-    let people = people(knowing_later(None), accounts, RegistrationPolicy::Open, true);
+    let finder = finder(knowing_later(None), accounts, RegistrationPolicy::Open, true);
 
-    let account = people.welcome(Provider::Google, claims()).await.unwrap();
+    let account = finder.find_or_register(Provider::Google, claims()).await.unwrap();
 
     assert_eq!(account.provider, "google");
 }
 
 #[tokio::test]
-async fn whoever_was_registered_meanwhile_in_another_tab_is_let_in() {
-    let there = account();
-    let known = |taken| knowing_later_at(Some(KnownAccount::Active(there.clone())), taken);
-    // Before the address was looked for, or after.
+async fn a_user_who_was_registered_meanwhile_is_signed_in() {
+    let existing = account();
+    let known = |taken| knowing_later_at(Some(KnownAccount::Active(existing.clone())), taken);
+    // Before the address was looked up, or after.
     for (known, accounts) in [
         (known(true), MockAccountStore::new()),
         (known(false), registering(Registered::EmailTaken)),
     ] {
-        let people = people(known, accounts, RegistrationPolicy::Open, true);
+        let finder = finder(known, accounts, RegistrationPolicy::Open, true);
 
-        assert_eq!(people.welcome(Provider::Google, claims()).await.unwrap(), there);
+        assert_eq!(finder.find_or_register(Provider::Google, claims()).await.unwrap(), existing);
     }
 }
 
 #[tokio::test]
-async fn what_the_store_refuses_is_distinguished() {
+async fn each_refusal_of_the_store_has_its_error() {
     let refused = async |outcome| {
         let accounts = registering(outcome);
-        let people = people(knowing_later(None), accounts, RegistrationPolicy::Open, true);
-        people.welcome(Provider::Google, claims()).await.unwrap_err()
+        let finder = finder(knowing_later(None), accounts, RegistrationPolicy::Open, true);
+        finder.find_or_register(Provider::Google, claims()).await.unwrap_err()
     };
 
     let taken = refused(Registered::EmailTaken).await;
@@ -124,10 +123,10 @@ async fn what_the_store_refuses_is_distinguished() {
 }
 
 #[tokio::test]
-async fn nothing_is_made_while_the_licence_or_the_operator_does_not_let_it() {
+async fn no_account_is_created_without_licence_or_permission() {
     let refused = async |policy, in_force| {
-        let people = people(knowing_later(None), MockAccountStore::new(), policy, in_force);
-        people.welcome(Provider::Google, claims()).await.unwrap_err()
+        let finder = finder(knowing_later(None), MockAccountStore::new(), policy, in_force);
+        finder.find_or_register(Provider::Google, claims()).await.unwrap_err()
     };
 
     let ended = refused(RegistrationPolicy::Open, false).await;
@@ -138,12 +137,12 @@ async fn nothing_is_made_while_the_licence_or_the_operator_does_not_let_it() {
 }
 
 #[tokio::test]
-async fn an_outage_is_reported_as_one() {
+async fn an_outage_is_reported_as_unavailable() {
     let mut known = MockProviderAccounts::new();
     known.expect_find().returning(|_, _| Err(Unavailable::new("storage", "down")));
-    let people = people(known, MockAccountStore::new(), RegistrationPolicy::Open, true);
+    let finder = finder(known, MockAccountStore::new(), RegistrationPolicy::Open, true);
 
-    let outcome = people.welcome(Provider::Google, claims()).await;
+    let outcome = finder.find_or_register(Provider::Google, claims()).await;
 
     assert!(matches!(outcome, Err(ProviderSignInError::Unavailable(_))));
 }

@@ -1,4 +1,4 @@
-//! Errors of sign-in at a provider.
+//! Errors of sign-in with a provider.
 
 use pia_kernel::Unavailable;
 
@@ -6,13 +6,13 @@ use crate::ports::ProviderError;
 use crate::providers::redirect_target::{DestinationError, ReturnState};
 use crate::sessions::StartError;
 
-/// Errors that prevent a sign-in at a provider from starting.
+/// Errors of starting a sign-in with a provider.
 #[derive(Debug, thiserror::Error)]
 pub enum StartSessionError {
     /// Redirect target is not allowed.
     #[error(transparent)]
     Destination(#[from] DestinationError),
-    /// The state is longer than can be stored.
+    /// State is longer than can be stored.
     #[error("the state is too long")]
     StateTooLong {
         /// Maximum number of characters.
@@ -23,50 +23,49 @@ pub enum StartSessionError {
     Failed(#[from] CallbackError),
 }
 
-/// A sign-in at a provider that came to nothing.
+/// A failed sign-in with a provider.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
 pub struct CallbackError {
-    /// Program that waits for the outcome.
+    /// Program that waits for the outcome, if any.
     pub back: Option<ReturnState>,
-    /// Reason of the failure.
+    /// Cause of the failure.
     #[source]
     pub why: ProviderSignInError,
 }
 
-/// Errors that prevent a user from being signed in by a provider.
+/// Causes of a failed sign-in with a provider.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderSignInError {
-    /// This browser has no such sign-in under way, or its account went away or
-    /// was secured anew meanwhile.
+    /// Browser has no such sign-in in progress, or its account was deleted or its credentials
+    /// changed meanwhile.
     #[error("the browser began no such sign-in")]
     InvalidState,
-    /// No such provider.
+    /// Provider does not exist.
     #[error("there is no such provider")]
     UnknownProvider,
     /// Provider is not configured, or no longer.
     #[error("the provider is not set up")]
     NotConfigured,
-    /// User cancelled, or their provider refused them.
+    /// User cancelled, or the provider refused them.
     #[error("the sign-in was denied at the provider")]
     AccessDenied,
-    /// The provider does not answer.
+    /// Provider does not respond.
     #[error("the provider does not answer")]
     ProviderUnreachable,
-    /// The provider responded with an error, or with something that cannot be
-    /// trusted.
+    /// Provider responded with an error, or with something that cannot be trusted.
     #[error("the provider's answer is not good")]
     ProviderFailed,
-    /// The provider reports no address.
+    /// Provider returns no address.
     #[error("the provider tells no address")]
     EmailMissing,
-    /// The provider does not say that the address is theirs.
+    /// Provider does not report the address as verified.
     #[error("the provider does not vouch for the address")]
     EmailNotVerified,
-    /// The address has an account that somebody else vouches for.
+    /// Address has an account with another identity.
     #[error("the address has another account")]
     EmailExists,
-    /// The operator does not let them make an account.
+    /// Rules do not allow the registration.
     #[error("registration is closed")]
     RegistrationClosed,
     /// Registration is suspended.
@@ -78,13 +77,13 @@ pub enum ProviderSignInError {
         /// Licensed number of accounts.
         limit: u32,
     },
-    /// The licence has ended, and with it that accounts are made.
+    /// Licence has ended, so no accounts are created.
     #[error("the licence has ended")]
     LicenceEnded,
-    /// Their account is deactivated.
+    /// Account is deactivated.
     #[error("the account is deactivated")]
     Deactivated,
-    /// Something that is needed did not answer.
+    /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }

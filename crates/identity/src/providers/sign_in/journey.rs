@@ -1,10 +1,10 @@
-//! Outcomes of each step of a sign-in at a provider.
+//! Requests and outcomes of the steps of a sign-in with a provider.
 
 use pia_kernel::Secret;
 
 use crate::sign_in::SignedIn;
 
-/// Request of a client that signs in at a provider.
+/// Request of a client to sign in with a provider.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderSignInRequest {
     /// Provider named in the path.
@@ -19,7 +19,7 @@ pub struct ProviderSignInRequest {
     pub state: Option<String>,
 }
 
-/// A sign-in that has begun.
+/// A started sign-in.
 #[derive(Debug, Clone)]
 pub struct ProviderRedirect {
     /// URL for the browser.
@@ -41,16 +41,16 @@ pub struct ProviderCallback {
     pub issuer: Option<String>,
 }
 
-/// Outcome of a sign-in at a provider.
+/// Outcome of a sign-in with a provider.
 #[derive(Debug, Clone)]
 pub enum CallbackOutcome {
-    /// The browser goes on to where the sign-in leads, with a one-time code.
+    /// Browser is redirected to the target with a one-time code.
     Onward {
         /// URL of the target.
         url: String,
-        /// Verifier that redeems the code; nothing where a program has it.
+        /// Verifier that redeems the code; `None` if a program has it.
         verifier: Option<Secret<String>>,
     },
-    /// The sign-in leads nowhere else.
+    /// Browser is signed in, without a redirect.
     Here(SignedIn),
 }

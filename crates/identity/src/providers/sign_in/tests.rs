@@ -1,5 +1,4 @@
-//! Beginning, coming back and redeeming, with ports that say what they are
-//! reported to.
+//! Tests of sign-in with providers, over scripted ports.
 
 use pia_kernel::{SessionId, Timestamp, UserId};
 use pia_testkit::FixedClock;
@@ -90,7 +89,7 @@ impl Fixture {
     }
 }
 
-fn wish() -> ProviderSignInRequest {
+fn request() -> ProviderSignInRequest {
     ProviderSignInRequest {
         provider: Some("google".to_owned()),
         target: Some("http://localhost:1/".to_owned()),
@@ -101,7 +100,7 @@ fn wish() -> ProviderSignInRequest {
 }
 
 #[tokio::test]
-async fn what_is_stored_of_a_sign_in_opens_with_what_the_browser_and_the_provider_have() {
+async fn a_flow_is_stored_under_hashes_of_the_state_and_the_cookie() {
     let mut fixture = Fixture::default();
     fixture
         .providers
@@ -114,18 +113,19 @@ async fn what_is_stored_of_a_sign_in_opens_with_what_the_browser_and_the_provide
         Ok(())
     });
 
-    let begun = fixture.build().begin(wish(), None).await.unwrap();
+    let started = fixture.build().begin(request(), None).await.unwrap();
 
-    assert_ne!(begun.url, *begun.browser.expose());
-    assert_eq!((begun.url.len(), begun.browser.expose().len()), (43, 43));
+    assert_ne!(started.url, *started.browser.expose());
+    assert_eq!((started.url.len(), started.browser.expose().len()), (43, 43));
 }
 
 #[tokio::test]
-async fn a_provider_that_is_away_is_reported_with_the_state_and_nothing_is_stored() {
+async fn an_unreachable_provider_is_reported_with_the_state_and_nothing_is_stored() {
     let mut fixture = Fixture::default();
     fixture.providers.expect_authorization_url().returning(|_, _| Err(ProviderError::Unreachable));
 
-    let Err(StartSessionError::Failed(failed)) = fixture.build().begin(wish(), None).await else {
+    let Err(StartSessionError::Failed(failed)) = fixture.build().begin(request(), None).await
+    else {
         panic!("it began")
     };
 
@@ -135,40 +135,41 @@ async fn a_provider_that_is_away_is_reported_with_the_state_and_nothing_is_store
 }
 
 #[tokio::test]
-async fn a_provider_that_is_not_set_up_is_reported_to_whoever_waits() {
-    let nobody = ProviderSignInRequest { target: None, challenge: None, ..wish() };
-    let waits = "http://localhost:1/?error=e&state=s%26t";
-    for (wish, waiting) in [(wish(), Some(waits)), (nobody, None)] {
+async fn an_unconfigured_provider_is_reported_to_the_waiting_program() {
+    let without_program = ProviderSignInRequest { target: None, challenge: None, ..request() };
+    let return_url = "http://localhost:1/?error=e&state=s%26t";
+    for (request, expected) in [(request(), Some(return_url)), (without_program, None)] {
         let mut fixture = Fixture::default();
         let refuse = fixture.providers.expect_authorization_url();
         refuse.returning(|_, _| Err(ProviderError::NotConfigured));
 
-        let Err(StartSessionError::Failed(failed)) = fixture.build().begin(wish, None).await else {
+        let Err(StartSessionError::Failed(failed)) = fixture.build().begin(request, None).await
+        else {
             panic!("it began")
         };
 
         assert!(matches!(failed.why, ProviderSignInError::NotConfigured));
         let url = failed.back.map(|it| it.with(&[("error", "e")]));
-        assert_eq!(url.as_deref(), waiting);
+        assert_eq!(url.as_deref(), expected);
     }
 }
 
 #[tokio::test]
-async fn a_bad_target_is_refused_before_the_provider_is_looked_at() {
-    let wish = ProviderSignInRequest {
+async fn an_invalid_target_is_refused_before_the_provider_is_checked() {
+    let request = ProviderSignInRequest {
         provider: Some("nobody".to_owned()),
         target: Some("https://evil.example".to_owned()),
         state: Some("x".repeat(5000)),
         ..ProviderSignInRequest::default()
     };
 
-    let outcome = Fixture::default().build().begin(wish, None).await;
+    let outcome = Fixture::default().build().begin(request, None).await;
 
     assert!(matches!(outcome, Err(StartSessionError::Destination(DestinationError::Target))));
 }
 
 #[tokio::test]
-async fn without_state_or_cookie_nothing_is_looked_for() {
+async fn without_a_valid_state_and_cookie_no_flow_is_looked_up() {
     let token = || Some(secret(&"a".repeat(43)));
     for (state, browser) in [
         (None, token()),
@@ -176,10 +177,10 @@ async fn without_state_or_cookie_nothing_is_looked_for() {
         (token(), Some(secret("short"))),
         (Some(secret("' OR 1=1 --")), token()),
     ] {
-        let answer = ProviderCallback { state, ..ProviderCallback::default() };
+        let callback = ProviderCallback { state, ..ProviderCallback::default() };
 
         let outcome =
-            Fixture::default().build().finish(answer, browser, SignInDevice::default()).await;
+            Fixture::default().build().finish(callback, browser, SignInDevice::default()).await;
 
         let failed = outcome.unwrap_err();
         assert!(matches!(failed.why, ProviderSignInError::InvalidState));
@@ -188,7 +189,7 @@ async fn without_state_or_cookie_nothing_is_looked_for() {
 }
 
 #[tokio::test]
-async fn a_code_that_is_settled_gives_its_session() {
+async fn a_settled_code_starts_its_session() {
     let code = secret(&"c".repeat(43));
 
     let signed_in = Fixture::redeemed(true)
@@ -200,7 +201,7 @@ async fn a_code_that_is_settled_gives_its_session() {
 }
 
 #[tokio::test]
-async fn a_code_that_was_presented_again_meanwhile_gives_a_session_that_is_over() {
+async fn a_code_that_is_replayed_meanwhile_has_its_session_ended() {
     let mut fixture = Fixture::redeemed(false);
     fixture
         .sessions
@@ -215,7 +216,7 @@ async fn a_code_that_was_presented_again_meanwhile_gives_a_session_that_is_over(
 }
 
 #[tokio::test]
-async fn a_code_of_an_account_that_goes_meanwhile_is_not_good() {
+async fn a_code_of_an_account_that_is_deleted_meanwhile_is_refused() {
     let mut fixture = Fixture::redeeming();
     fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(SessionStarted::Stale));
     let code = secret(&"c".repeat(43));
@@ -226,7 +227,7 @@ async fn a_code_of_an_account_that_goes_meanwhile_is_not_good() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_code_never_reaches_the_store_and_a_bad_verifier_does() {
+async fn malformed_codes_never_reach_the_store_but_malformed_verifiers_do() {
     let sign_in = Fixture::default().build();
     for code in ["", "short", &"ä".repeat(43)] {
         let outcome =

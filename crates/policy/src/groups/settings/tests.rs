@@ -16,7 +16,7 @@ fn persona(of: &str, entry: Option<&str>) -> SettingChange {
 }
 
 #[test]
-fn a_group_that_states_nothing_has_the_default_quotas_and_no_limits() {
+fn a_group_without_settings_has_the_default_quotas_and_no_limits() {
     let settings = GroupSettings::default();
 
     assert_eq!(
@@ -27,7 +27,7 @@ fn a_group_that_states_nothing_has_the_default_quotas_and_no_limits() {
 }
 
 #[test]
-fn a_quota_of_nothing_is_none_at_all_and_an_empty_one_the_default() {
+fn a_quota_of_zero_is_enforced_and_a_missing_one_is_the_default() {
     let none = changed(&[SettingChange::Quota(Quota::KnowledgeBases, Some(0))]).unwrap();
     let again = none.with(&[SettingChange::Quota(Quota::KnowledgeBases, None)]).unwrap();
 
@@ -36,7 +36,7 @@ fn a_quota_of_nothing_is_none_at_all_and_an_empty_one_the_default() {
 }
 
 #[test]
-fn each_limit_has_a_place_of_its_own() {
+fn each_limit_is_stored_separately() {
     let all = BudgetPeriod::ALL.into_iter().zip(1..);
     let changes: Vec<_> = all.map(|(it, n)| SettingChange::Credits(it, Some(n))).collect();
 
@@ -59,7 +59,7 @@ fn each_limit_has_a_place_of_its_own() {
 }
 
 #[test]
-fn limits_are_neither_below_nothing_nor_beyond_counting() {
+fn limits_are_neither_negative_nor_too_large() {
     let quota = |limit| changed(&[SettingChange::Quota(Quota::KnowledgeDocuments, Some(limit))]);
     let credits = |limit| changed(&[SettingChange::Credits(BudgetPeriod::Hourly, Some(limit))]);
 
@@ -71,7 +71,7 @@ fn limits_are_neither_below_nothing_nor_beyond_counting() {
 }
 
 #[test]
-fn modes_are_spelled_as_we_do_and_types_in_lower_case() {
+fn modes_and_types_are_stored_in_their_canonical_spelling() {
     let settings =
         changed(&[mode("assistant", Some(" big ")), persona(" Fast ", Some("small"))]).unwrap();
     let cleared = settings.with(&[mode("ASSISTANT", None), persona("FAST", None)]).unwrap();
@@ -82,7 +82,7 @@ fn modes_are_spelled_as_we_do_and_types_in_lower_case() {
 }
 
 #[test]
-fn what_nothing_can_be_called_is_refused() {
+fn invalid_names_are_refused() {
     let of_type = |of: String| changed(&[persona(&of, Some("e"))]);
 
     assert_eq!(changed(&[mode("Chat", None)]), Err(SettingsError::Mode));
@@ -96,7 +96,7 @@ fn what_nothing_can_be_called_is_refused() {
 }
 
 #[test]
-fn models_are_each_named_once_in_the_order_that_was_granted() {
+fn models_are_deduplicated_in_their_order() {
     let named = ["b", "a", "B", " c"].map(str::to_owned).to_vec();
 
     let settings = changed(&[SettingChange::Models(named)]).unwrap();
@@ -107,7 +107,7 @@ fn models_are_each_named_once_in_the_order_that_was_granted() {
 }
 
 #[test]
-fn there_are_only_so_many_models_and_types() {
+fn the_numbers_of_models_and_types_are_limited() {
     let models = |many: usize| SettingChange::Models((0..many).map(|it| it.to_string()).collect());
     let types = |many: usize| -> Vec<_> {
         (0..many).map(|it| persona(&it.to_string(), Some("e"))).collect()
@@ -119,7 +119,7 @@ fn there_are_only_so_many_models_and_types() {
 }
 
 #[test]
-fn of_two_changes_of_one_thing_the_later_counts() {
+fn the_last_of_two_changes_of_one_setting_wins() {
     let first = SettingChange::Pool(true);
 
     let settings = changed(&[first, SettingChange::Pool(false)]).unwrap();

@@ -1,4 +1,4 @@
-//! An upstream that does wrong in the way that a test named last.
+//! An upstream with a configurable fault.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,46 +9,46 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Between two bytes that come one at a time.
+/// Delay between single bytes.
 const BETWEEN_BYTES: Duration = Duration::from_millis(5);
-/// For what was said to be read before a reset.
+/// Delay in which the response is read before a reset.
 const BEFORE_A_RESET: Duration = Duration::from_millis(200);
 
-/// Reaction of the upstream to each call.
+/// Behaviour of the upstream for each call.
 #[derive(Debug, Clone)]
-pub(crate) struct Deed {
-    /// Said to who requests a whole answer.
-    pub(crate) whole: Vec<u8>,
-    /// Said to who requests a stream.
+pub(crate) struct Behaviour {
+    /// Response to requests for a full answer.
+    pub(crate) full: Vec<u8>,
+    /// Response to requests for a stream.
     pub(crate) stream: Vec<u8>,
     pub(crate) then: Then,
 }
 
-/// End of the reaction.
+/// Behaviour after the response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Then {
-    /// Hangs up as it should.
+    /// Closes the connection.
     HangsUp,
-    /// Sends everything before byte by byte, then hangs up.
+    /// Sends the response byte by byte, then closes the connection.
     HangsUpAfterBytes,
-    /// Takes the connection away with a reset.
+    /// Resets the connection.
     Resets,
-    /// Keeps the connection and says nothing more.
+    /// Keeps the connection open and sends nothing more.
     IsSilent,
-    /// Says one space at a time without end.
+    /// Sends single spaces without end.
     Drips,
 }
 
-/// Fails each call in the same way until another failure is set.
+/// Upstream with the same behaviour for each call until another is set.
 pub(crate) struct Upstream {
     pub(crate) endpoint: String,
-    deed: Arc<Mutex<Deed>>,
-    seen: Arc<Seen>,
+    behaviour: Arc<Mutex<Behaviour>>,
+    counters: Arc<Counters>,
     serving: JoinSet<()>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct Counters {
     calls: AtomicUsize,
     open: AtomicUsize,
 }
@@ -56,62 +56,62 @@ struct Seen {
 impl Upstream {
     pub(crate) async fn start() -> Self {
         let Peer { listener, endpoint } = Peer::start().await;
-        let silent = Deed { whole: Vec::new(), stream: Vec::new(), then: Then::IsSilent };
-        let (deed, seen) = (Arc::new(Mutex::new(silent)), Arc::<Seen>::default());
-        let (done, counted) = (Arc::clone(&deed), Arc::clone(&seen));
+        let silent = Behaviour { full: Vec::new(), stream: Vec::new(), then: Then::IsSilent };
+        let (behaviour, counters) = (Arc::new(Mutex::new(silent)), Arc::<Counters>::default());
+        let (current, shared_counters) = (Arc::clone(&behaviour), Arc::clone(&counters));
         let mut serving = JoinSet::new();
         serving.spawn(async move {
-            let mut conversations = JoinSet::new();
+            let mut connections = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
-                let deed = done.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let seen = Arc::clone(&counted);
-                conversations.spawn(async move {
-                    seen.open.fetch_add(1, Ordering::SeqCst);
-                    converse(socket, deed, &seen.calls).await;
-                    seen.open.fetch_sub(1, Ordering::SeqCst);
+                let behaviour = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let counters = Arc::clone(&shared_counters);
+                connections.spawn(async move {
+                    counters.open.fetch_add(1, Ordering::SeqCst);
+                    handle_connection(socket, behaviour, &counters.calls).await;
+                    counters.open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
         });
-        Self { endpoint, deed, seen, serving }
+        Self { endpoint, behaviour, counters, serving }
     }
 
-    /// Does this from now on.
-    pub(crate) fn does(&self, deed: &Deed) {
-        *self.deed.lock().unwrap_or_else(PoisonError::into_inner) = deed.clone();
+    /// Sets the behaviour for all later calls.
+    pub(crate) fn set_behaviour(&self, behaviour: &Behaviour) {
+        *self.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour.clone();
     }
 
-    /// Returns the number of calls there were.
+    /// Returns the number of calls received.
     pub(crate) fn calls(&self) -> usize {
-        self.seen.calls.load(Ordering::SeqCst)
+        self.counters.calls.load(Ordering::SeqCst)
     }
 
-    /// Returns the number of connections the callers have not closed.
+    /// Returns the number of connections that callers have not closed.
     pub(crate) fn open(&self) -> usize {
-        self.seen.open.load(Ordering::SeqCst)
+        self.counters.open.load(Ordering::SeqCst)
     }
 
-    /// Ends it: from now on there is nobody at its address.
-    pub(crate) async fn ends(mut self) {
+    /// Stops the upstream: from then on its address refuses connections.
+    pub(crate) async fn stop(mut self) {
         self.serving.shutdown().await;
     }
 }
 
-async fn converse(mut socket: TcpStream, deed: Deed, calls: &AtomicUsize) {
+async fn handle_connection(mut socket: TcpStream, behaviour: Behaviour, calls: &AtomicUsize) {
     let Some(request) = read(&mut socket).await else { return };
     calls.fetch_add(1, Ordering::SeqCst);
     let streams = request.text().contains(r#""stream":true"#);
-    let message = if streams { deed.stream } else { deed.whole };
-    let at_once = match deed.then {
+    let response = if streams { behaviour.stream } else { behaviour.full };
+    let at_once = match behaviour.then {
         Then::HangsUpAfterBytes => 1,
-        _ => message.len().max(1),
+        _ => response.len().max(1),
     };
-    for piece in message.chunks(at_once) {
+    for piece in response.chunks(at_once) {
         drop(socket.write_all(piece).await);
         if at_once == 1 {
             tokio::time::sleep(BETWEEN_BYTES).await;
         }
     }
-    match deed.then {
+    match behaviour.then {
         Then::HangsUp | Then::HangsUpAfterBytes => drop(socket.shutdown().await),
         Then::Resets => {
             tokio::time::sleep(BEFORE_A_RESET).await;

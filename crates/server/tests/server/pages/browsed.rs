@@ -1,4 +1,4 @@
-//! The pages in a browser.
+//! Tests of the pages in a browser.
 
 use pia_server_testkit::browser::{Browser, DOWN, ENTER, TAB};
 use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
@@ -10,7 +10,7 @@ fn address(app: &TestApp, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
+async fn the_set_up_page_works_by_keyboard_in_a_narrow_window() {
     let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
     let browser = Browser::start("en").await;
     browser.resize(320, 640).await;
@@ -32,10 +32,10 @@ async fn the_set_up_page_needs_neither_mouse_nor_a_wide_window() {
     browser.found_nothing_wrong().await;
 }
 
-/// The browser sends what distinguishes its own forms from those of other sites; the
-/// server would refuse them without.
+/// The server relies on the header by which browsers distinguish forms of the
+/// same site from those of others.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_is_made_in_german_with_the_keyboard_alone() {
+async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     let rules = ("LocalAuth__RequireBusinessDeclaration", "true");
     let app = Setting::on(TestDatabase::sqlite()).with(rules.0, rules.1).start().await;
     let browser = Browser::start("de-AT, de;q=0.9, en;q=0.5").await;
@@ -45,20 +45,20 @@ async fn an_account_is_made_in_german_with_the_keyboard_alone() {
     let (german, too_wide) = (browser.states("h1").await, browser.is_too_wide().await);
     browser.press([TAB]).await;
     let first = browser.focus().await;
-    // Everything is left out but the password.
+    // Submits the password alone.
     browser.press([TAB].into_iter().chain(PASSWORD.chars()).chain([ENTER])).await;
-    let faults = browser.states("[role=alert]").await;
+    let errors = browser.states("[role=alert]").await;
     let focused = browser.focus().await;
     browser.press([TAB, ENTER]).await;
-    let led_to = browser.focus().await;
+    let followed = browser.focus().await;
     browser.press("ada@example.org".chars().chain([TAB])).await;
     browser.press(PASSWORD.chars().chain([TAB, TAB])).await;
     browser.press([DOWN, TAB, TAB, ENTER]).await;
 
     assert_eq!((german.as_str(), too_wide, first.as_str()), ("Konto erstellen", false, "email"));
-    assert!(faults.contains("Ihre E-Mail-"), "{faults}");
-    assert!(faults.contains("privat nutzen"), "{faults}");
-    assert_eq!((focused, led_to), (faults, "email".to_owned()));
+    assert!(errors.contains("Ihre E-Mail-"), "{errors}");
+    assert!(errors.contains("privat nutzen"), "{errors}");
+    assert_eq!((focused, followed), (errors, "email".to_owned()));
     let done = browser.states("main:not(:has(form)) h1").await;
     assert_eq!(done, "Konto erstellt");
     browser.found_nothing_wrong().await;
@@ -67,9 +67,9 @@ async fn an_account_is_made_in_german_with_the_keyboard_alone() {
     assert_eq!(signed_in.status, 200, "{}", signed_in.text());
 }
 
-/// Browsers send the domain of such a field in its ASCII form.
+/// Browsers send the domain of an email field in its ASCII form.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_with_a_foreign_domain_signs_in_as_it_was_typed() {
+async fn an_address_with_an_international_domain_signs_in_as_typed() {
     let app = TestApp::spawn().await;
     let browser = Browser::start("en").await;
 
@@ -84,7 +84,7 @@ async fn an_address_with_a_foreign_domain_signs_in_as_it_was_typed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_typed_survives_another_language() {
+async fn input_survives_a_change_of_language() {
     let app = TestApp::spawn().await;
     let browser = Browser::start("en").await;
 
@@ -100,7 +100,7 @@ async fn what_was_typed_survives_another_language() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_sign_in_is_explained_in_the_language_that_is_switched_to() {
+async fn a_failed_sign_in_is_explained_in_the_selected_language() {
     let app = TestApp::spawn().await;
     let browser = Browser::start("en").await;
 

@@ -58,12 +58,16 @@ async fn bad_input_changes_nothing(database: TestDatabase) {
         ("POST", GROUPS, json!({ "displayName": "New", "members": [{ "value": stranger }] })),
         ("POST", GROUPS, json!({ "displayName": "New", "members": [5] })),
         ("POST", GROUPS, json!({ "displayName": "New", "externalId": "x".repeat(500) })),
-        ("PATCH", path.as_str(), patch(json!([{ "op": "add", "path": "members", "value": both }]))),
-        ("PATCH", path.as_str(), patch(json!([{ "op": "remove", "path": "displayName" }]))),
         (
             "PATCH",
             path.as_str(),
-            patch(json!([{ "op": "add", "path": "members[value eq \"5\"].x" }])),
+            patch(&json!([{ "op": "add", "path": "members", "value": both }])),
+        ),
+        ("PATCH", path.as_str(), patch(&json!([{ "op": "remove", "path": "displayName" }]))),
+        (
+            "PATCH",
+            path.as_str(),
+            patch(&json!([{ "op": "add", "path": "members[value eq \"5\"].x" }])),
         ),
     ] {
         let refused = server.send(method, path, body.clone()).await;

@@ -56,7 +56,7 @@ async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
     let tag = presented.header("etag").expect("a tag").to_owned();
     assert_eq!(user["meta"]["version"], json!(tag));
     let rename =
-        |name: &str| patch(json!([{ "op": "replace", "path": "displayName", "value": name }]));
+        |name: &str| patch(&json!([{ "op": "replace", "path": "displayName", "value": name }]));
 
     let unchanged = server.send_with("GET", &path, &[("if-none-match", &tag)], Value::Null).await;
     assert_eq!(unchanged.status, 304);
@@ -82,7 +82,7 @@ async fn of_a_hundred_parallel_writes_none_is_lost(database: TestDatabase) {
             1 => json!([{ "op": "replace", "path": "externalId", "value": "00u1" }]),
             _ => json!([{ "op": "replace", "path": "name.familyName", "value": "Lovelace" }]),
         };
-        server.send("PATCH", &path, patch(operation))
+        server.send("PATCH", &path, patch(&operation))
     });
     let statuses: BTreeSet<u16> = join_all(all).await.iter().map(|it| it.status).collect();
 
@@ -99,7 +99,7 @@ async fn bad_input_is_refused_with_a_scim_error(database: TestDatabase) {
     let server = Provisioned::on(database).await;
     let user = server.user("ada@idp.example").await;
     let path = path_of(&user);
-    let operations = |operations: Value| ("PATCH", path.as_str(), patch(operations));
+    let operations = |operations: Value| ("PATCH", path.as_str(), patch(&operations));
 
     for ((method, path, body), code) in [
         (("POST", USERS, json!([])), "invalidSyntax"),
@@ -187,9 +187,9 @@ async fn administrators_are_protected(database: TestDatabase) {
     let ada = server.send("GET", &by_name, Value::Null).await.body["Resources"][0].clone();
     let path = path_of(&ada);
 
-    let email = patch(json!([{ "op": "replace", "path": "emails", "value": "eve@example.org" }]));
+    let email = patch(&json!([{ "op": "replace", "path": "emails", "value": "eve@example.org" }]));
     assert_eq!(server.send("PATCH", &path, email).await.refusal(), (400, "mutability"));
-    let off = patch(json!([{ "op": "replace", "path": "active", "value": false }]));
+    let off = patch(&json!([{ "op": "replace", "path": "active", "value": false }]));
     assert_eq!(server.send("PATCH", &path, off).await.status, 409);
     assert_eq!(server.send("DELETE", &path, Value::Null).await.status, 409);
 

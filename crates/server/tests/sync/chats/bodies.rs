@@ -17,7 +17,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_compressed_chat_is_read_though_it_does_not_say_so() {
+async fn a_compressed_chat_is_read_without_a_content_encoding() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -33,7 +33,7 @@ async fn a_compressed_chat_is_read_though_it_does_not_say_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_that_grows_too_long_when_it_is_unpacked_is_refused() {
+async fn a_chat_that_is_too_large_when_decompressed_is_refused() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let path = format!("{CHATS}/{}", new_id());
@@ -51,7 +51,7 @@ async fn a_chat_that_grows_too_long_when_it_is_unpacked_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_chat_is_refused_by_its_field() {
+async fn invalid_chats_are_refused_by_field() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
@@ -102,7 +102,7 @@ async fn what_is_no_chat_is_refused_by_its_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_json_or_nested_without_end_is_refused() {
+async fn invalid_json_and_excessive_nesting_are_refused() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -122,11 +122,11 @@ async fn what_is_no_json_or_nested_without_end_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_and_the_last_instant_are_times_like_others() {
+async fn the_first_and_the_last_instant_are_valid_times() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
-    for (at, reported) in [
+    for (at, expected) in [
         ("0001-01-01T00:00:00", "0001-01-01T00:00:00Z"),
         ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
         ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.9999999Z"),
@@ -134,13 +134,13 @@ async fn the_first_and_the_last_instant_are_times_like_others() {
         let id = new_id();
         let made = put(&ada, &chat(&id, at)).await;
 
-        assert_eq!((made.status, &made.body["updatedAt"]), (201, &json!(reported)), "{at}");
+        assert_eq!((made.status, &made.body["updatedAt"]), (201, &json!(expected)), "{at}");
         assert_eq!(get(&ada, &id).await.body, made.body);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_answer_to_a_put_a_delete_or_a_list_is_404() {
+async fn writes_deletions_and_lists_are_never_answered_404() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 

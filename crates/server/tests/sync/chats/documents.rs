@@ -1,4 +1,4 @@
-//! Single chats: storing, telling, deleting.
+//! Tests of single chats: storing, reading and deleting.
 
 use pia_server_testkit::harness::Setting;
 use pia_server_testkit::on_both_databases;
@@ -7,19 +7,19 @@ use pia_testkit::databases::TestDatabase;
 use super::*;
 
 on_both_databases!(
-    a_chat_comes_back_as_it_was_written,
-    a_chat_that_lost_is_answered_with_the_one_that_won,
-    when_a_chat_was_made_never_changes,
-    a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version,
-    two_people_may_have_chats_with_one_id,
-    of_devices_that_race_the_latest_wins,
-    nobody_has_more_chats_than_the_operator_allows,
+    a_chat_is_returned_as_it_was_written,
+    a_losing_write_is_answered_with_the_winner,
+    the_creation_time_of_a_chat_is_immutable,
+    a_deleted_chat_is_restored_by_a_later_version_only,
+    two_users_may_have_chats_with_one_id,
+    the_latest_of_concurrent_writes_wins,
+    the_number_of_chats_is_limited_by_the_settings,
 );
 
 const EARLY: &str = "2026-08-01T09:14:02.1837744Z";
 const LATE: &str = "2026-08-01T09:14:02.1837764Z";
 
-async fn a_chat_comes_back_as_it_was_written(database: TestDatabase) {
+async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -31,12 +31,12 @@ async fn a_chat_comes_back_as_it_was_written(database: TestDatabase) {
     );
 
     let made = put_text(&ada, &id, &document).await;
-    let reported = get(&ada, &id).await;
+    let fetched = get(&ada, &id).await;
     let again = put_text(&ada, &id, &document).await;
 
-    assert_eq!((made.status, reported.status, again.status), (201, 200, 200), "{}", made.text());
-    assert_eq!((&made.bytes, &reported.bytes), (&reported.bytes, &again.bytes));
-    assert_eq!(reported.header("content-type"), Some("application/json"));
+    assert_eq!((made.status, fetched.status, again.status), (201, 200, 200), "{}", made.text());
+    assert_eq!((&made.bytes, &fetched.bytes), (&fetched.bytes, &again.bytes));
+    assert_eq!(fetched.header("content-type"), Some("application/json"));
     for part in [
         r#""future":{"number":1.0,"big":123456789012345678901234567890,"null":null}"#,
         &format!(
@@ -47,24 +47,24 @@ async fn a_chat_comes_back_as_it_was_written(database: TestDatabase) {
         r#""schemaVersion":1"#,
         r#""isFavorite":true"#,
     ] {
-        assert!(reported.text().contains(part), "{part} in {}", reported.text());
+        assert!(fetched.text().contains(part), "{part} in {}", fetched.text());
     }
-    assert!(reported.body.get("title").is_none() && reported.body.get("server_stamp").is_none());
-    assert_eq!(reported.body["id"], *id);
+    assert!(fetched.body.get("title").is_none() && fetched.body.get("server_stamp").is_none());
+    assert_eq!(fetched.body["id"], *id);
 }
 
-async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: TestDatabase) {
+async fn a_losing_write_is_answered_with_the_winner(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
     put(&ada, &chat(&id, LATE)).await;
 
-    // Reported in UTC, whichever zone it came with.
+    // Times are returned in UTC.
     let lost = put(&ada, &chat(&id, EARLY)).await;
     let zoned = LATE.replace("09:", "11:").replace('Z', "+02:00");
     assert_eq!(put(&ada, &chat(&id, &zoned)).await.body["updatedAt"], LATE);
     let equal = put(&ada, &chat(&id, LATE)).await;
-    // A tenth of a microsecond is nothing.
+    // A tenth of a microsecond is ignored.
     let as_good_as_equal = put(&ada, &chat(&id, "2026-08-01T09:14:02.1837763Z")).await;
 
     assert_eq!(lost.status, 409);
@@ -74,7 +74,7 @@ async fn a_chat_that_lost_is_answered_with_the_one_that_won(database: TestDataba
     assert_eq!((equal.status, as_good_as_equal.status), (200, 200));
 }
 
-async fn when_a_chat_was_made_never_changes(database: TestDatabase) {
+async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -89,7 +89,7 @@ async fn when_a_chat_was_made_never_changes(database: TestDatabase) {
     assert_eq!(get(&ada, &id).await.body, replaced.body);
 }
 
-async fn a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version(database: TestDatabase) {
+async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, ahead) = (stored(&ada).await, new_id());
@@ -105,12 +105,16 @@ async fn a_deleted_chat_is_gone_and_comes_back_only_by_a_later_version(database:
     let stale = put(&ada, &chat(&id, "2026-08-02T00:00:00Z")).await;
     assert_eq!(stale.refusal(), (410, "chat_deleted"), "{}", stale.text());
     let ahead_again = put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
-    assert_eq!(ahead_again.refusal(), (410, "chat_deleted"), "it was deleted no earlier than that");
+    assert_eq!(
+        ahead_again.refusal(),
+        (410, "chat_deleted"),
+        "the deletion is no earlier than the chat"
+    );
     let later = put(&ada, &chat(&id, "2198-01-01T00:00:00Z")).await;
     assert_eq!((later.status, get(&ada, &id).await.status), (201, 200));
 }
 
-async fn two_people_may_have_chats_with_one_id(database: TestDatabase) {
+async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let id = stored(&ada).await;
@@ -118,20 +122,20 @@ async fn two_people_may_have_chats_with_one_id(database: TestDatabase) {
     other["title"] = json!("Bob's");
 
     let made = put(&bob, &other).await;
-    let reported = (get(&ada, &id).await, get(&bob, &id).await);
+    let fetched = (get(&ada, &id).await, get(&bob, &id).await);
     let list = bob.get(CHATS).await;
     delete(&bob, &id).await;
 
     assert_eq!(made.status, 201, "{}", made.text());
     assert_eq!(
-        (&reported.0.body["title"], &reported.1.body["title"]),
+        (&fetched.0.body["title"], &fetched.1.body["title"]),
         (&json!("A title"), &json!("Bob's"))
     );
     assert_eq!(ids(&list.body["chats"]), [&*id]);
     assert_eq!((get(&ada, &id).await.status, get(&bob, &id).await.status), (200, 404));
 }
 
-async fn of_devices_that_race_the_latest_wins(database: TestDatabase) {
+async fn the_latest_of_concurrent_writes_wins(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -145,7 +149,7 @@ async fn of_devices_that_race_the_latest_wins(database: TestDatabase) {
     assert_eq!(get(&ada, &id).await.body["updatedAt"], "2026-08-01T00:00:11Z");
 }
 
-async fn nobody_has_more_chats_than_the_operator_allows(database: TestDatabase) {
+async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) {
     let app = Setting::on(database).with("Sync__MaxChats", 2).start().await;
     let ada = app.signed_in().await;
     let (first, _second) = (stored(&ada).await, stored(&ada).await);

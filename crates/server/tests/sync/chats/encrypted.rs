@@ -1,4 +1,4 @@
-//! Chats of accounts that only their devices can read.
+//! Tests of chats of encrypted accounts.
 
 use pia_server_testkit::harness::Setting;
 use pia_server_testkit::on_both_databases;
@@ -7,13 +7,13 @@ use pia_testkit::databases::TestDatabase;
 use super::*;
 
 on_both_databases!(
-    an_encrypted_account_takes_only_what_is_encrypted,
-    of_an_encrypted_chat_nothing_is_stored_in_plain,
+    an_encrypted_account_accepts_encrypted_chats_alone,
+    no_plaintext_of_an_encrypted_chat_is_stored,
 );
 
 const AT: &str = "2026-08-01T09:14:02Z";
 
-async fn an_encrypted_account_takes_only_what_is_encrypted(database: TestDatabase) {
+async fn an_encrypted_account_accepts_encrypted_chats_alone(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = stored(&ada).await;
@@ -31,7 +31,7 @@ async fn an_encrypted_account_takes_only_what_is_encrypted(database: TestDatabas
     assert_eq!(delete(&ada, &id).await.status, 204);
 }
 
-async fn of_an_encrypted_chat_nothing_is_stored_in_plain(database: TestDatabase) {
+async fn no_plaintext_of_an_encrypted_chat_is_stored(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
@@ -48,12 +48,12 @@ async fn of_an_encrypted_chat_nothing_is_stored_in_plain(database: TestDatabase)
     assert!(!made.text().contains("secret"), "{}", made.text());
     assert_eq!(made.body["encryptedPayload"], document["encryptedPayload"]);
     assert_eq!(made.body["wrappedDek"], document["wrappedDek"]);
-    assert_eq!((plain.status, &plain.body), (409, &made.body), "it is not told in plain again");
+    assert_eq!((plain.status, &plain.body), (409, &made.body), "it is not returned in plaintext");
     assert_eq!(get(&ada, &id).await.body, made.body);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn both_parts_of_what_is_encrypted_must_be_whole() {
+async fn ciphertext_and_key_of_a_chat_must_be_complete() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 

@@ -6,13 +6,16 @@ use pia_testkit::databases::TestDatabase;
 
 use super::*;
 
-on_both_databases!(conversations_are_the_same_chats, many_conversations_are_stored_each_by_itself,);
+on_both_databases!(
+    conversations_are_an_alias_of_chats,
+    conversations_of_a_batch_are_stored_independently,
+);
 
 const CONVERSATIONS: &str = "/api/conversations";
 const SYNC: &str = "/api/conversations/sync";
 const AT: &str = "2026-08-01T09:14:02Z";
 
-async fn conversations_are_the_same_chats(database: TestDatabase) {
+async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, gone) = (new_id(), stored(&ada).await);
@@ -50,7 +53,7 @@ async fn conversations_are_the_same_chats(database: TestDatabase) {
     assert_eq!(same.status, 304);
 }
 
-async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
+async fn conversations_of_a_batch_are_stored_independently(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (newer, gone, new, last) = (new_id(), stored(&ada).await, new_id(), stored(&ada).await);
@@ -74,7 +77,7 @@ async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
 
     assert_eq!(answer.status, 200, "{}", answer.text());
     let results = answer.body["results"].as_array().expect("results");
-    let reported: Vec<_> = results.iter().map(|it| (&it["status"], &it["id"])).collect();
+    let actual: Vec<_> = results.iter().map(|it| (&it["status"], &it["id"])).collect();
     let expected = [
         (json!("stored"), json!(new)),
         (json!("conflict"), json!(newer)),
@@ -84,7 +87,7 @@ async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
         (json!("refused"), Value::Null),
         (json!("deleted"), json!(last)),
     ];
-    assert_eq!(reported, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
+    assert_eq!(actual, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
     assert_eq!(results[1]["updatedAt"], "2026-09-01T00:00:00Z");
     assert_eq!(results[3]["error"], "e2ee_required");
     assert_eq!(
@@ -96,7 +99,7 @@ async fn many_conversations_are_stored_each_by_itself(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_conversations_or_odd_ids_are_refused() {
+async fn too_many_conversations_or_invalid_ids_are_refused() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let many: Vec<String> = (0..501).map(|_| new_id()).collect();

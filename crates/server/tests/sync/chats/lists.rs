@@ -1,4 +1,4 @@
-//! Lists of chats, as devices take them in.
+//! Tests of lists of chats, as devices read them.
 
 use pia_server_testkit::harness::Setting;
 use pia_server_testkit::on_both_databases;
@@ -7,12 +7,12 @@ use pia_testkit::databases::TestDatabase;
 use super::*;
 
 on_both_databases!(
-    a_list_is_of_whole_chats_in_the_order_of_their_changes,
-    parts_follow_one_another_by_a_cursor_however_it_is_escaped,
-    a_chat_that_was_written_before_and_came_in_later_is_reported,
-    what_was_deleted_is_reported_by_its_id,
-    a_list_that_has_not_changed_is_not_reported_again,
-    a_list_of_long_chats_is_cut,
+    a_list_has_full_chats_in_the_order_of_their_changes,
+    pages_follow_by_a_cursor_with_any_escaping,
+    an_older_chat_that_arrived_later_is_listed,
+    deleted_chats_are_listed_by_id,
+    an_unchanged_list_is_not_sent_again,
+    a_list_of_long_chats_is_split_into_pages,
 );
 
 fn escaped(text: &str) -> String {
@@ -36,7 +36,7 @@ async fn put_at(client: &Client, updated_at: &str) -> String {
     id
 }
 
-/// All that a device takes in, as it does: by `since` and cursors.
+/// Reads all pages like a device, by `since` and cursors.
 async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec<String>, usize) {
     let (mut chats, mut deleted, mut parts, mut cursor) = (vec![], vec![], 0, String::new());
     loop {
@@ -52,7 +52,7 @@ async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec
     (chats, deleted, parts)
 }
 
-async fn a_list_is_of_whole_chats_in_the_order_of_their_changes(database: TestDatabase) {
+async fn a_list_has_full_chats_in_the_order_of_their_changes(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let late = put_at(&ada, "9999-12-31T23:59:59.9999999Z").await;
@@ -70,7 +70,7 @@ async fn a_list_is_of_whole_chats_in_the_order_of_their_changes(database: TestDa
     assert_eq!(nothing.body, json!({ "chats": [], "deleted": [], "hasMore": false }));
 }
 
-async fn parts_follow_one_another_by_a_cursor_however_it_is_escaped(database: TestDatabase) {
+async fn pages_follow_by_a_cursor_with_any_escaping(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let mut all = Vec::new();
@@ -82,15 +82,14 @@ async fn parts_follow_one_another_by_a_cursor_however_it_is_escaped(database: Te
     let (since, _, _) = pulled(&ada, "since=2026-08-01T00%3A00%3A01.1230000Z", 3).await;
 
     assert_eq!((&chats, parts), (&all, 4));
-    assert_eq!(since, all, "all of them came in since");
+    assert_eq!(since, all, "all of them arrived since");
 }
 
-async fn a_chat_that_was_written_before_and_came_in_later_is_reported(database: TestDatabase) {
+async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let known = put_at(&ada, "2026-08-01T00:00:00Z").await;
-    // What a device that has the known one requests: by its own clock, which
-    // is ahead of neither.
+    // A device with the known chat requests changes since that chat's time.
     execute(&app, "UPDATE chats SET stamp = updated_at").await;
     let missed = put_at(&ada, "2026-07-01T00:00:00Z").await;
 
@@ -100,7 +99,7 @@ async fn a_chat_that_was_written_before_and_came_in_later_is_reported(database: 
     assert_eq!(chats, [missed, known]);
 }
 
-async fn what_was_deleted_is_reported_by_its_id(database: TestDatabase) {
+async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (stays, goes) = (stored(&ada).await, stored(&ada).await);
@@ -116,7 +115,7 @@ async fn what_was_deleted_is_reported_by_its_id(database: TestDatabase) {
     assert!(plain.body.get("deleted").is_none());
 }
 
-async fn a_list_that_has_not_changed_is_not_reported_again(database: TestDatabase) {
+async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     stored(&ada).await;
@@ -124,12 +123,12 @@ async fn a_list_that_has_not_changed_is_not_reported_again(database: TestDatabas
     let list = ada.get(&path).await;
     let tag = list.header("etag").expect("a tag").to_owned();
     let strong = tag.trim_start_matches("W/").to_owned();
-    let ask = async |client: &Client, path: &str, tag: &str| {
+    let conditional_get = async |client: &Client, path: &str, tag: &str| {
         client.send("GET", path, &[("if-none-match", tag)], b"").await
     };
 
     for known in [&*tag, &strong, "*", &format!("\"x\", {tag}")] {
-        let same = ask(&ada, &path, known).await;
+        let same = conditional_get(&ada, &path, known).await;
         assert_eq!((same.status, same.bytes.len()), (304, 0), "{known}");
         assert_eq!(same.header("etag"), Some(&*tag));
     }
@@ -138,21 +137,21 @@ async fn a_list_that_has_not_changed_is_not_reported_again(database: TestDatabas
         (&ada, format!("{CHATS}?includeDeleted=true&since=2026-01-01T00:00:01Z")),
         (&bob, path.clone()),
     ] {
-        assert_eq!(ask(client, &path, &tag).await.status, 200, "{path}");
+        assert_eq!(conditional_get(client, &path, &tag).await.status, 200, "{path}");
     }
     for known in ["\"x\"", "x", "", "W/\"c-none-v0-snone-d0\""] {
-        assert_eq!(ask(&ada, &path, known).await.status, 200, "{known}");
+        assert_eq!(conditional_get(&ada, &path, known).await.status, 200, "{known}");
     }
     let parts = format!("{tag:?}");
     assert!(parts.contains("-s1767225600000000-d1"), "{parts}");
     let id = stored(&ada).await;
-    assert_eq!(ask(&ada, &path, &tag).await.status, 200, "one was stored");
+    assert_eq!(conditional_get(&ada, &path, &tag).await.status, 200, "one was stored");
     let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
     delete(&ada, &id).await;
-    assert_eq!(ask(&ada, &path, &tag).await.status, 200, "one was deleted");
+    assert_eq!(conditional_get(&ada, &path, &tag).await.status, 200, "one was deleted");
 }
 
-async fn a_list_of_long_chats_is_cut(database: TestDatabase) {
+async fn a_list_of_long_chats_is_split_into_pages(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     for second in 0..4 {
@@ -168,7 +167,7 @@ async fn a_list_of_long_chats_is_cut(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_query_that_states_what_it_must_not_is_refused_by_its_field() {
+async fn an_invalid_query_is_refused_by_its_field() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 

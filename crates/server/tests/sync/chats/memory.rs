@@ -1,4 +1,4 @@
-//! Long chats, and what the server holds of them.
+//! Tests of the memory that long chats take.
 
 use pia_server_testkit::harness::PASSWORD;
 use pia_server_testkit::program::{Call, ServerProcess, peak};
@@ -7,7 +7,7 @@ use super::*;
 
 const MIB: usize = 1 << 20;
 
-/// The real server, so that its memory is its alone.
+/// Starts the server as a separate process, so that its memory can be measured.
 async fn program() -> (ServerProcess, Client) {
     let program = Call::new().licensed().start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -17,8 +17,8 @@ async fn program() -> (ServerProcess, Client) {
     (program, caller.with_tokens(&envelope.body))
 }
 
-/// A chat of so many bytes in short messages, of which a tree would take many
-/// times as much.
+/// Returns a chat of short messages, of which a parsed tree would take a
+/// multiple of `bytes`.
 fn long(id: &str, second: usize, bytes: usize) -> String {
     let message = r#"{"role":"user","content":"Hello","future":[1,2,3,4,5,6,7,8,9,10]},"#;
     let messages = message.repeat(bytes / message.len());
@@ -28,7 +28,7 @@ fn long(id: &str, second: usize, bytes: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_long_chat_costs_a_few_times_its_length() {
+async fn a_long_chat_takes_a_small_multiple_of_its_length() {
     let (program, ada) = program().await;
     stored(&ada).await;
     let id = new_id();
@@ -37,19 +37,19 @@ async fn a_long_chat_costs_a_few_times_its_length() {
 
     let made = put_text(&ada, &id, &document).await;
     let stored = peak(&program) - before;
-    let reported = get(&ada, &id).await;
+    let fetched = get(&ada, &id).await;
     let lost = put_text(&ada, &id, &long(&id, 0, 10 * MIB)).await;
     let list = ada.get(CHATS).await;
     let all = peak(&program) - before;
 
-    assert_eq!([made.status, reported.status, lost.status, list.status], [201, 200, 409, 200]);
-    assert!(reported.bytes == made.bytes && lost.bytes == made.bytes);
+    assert_eq!([made.status, fetched.status, lost.status, list.status], [201, 200, 409, 200]);
+    assert!(fetched.bytes == made.bytes && lost.bytes == made.bytes);
     assert!(stored < 80 * MIB, "{} MiB for one of 10", stored / MIB);
     assert!(all < 200 * MIB, "{} MiB for all", all / MIB);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_long_chats_are_not_all_held_at_once() {
+async fn many_long_chats_are_not_in_memory_at_once() {
     let (program, ada) = program().await;
     for second in 0..12 {
         let id = new_id();

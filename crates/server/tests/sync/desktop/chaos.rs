@@ -1,6 +1,6 @@
-//! Disorder: several devices write, delete, sync and lose answers at once, by
-//! clocks up to a day apart; in the end all hold the same rows, and each row is
-//! one that can have come of what was said (see [`super::model`]).
+//! Tests of several devices that concurrently write, delete, sync and lose
+//! answers, with clocks up to a day apart: in the end all have the same rows,
+//! and each row can result from the pushes (see [`super::model`]).
 
 use std::thread;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use super::push::{Pushed, Sending};
 use super::world::World;
 
 on_both_databases!(
-    whatever_devices_do_at_once_they_come_to_the_same_rows,
-    whatever_devices_do_at_once_to_rows_nobody_reads_they_come_to_the_same,
+    concurrent_devices_converge_to_the_same_rows,
+    concurrent_devices_of_an_encrypted_account_converge,
 );
 
 const DEVICES: usize = 4;
@@ -26,10 +26,10 @@ const PHASES: usize = 4;
 const STEPS: usize = 14;
 const DAY: u64 = 86_400;
 
-/// Channels of which every device hears everything.
+/// Channels of which every device receives everything.
 const CHANNELS: [Channel; 8] = Channel::ROWS;
 
-/// Numbers that come again with their seed (`SplitMix64`).
+/// Seeded generator of random numbers (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -47,7 +47,7 @@ impl Dice {
     }
 }
 
-/// Reports the seed of a test that fails.
+/// Seed that is printed when the test fails.
 struct Seed(u64);
 
 impl Drop for Seed {
@@ -59,9 +59,9 @@ impl Drop for Seed {
     }
 }
 
-async fn whatever_devices_do_at_once_they_come_to_the_same_rows(database: TestDatabase) {
+async fn concurrent_devices_converge_to_the_same_rows(database: TestDatabase) {
     let world = World::new(database).await;
-    // To repeat a failure, put its seed here.
+    // To reproduce a failure, set its seed here.
     let (_, random) = Uuid::now_v7().as_u64_pair();
     let seed = Seed(random);
     let mut dice = Dice(seed.0);
@@ -71,48 +71,46 @@ async fn whatever_devices_do_at_once_they_come_to_the_same_rows(database: TestDa
         device.skew = skew(&mut dice);
         devices.push(device);
     }
-    disorder(&world, &mut devices, &mut dice, true).await;
+    run_concurrently(&world, &mut devices, &mut dice, true).await;
 }
 
-async fn whatever_devices_do_at_once_to_rows_nobody_reads_they_come_to_the_same(
-    database: TestDatabase,
-) {
+async fn concurrent_devices_of_an_encrypted_account_converge(database: TestDatabase) {
     let world = World::new(database).await;
     let (_, random) = Uuid::now_v7().as_u64_pair();
     let seed = Seed(random);
     let mut dice = Dice(seed.0);
-    let mut services = world.device().await;
-    services.enable_encryption().await;
-    let code = services.recovery_code.clone().expect("a code");
-    let mut devices = vec![services];
+    let mut desk = world.device().await;
+    desk.enable_encryption().await;
+    let code = desk.recovery_code.clone().expect("a code");
+    let mut devices = vec![desk];
     for _ in 1..DEVICES {
         let mut device = world.device().await;
         device.join_by_code(&code).await;
         device.skew = skew(&mut dice);
         devices.push(device);
     }
-    disorder(&world, &mut devices, &mut dice, false).await;
+    run_concurrently(&world, &mut devices, &mut dice, false).await;
 }
 
-/// Clock skew of a device; none for every second one.
+/// Returns a random clock skew; zero for every second device.
 fn skew(dice: &mut Dice) -> i64 {
     let seconds = i64::try_from(dice.seconds(2 * DAY)).expect("two days") - 86_400;
     if dice.roll(2) == 0 { seconds } else { 0 }
 }
 
-async fn disorder(world: &World, devices: &mut Vec<Device>, dice: &mut Dice, resets: bool) {
+async fn run_concurrently(world: &World, devices: &mut Vec<Device>, dice: &mut Dice, resets: bool) {
     for phase in 0..PHASES {
         let seeds = std::iter::repeat_with(|| dice.seconds(1 << 32));
-        let acting = devices.iter_mut().zip(seeds).map(|(it, seed)| act(it, Dice(seed)));
+        let acting = devices.iter_mut().zip(seeds).map(|(it, seed)| run_device(it, Dice(seed)));
         join_all(acting.collect::<Vec<_>>()).await;
         if resets && phase > 0 && dice.roll(4) == 0 {
             reset(world, devices).await;
         }
     }
 
-    // All that is said is heard, but for what a client hides from itself:
-    // changes that are older than its cursor (sync 3.2, Delta).
-    world.pass(Duration::from_secs(3 * DAY));
+    // All changes arrive, except for those that a client misses: changes older
+    // than its cursor (sync 3.2, Delta).
+    world.advance(Duration::from_secs(3 * DAY));
     settle(devices).await;
     let hidden: Vec<_> = devices.iter().flat_map(|it| it.unpushed.clone()).collect();
     let first = devices.first().expect("a device").shared();
@@ -123,27 +121,27 @@ async fn disorder(world: &World, devices: &mut Vec<Device>, dice: &mut Dice, res
         }
     }
 
-    // A client at a loss begins anew, and hides nothing then.
+    // A full resync pushes those too.
     for device in devices.iter_mut().filter(|it| !it.unpushed.is_empty()) {
         device.resync();
     }
     settle(devices).await;
-    devices.push(newcomer(world, devices).await);
+    devices.push(new_device(world, devices).await);
     settle(devices).await;
     let first = devices.first().expect("a device").shared();
     for (number, device) in devices.iter().enumerate() {
         assert!(device.unpushed.is_empty(), "sync 3.2, First sync: all rows");
         let shared = device.shared();
         for key in shared.keys().chain(first.keys()) {
-            let place = format!("sync 2.4: device {number} about {key:?}");
-            assert_eq!(shared.get(key), first.get(key), "{place}");
+            let context = format!("sync 2.4: device {number} about {key:?}");
+            assert_eq!(shared.get(key), first.get(key), "{context}");
         }
-        world.journal.judge(&shared, &format!("device {number}"));
+        world.journal.check(&shared, &format!("device {number}"));
     }
 }
 
-/// Somebody who was never there.
-async fn newcomer(world: &World, devices: &[Device]) -> Device {
+/// Signs in a new device.
+async fn new_device(world: &World, devices: &[Device]) -> Device {
     let mut device = world.device().await;
     if let Some(code) = devices.iter().find_map(|it| it.recovery_code.clone()) {
         device.join_by_code(&code).await;
@@ -151,12 +149,12 @@ async fn newcomer(world: &World, devices: &[Device]) -> Device {
     device
 }
 
-/// Throws everything away, and every device begins anew with what it has.
+/// Resets the account; every device starts over with its rows.
 async fn reset(world: &World, devices: &mut [Device]) {
     devices.first_mut().expect("a device").reset().await;
     world.journal.clear();
     for device in devices {
-        // A pull before its next push hides what the server has lost.
+        // A pull before its next push would hide rows that the server has lost.
         device.unpushed = device.store.keys().cloned().collect();
         device.resync();
     }
@@ -175,12 +173,12 @@ async fn settle(devices: &mut [Device]) {
             return;
         }
     }
-    let heard: Vec<_> = devices.iter().map(|it| &it.heard).collect();
-    panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {heard:?}");
+    let last_pulled: Vec<_> = devices.iter().map(|it| &it.last_pulled).collect();
+    panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {last_pulled:?}");
 }
 
 /// Runs one device while others do the same.
-async fn act(device: &mut Device, mut dice: Dice) {
+async fn run_device(device: &mut Device, mut dice: Dice) {
     for _ in 0..STEPS {
         device.time.advance(Duration::from_secs(dice.seconds(30)));
         match dice.roll(100) {
@@ -192,9 +190,9 @@ async fn act(device: &mut Device, mut dice: Dice) {
             50..60 => delete(device, &mut dice),
             60..64 => device.set(&Uuid::now_v7().to_string()),
             64..90 => {
-                // Who else was waited for took longer than a token lasts.
+                // Other devices may take longer than the lifetime of a token.
                 let pushed = match device.push().await {
-                    Pushed::Refused(401) => again(device).await,
+                    Pushed::Refused(401) => log_in_and_push(device).await,
                     pushed => pushed,
                 };
                 let refused = matches!(pushed, Pushed::Refused(_));
@@ -202,7 +200,7 @@ async fn act(device: &mut Device, mut dice: Dice) {
                 pull(device, &mut dice).await;
             }
             90..95 => {
-                device.push_as(Sending::Unheard).await;
+                device.push_as(Sending::ResponseLost).await;
             }
             95..98 => pull(device, &mut dice).await,
             _ => device.resync(),
@@ -210,12 +208,12 @@ async fn act(device: &mut Device, mut dice: Dice) {
     }
 }
 
-async fn again(device: &mut Device) -> Pushed {
+async fn log_in_and_push(device: &mut Device) -> Pushed {
     device.log_in().await;
     device.push().await
 }
 
-/// A few rows at a time.
+/// Pulls in small pages.
 async fn pull(device: &mut Device, dice: &mut Dice) {
     let limit = 1 + dice.roll(12);
     let mut pulled = device.pull_by(limit).await;
@@ -223,26 +221,28 @@ async fn pull(device: &mut Device, dice: &mut Dice) {
         device.log_in().await;
         pulled = device.pull_by(limit).await;
     }
-    let went_well = matches!(pulled, Pulled::Applied { .. } | Pulled::NotModified);
-    assert!(went_well, "sync 2.3: {pulled:?}");
+    let succeeded = matches!(pulled, Pulled::Applied { .. } | Pulled::NotModified);
+    assert!(succeeded, "sync 2.3: {pulled:?}");
 }
 
-/// A row that there is, and of which the others hear.
-fn any(device: &Device, dice: &mut Dice) -> Option<(Channel, String)> {
+/// Returns a random existing row that is shared with other devices.
+fn random_row(device: &Device, dice: &mut Dice) -> Option<(Channel, String)> {
     let fixed = [Channel::Settings, Channel::Sessions];
     let keys: Vec<_> = device.store.keys().filter(|it| !fixed.contains(&it.0)).collect();
     (!keys.is_empty()).then(|| keys[dice.roll(keys.len())].clone())
 }
 
 fn edit(device: &mut Device, dice: &mut Dice) {
-    if let Some((channel, id)) = any(device, dice) {
+    if let Some((channel, id)) = random_row(device, dice) {
         device.edit(channel, &id, &Uuid::now_v7().to_string());
     }
 }
 
 fn delete(device: &mut Device, dice: &mut Dice) {
-    // Nobody hears of a column's deletion (sync 2.4).
-    if let Some((channel, id)) = any(device, dice).filter(|it| it.0 != Channel::KanbanColumns) {
+    // Clients ignore the deletion of a column (sync 2.4).
+    if let Some((channel, id)) =
+        random_row(device, dice).filter(|it| it.0 != Channel::KanbanColumns)
+    {
         device.delete(channel, &id);
     }
 }

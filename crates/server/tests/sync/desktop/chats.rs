@@ -1,4 +1,4 @@
-//! Chats, which go beside the other rows (sync section 6).
+//! Chats, which are synchronised apart from other rows (sync section 6).
 
 use pia_server_testkit::client::Answer;
 use serde_json::{Map, Value, json};
@@ -13,9 +13,9 @@ use super::read::{blobs, etag, guid, moment, no_nulls, object, text};
 pub(crate) enum Stored {
     Created,
     Replaced,
-    /// After the messages of the server's version were taken in.
+    /// Stored after a merge with the messages of the server's version.
     Merged,
-    /// The status of the last try.
+    /// Status of the last attempt.
     Dropped(u16),
 }
 
@@ -31,9 +31,9 @@ fn day(at: Moment) -> String {
 }
 
 impl Device {
-    /// Returns whether the server keeps chats; asked once.
+    /// Returns whether the server stores chats; requested once.
     pub(crate) async fn probe(&mut self) -> bool {
-        if let Some(known) = self.chats_known {
+        if let Some(known) = self.chats_supported {
             return known;
         }
         let answer = self.get_json("/api/capabilities").await;
@@ -41,12 +41,12 @@ impl Device {
         let version = body.get("chatsSchemaVersion");
         assert!(version.is_none_or(Value::is_i64), "sync 6.1: {version:?}");
         let known = answer.status == 200 && body.get("chats") == Some(&json!(true));
-        self.chats_known = Some(known);
+        self.chats_supported = Some(known);
         known
     }
 
-    /// Begins a chat, with keys that no server knows.
-    pub(crate) fn begin_chat(&mut self, words: &str) -> String {
+    /// Starts a chat, with keys that no server knows.
+    pub(crate) fn start_chat(&mut self, words: &str) -> String {
         let (id, at) = (Uuid::now_v7().to_string(), self.now());
         let chat = json!({
             "id": id,
@@ -68,7 +68,7 @@ impl Device {
         id
     }
 
-    /// Adds a message of the user's.
+    /// Adds a message of the user.
     pub(crate) fn write(&mut self, id: &str, words: &str) {
         let at = self.now().to_string();
         let message = json!({
@@ -95,8 +95,8 @@ impl Device {
         words.map(|it| it.unwrap_or_default().to_owned()).collect()
     }
 
-    /// Stores a chat; where a newer one is there, takes that one's messages in
-    /// and tries once more (sync 6.4).
+    /// Stores a chat. If the server has a newer one, merges its messages and
+    /// tries once more (sync 6.4).
     pub(crate) async fn put(&mut self, id: &str) -> Stored {
         let answer = self.put_once(id).await;
         match answer.status {
@@ -105,12 +105,12 @@ impl Device {
             409 => {}
             other => {
                 assert_ne!(other, 404, "sync 6.4, row 21: a PUT is never answered 404");
-                self.reported_of_encryption(&answer);
+                self.note_encryption(&answer);
                 return Stored::Dropped(other);
             }
         }
-        // Without a chat in it the client has nothing to take in.
-        let theirs = answer.body.get("id").and_then(|_| self.chat_in(&answer.body));
+        // Without a chat in the answer the client has nothing to merge.
+        let theirs = answer.body.get("id").and_then(|_| self.decode_chat(&answer.body));
         let Some(theirs) = theirs else { return Stored::Dropped(409) };
         let merged = merged(theirs, &self.chats[id], self.now());
         self.chats.insert(id.to_owned(), merged);
@@ -125,7 +125,7 @@ impl Device {
         self.send_packed("PUT", &format!("/api/v1/chats/{id}"), &body).await
     }
 
-    /// With its nulls, but for the two blobs (sync section 1, Chat writer).
+    /// Serializes a chat with nulls, except for the two blobs (sync section 1, Chat writer).
     fn chat_on_wire(&self, id: &str) -> Value {
         let mut chat = self.chats[id].clone();
         let Some(sealer) = self.sealer() else { return chat };
@@ -136,7 +136,7 @@ impl Device {
             let value = fields.insert(name.to_owned(), blank);
             hidden.extend(value.map(|it| (name.to_owned(), it)));
         }
-        // Nobody's on the wire, and inside it on this client.
+        // Unknown keys are encrypted too by this client.
         hidden.extend(fields.remove("keyOfTomorrow").map(|it| ("keyOfTomorrow".to_owned(), it)));
         let sealed = sealer.seal(ENTITY, id, Value::Object(hidden).to_string().as_bytes());
         fields.insert("encryptedPayload".to_owned(), json!(sealed.payload));
@@ -150,7 +150,7 @@ impl Device {
         assert_eq!(answer.status, 204, "sync 6.5, deleted or absent: {}", answer.text());
     }
 
-    /// Stores all that it has, once after a sign-in.
+    /// Stores all its chats, once after a sign-in.
     pub(crate) async fn backfill(&mut self) {
         let ids: Vec<_> = self.chats.keys().cloned().collect();
         for id in ids {
@@ -159,7 +159,7 @@ impl Device {
         }
     }
 
-    /// Hears of the others' chats; false where nothing is new.
+    /// Pulls the chats of other devices. Returns false if nothing is new.
     pub(crate) async fn list_chats(&mut self) -> bool {
         let newest = self.chats.values().map(|it| moment(it.get("updatedAt"), "a chat")).max();
         let since = newest.map(|it| format!("&since={}", escaped(&it.exact())));
@@ -178,7 +178,7 @@ impl Device {
             if page == 1 {
                 tag = etag(&answer);
             }
-            let Some(next) = self.take_chats(&answer) else {
+            let Some(next) = self.apply_chats(&answer) else {
                 self.chats_etag = tag;
                 return true;
             };
@@ -187,13 +187,13 @@ impl Device {
         panic!("sync 6.2, Loop: more than {MAX_PAGES} pages");
     }
 
-    /// Applies a page; the cursor of the next one.
-    fn take_chats(&mut self, answer: &Answer) -> Option<String> {
+    /// Applies a page, and returns the cursor of the next one.
+    fn apply_chats(&mut self, answer: &Answer) -> Option<String> {
         let body = object(answer, "sync 6.2");
         let chats = body.get("chats").and_then(Value::as_array);
         for chat in chats.expect("sync 6.2: without `chats` the client stops silently") {
-            // Where it cannot be read it is passed over.
-            let Some(mut chat) = self.chat_in(chat) else { continue };
+            // Unreadable chats are skipped.
+            let Some(mut chat) = self.decode_chat(chat) else { continue };
             let id = guid(chat.get("id"), "sync 6.6");
             let accessed = |it: &Value| moment(it.get("lastAccessedAt"), "sync 6.6");
             if let Some(there) = self.chats.get(&id)
@@ -212,8 +212,8 @@ impl Device {
         next.filter(|it| more && !it.is_empty()).map(str::to_owned)
     }
 
-    /// A chat as it came, in the clear.
-    fn chat_in(&self, chat: &Value) -> Option<Value> {
+    /// Decodes a received chat into plaintext.
+    fn decode_chat(&self, chat: &Value) -> Option<Value> {
         no_nulls(chat, "sync 6.6, row 25");
         let id = guid(chat.get("id"), "sync 6.6");
         for name in ["createdAt", "updatedAt", "lastAccessedAt"] {
@@ -241,7 +241,7 @@ impl Device {
     }
 }
 
-/// The server's version and what it lacks of ours.
+/// Returns the server's version, with our messages that it lacks.
 fn merged(mut theirs: Value, ours: &Value, now: Moment) -> Value {
     let all = |it: &Value| it["messages"].as_array().cloned().unwrap_or_default();
     let (mut messages, own) = (all(&theirs), all(ours));

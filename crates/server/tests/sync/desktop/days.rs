@@ -1,4 +1,4 @@
-//! Days of an account with two devices.
+//! Tests of an account with two devices over days.
 
 mod chats;
 mod deletions;
@@ -19,25 +19,25 @@ use super::pull::Pulled;
 const HOUR: Duration = Duration::from_hours(1);
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Lets the devices cycle in turn until a whole round brings none of them
-/// anything.
+/// Cycles the devices in turn until a full round has nothing new for any of
+/// them.
 async fn settle<const N: usize>(mut devices: [&mut Device; N]) {
     for _ in 0..12 {
         let mut quiet = true;
         for device in &mut devices {
             let cycle = device.cycle().await;
-            let requests = device.generation != Generation::March;
-            quiet &= !requests || cycle.pulled == Pulled::NotModified;
+            let pulls_conditionally = device.generation != Generation::March;
+            quiet &= !pulls_conditionally || cycle.pulled == Pulled::NotModified;
         }
         if quiet {
             return;
         }
     }
-    let heard: Vec<_> = devices.iter().map(|it| &it.heard).collect();
-    panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {heard:?}");
+    let last_pulled: Vec<_> = devices.iter().map(|it| &it.last_pulled).collect();
+    panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {last_pulled:?}");
 }
 
-/// Checks that the two hold the same.
+/// Asserts that two devices have the same rows.
 fn agree(one: &Device, other: &Device, when: &str) {
     let (left, right) = (one.shared(), other.shared());
     for key in left.keys().chain(right.keys()) {
@@ -45,7 +45,7 @@ fn agree(one: &Device, other: &Device, when: &str) {
     }
 }
 
-/// Writes one row of each kind.
+/// Creates one row of each channel.
 fn one_of_each(device: &mut Device, words: &str) -> Vec<(Channel, String)> {
     let create = |channel: Channel| (channel, device.create(channel, words));
     Channel::ROWS.into_iter().map(create).collect()

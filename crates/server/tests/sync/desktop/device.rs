@@ -1,4 +1,4 @@
-//! State that a device keeps between its cycles.
+//! State of a device between its cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::push::Pushed;
 use super::row::{Row, Sealer};
 use super::world::{Time, World};
 
-/// The versions of the client that speak differently (sync section 1).
+/// Versions of the client with different protocols (sync section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
-    /// March 2026: every row each cycle, nulls written, uncompressed, no
-    /// deletes, its own clock for a cursor.
+    /// March 2026: pushes every row in each cycle, with nulls, uncompressed and
+    /// without deletions; its cursor is its own clock.
     March,
-    /// Between them: Pascal case in what it pushes later.
+    /// Between them: later pushes are in Pascal case.
     Spring,
     Newest,
 }
@@ -51,27 +51,26 @@ pub(crate) struct Device {
     /// close together.
     pub(crate) initialized: bool,
     pub(crate) deleted: BTreeSet<(Channel, String)>,
-    /// The settings that it pushed last, without their time.
+    /// Settings that it pushed last, without their time.
     pub(crate) pushed_settings: Option<BTreeMap<String, Value>>,
-    /// True if it never says its settings.
+    /// True if it never pushes its settings.
     pub(crate) settings_muted: bool,
-    /// Local changes that the server has not stored: the client does not know
-    /// this, and hides from itself what is older than its cursor.
+    /// Local changes that the server has not stored. The client does not track
+    /// them, and misses those older than its cursor.
     pub(crate) unpushed: BTreeSet<(Channel, String)>,
     pub(crate) keys: DeviceKeys,
     pub(crate) umk: Option<Umk>,
-    /// True if it learned that it needs a key that it has not got.
+    /// True if it lacks a required key.
     pub(crate) onboarding: bool,
-    /// Recovery code that a human wrote down when encryption was turned on
-    /// here.
+    /// Recovery code, if encryption was enabled on this device.
     pub(crate) recovery_code: Option<String>,
     pub(crate) chats: BTreeMap<String, Value>,
     pub(crate) chats_etag: Option<String>,
-    pub(crate) chats_known: Option<bool>,
-    /// Content of its last pull, shown where a test fails.
-    pub(crate) heard: Vec<(Channel, String)>,
-    /// Number of responses that asked it to wait.
-    pub(crate) waits: usize,
+    pub(crate) chats_supported: Option<bool>,
+    /// Keys of its last pull, printed when a test fails.
+    pub(crate) last_pulled: Vec<(Channel, String)>,
+    /// Number of retries after a rate limit.
+    pub(crate) retries: usize,
 }
 
 /// Outcome of one cycle.
@@ -79,7 +78,7 @@ pub(crate) struct Device {
 pub(crate) struct Cycle {
     pub(crate) pushed: Pushed,
     pub(crate) pulled: Pulled,
-    /// True if the device found itself revoked.
+    /// True if the device found that it was revoked.
     pub(crate) revoked: bool,
 }
 
@@ -111,9 +110,9 @@ impl Device {
             recovery_code: None,
             chats: BTreeMap::new(),
             chats_etag: None,
-            chats_known: None,
-            heard: Vec::new(),
-            waits: 0,
+            chats_supported: None,
+            last_pulled: Vec::new(),
+            retries: 0,
         };
         device.log_in().await;
         let at = device.now();
@@ -122,13 +121,13 @@ impl Device {
         device
     }
 
-    /// Returns whether its client is new enough for a channel.
+    /// Returns whether its client supports a channel.
     pub(crate) fn knows(&self, channel: Channel) -> bool {
         let late = matches!(channel, Channel::Personas | Channel::ScheduledJobs);
         self.generation != Generation::March || !late
     }
 
-    /// Returns the time of its own clock, never twice the same.
+    /// Returns a unique time of its own clock.
     pub(crate) fn now(&self) -> Moment {
         self.time.unique().plus_seconds(self.skew)
     }
@@ -138,7 +137,7 @@ impl Device {
         self.umk.clone().map(|umk| Sealer { user, umk })
     }
 
-    /// Writes something new.
+    /// Creates a row and returns its id.
     pub(crate) fn create(&mut self, channel: Channel, words: &str) -> String {
         let id = Uuid::now_v7().to_string();
         let row = Row::new(channel, &id, words, self.now());
@@ -147,12 +146,12 @@ impl Device {
         id
     }
 
-    /// Writes something over what is there; whether it was there.
+    /// Edits a row, and returns whether it exists.
     pub(crate) fn edit(&mut self, channel: Channel, id: &str, words: &str) -> bool {
         let at = self.now();
         let key = (channel, id.to_owned());
         let Some(row) = self.store.get_mut(&key) else { return false };
-        row.say(channel, words, at);
+        row.set_content(channel, words, at);
         self.unpushed.insert(key);
         true
     }
@@ -172,12 +171,12 @@ impl Device {
         self.store.get(&(channel, id.to_owned()))
     }
 
-    /// Returns the content of a row here.
-    pub(crate) fn message(&self, channel: Channel, id: &str) -> Option<&str> {
-        self.get(channel, id).map(|it| it.message(channel))
+    /// Returns the content of a row.
+    pub(crate) fn content(&self, channel: Channel, id: &str) -> Option<&str> {
+        self.get(channel, id).map(|it| it.content(channel))
     }
 
-    /// Returns its rows, as far as devices can agree.
+    /// Returns the parts of its rows that devices agree on.
     pub(crate) fn shared(&self) -> Store {
         let shared = |(key, row): (&(Channel, String), &Row)| (key.clone(), row.shared(key.0));
         let mut rows: Store = self.store.iter().map(shared).collect();
@@ -197,12 +196,12 @@ impl Device {
         }
         let pushed = self.push().await;
         let pulled = self.pull().await;
-        let looks = self.umk.is_some() && matches!(pulled, Pulled::Applied { .. });
-        let revoked = looks && self.finds_itself_revoked().await;
+        let checks = self.umk.is_some() && matches!(pulled, Pulled::Applied { .. });
+        let revoked = checks && self.check_revoked().await;
         Cycle { pushed, pulled, revoked }
     }
 
-    /// Cycles until it is informed that there is nothing new.
+    /// Cycles until the server has nothing new.
     pub(crate) async fn settle(&mut self) {
         for _ in 0..5 {
             if self.cycle().await.pulled == Pulled::NotModified {
@@ -212,28 +211,27 @@ impl Device {
         panic!("sync 2.5, 304 reachability: five cycles in a row were answered with a body");
     }
 
-    /// Forgets where it stood, as the client can at any time (sync section 9).
+    /// Discards its cursor, as the client may at any time (sync section 9).
     pub(crate) fn resync(&mut self) {
         self.cursor = None;
         self.etag = None;
         self.pushed_settings = None;
     }
 
-    /// Throws everything away, which takes a sign-in of a moment ago.
+    /// Resets the account, which requires a fresh sign-in.
     pub(crate) async fn reset(&mut self) {
         self.log_in().await;
         let answer = self.call("DELETE", "/api/sync/reset", &[], &[]).await;
         assert!((200..300).contains(&answer.status), "spec, reset: {}", answer.text());
     }
 
-    /// Forgets the state that the client drops when its user signs out, and
-    /// signs in.
+    /// Signs out, which discards part of the client's state, and signs in again.
     pub(crate) async fn sign_in_again(&mut self) {
         let token = self.client.refresh.clone();
         self.post_bare("/auth/logout", &serde_json::json!({ "refreshToken": token })).await;
         self.etag = None;
         self.chats_etag = None;
-        self.chats_known = None;
+        self.chats_supported = None;
         self.pushed_settings = None;
         self.umk = None;
         self.log_in().await;

@@ -1,4 +1,4 @@
-//! Sharing of a key that the server does not have (e2ee sections 6 to 9).
+//! Sharing of the end-to-end encryption key (e2ee sections 6 to 9).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -20,7 +20,7 @@ const RECOVERY_AAD: &str = "pia-recovery-wrap-v1";
 /// Version of the message that an approval signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signature {
-    /// Clients up to 1.4.278, which do not say a version.
+    /// Clients up to 1.4.278, which send no version.
     First,
     Second,
 }
@@ -31,11 +31,11 @@ pub(crate) struct Registered {
     pub(crate) is_first: bool,
 }
 
-fn done(answer: &Answer, section: &str) {
+fn assert_success(answer: &Answer, section: &str) {
     assert!((200..300).contains(&answer.status), "{section}: {}", answer.text());
 }
 
-/// Returns the message of an approval, in the texts of the wire.
+/// Returns the message that an approval signs, of texts as on the wire.
 fn approval(signature: Signature, texts: [&str; 5]) -> String {
     let [session, device, key, wrapped, salt] = texts;
     match signature {
@@ -49,13 +49,13 @@ fn approval(signature: Signature, texts: [&str; 5]) -> String {
 impl Device {
     pub(crate) async fn e2ee_status(&mut self) -> Value {
         let answer = self.get_json("/api/e2ee/status").await;
-        done(&answer, "e2ee 6");
+        assert_success(&answer, "e2ee 6");
         let body = object(&answer, "e2ee 6.1 E2EEStatusResponse");
         assert!(body["isEnabled"].is_boolean(), "e2ee 6.1 isEnabled: {}", answer.text());
         answer.body
     }
 
-    /// Makes itself known, with a fresh session.
+    /// Registers the device, with a fresh session.
     pub(crate) async fn register(&mut self) -> Registered {
         let request = json!({
             "deviceId": self.id,
@@ -66,17 +66,17 @@ impl Device {
             "appVersion": "1.4.280.0",
         });
         let answer = self.post_json("/api/e2ee/devices/register", &request).await;
-        done(&answer, "e2ee 6, register");
+        assert_success(&answer, "e2ee 6, register");
         let body = object(&answer, "e2ee 6.1 DeviceRegistrationResponse");
         let session = text(body.get("onboardingSessionId"), "e2ee 6.1 onboardingSessionId");
         text(body.get("serverChallenge"), "e2ee 12: a missing serverChallenge");
         Registered { session, is_first: body["isFirstDevice"] == true }
     }
 
-    /// All devices of the account, as the strict reader takes them.
+    /// Returns all devices of the account, parsed strictly.
     pub(crate) async fn devices(&mut self) -> Vec<Value> {
         let answer = self.get_json("/api/e2ee/devices").await;
-        done(&answer, "e2ee 6");
+        assert_success(&answer, "e2ee 6");
         let body = object(&answer, "e2ee 6.1 DeviceListResponse");
         let devices = body.get("devices").and_then(Value::as_array);
         let devices = devices.expect("e2ee 12: without `devices` the client turns itself off");
@@ -105,15 +105,15 @@ impl Device {
         Some(body["status"].as_i64().expect("e2ee 6.1: the status is a number"))
     }
 
-    /// Encrypts the account (e2ee section 8, Enable), and says everything again.
+    /// Encrypts the account (e2ee section 8, Enable), and pushes everything again.
     pub(crate) async fn enable_encryption(&mut self) {
         self.begin_encryption().await;
         let key = self.put_proof_key().await;
-        done(&key, "e2ee 6, proof-key");
+        assert_success(&key, "e2ee 6, proof-key");
         self.encrypt_all().await;
     }
 
-    /// All but the proof key, as clients did that had none.
+    /// Enables encryption without a proof key, like older clients.
     pub(crate) async fn begin_encryption(&mut self) {
         let status = self.e2ee_status().await;
         assert_eq!(status["isEnabled"], false, "e2ee 8, Enable: {status}");
@@ -132,7 +132,7 @@ impl Device {
         self.umk = Some(umk);
     }
 
-    /// Says everything again, encrypted.
+    /// Pushes everything again, encrypted.
     pub(crate) async fn encrypt_all(&mut self) {
         let pushed = self.push_all().await;
         assert!(matches!(pushed, Pushed::Stored(_)), "row 35: {pushed:?}");
@@ -154,7 +154,7 @@ impl Device {
             "createdAt": self.now().to_string(),
         });
         let path = format!("/api/e2ee/devices/{}/wrapped-umk", self.id);
-        done(&self.post_json(&path, &blob).await, "e2ee 6, wrapped-umk");
+        assert_success(&self.post_json(&path, &blob).await, "e2ee 6, wrapped-umk");
     }
 
     async fn upload_recovery(&mut self, umk: &Umk) {
@@ -169,18 +169,21 @@ impl Device {
             "umkVersion": 1,
             "createdAt": self.now().to_string(),
         });
-        done(&self.post_json("/api/e2ee/recovery/wrapped-umk", &blob).await, "e2ee 6, recovery");
+        assert_success(
+            &self.post_json("/api/e2ee/recovery/wrapped-umk", &blob).await,
+            "e2ee 6, recovery",
+        );
         self.recovery_code = Some(code);
     }
 
-    /// Also what an update of the client brings to an older encrypted account.
+    /// Uploads the proof key, as an update does for an older encrypted account.
     pub(crate) async fn put_proof_key(&mut self) -> Answer {
         let umk = self.umk.clone().expect("a key");
         let body = json!({ "proofKey": STANDARD.encode(proof_key(&umk)), "version": 1 });
         self.send_json("PUT", "/api/e2ee/recovery/proof-key", &body).await
     }
 
-    /// Lets another device in.
+    /// Approves another device.
     pub(crate) async fn approve(&mut self, target: &str, signature: Signature) -> Answer {
         let device = self.device_of(target).await.expect("a pending device");
         assert_eq!(device["status"], PENDING, "e2ee 8, Approve: {device}");
@@ -205,14 +208,14 @@ impl Device {
 
     pub(crate) async fn revoke(&mut self, target: &str) {
         let path = format!("/api/e2ee/devices/{target}/revoke");
-        done(&self.call("POST", &path, &[], &[]).await, "e2ee 6, revoke");
+        assert_success(&self.call("POST", &path, &[], &[]).await, "e2ee 6, revoke");
     }
 
-    /// Takes what was left for this device, at every sign-in.
-    pub(crate) async fn take_key(&mut self) {
+    /// Fetches the key that was wrapped for this device, as at every sign-in.
+    pub(crate) async fn fetch_key(&mut self) {
         assert_eq!(self.own_status().await, Some(ACTIVE), "e2ee 8: only an active device");
         let answer = self.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", self.id)).await;
-        done(&answer, "e2ee 6, wrapped-umk");
+        assert_success(&answer, "e2ee 6, wrapped-umk");
         let blob = object(&answer, "e2ee 6.1 WrappedUmkBlob");
         let part = |name: &str| text(blob.get(name), &format!("e2ee 6.1 WrappedUmkBlob {name}"));
         moment(blob.get("createdAt"), "e2ee 6.1 WrappedUmkBlob createdAt");
@@ -240,10 +243,10 @@ impl Device {
         self.onboarding = false;
     }
 
-    /// Opens the copy that a recovery code opens.
+    /// Decrypts the recovery copy with a recovery code.
     pub(crate) async fn recover_key(&mut self, code: &str) -> Umk {
         let answer = self.get_json("/api/e2ee/recovery/wrapped-umk").await;
-        done(&answer, "e2ee 6, recovery");
+        assert_success(&answer, "e2ee 6, recovery");
         let blob = object(&answer, "e2ee 6.1 RecoveryWrappedUmkBlob");
         let costs = [blob["kdfMemoryCostKb"].as_i64(), blob["kdfTimeCost"].as_i64()];
         assert_eq!(costs, [Some(65536), Some(3)], "e2ee 6.1: the costs are given back");
@@ -254,7 +257,7 @@ impl Device {
         umk.and_then(|it| Umk::from_bytes(&it)).expect("e2ee 7: the blob is given back as it came")
     }
 
-    /// Shows that it has the key (e2ee section 8, Join by recovery code).
+    /// Proves possession of the key (e2ee section 8, Join by recovery code).
     pub(crate) async fn activate(&mut self, umk: &Umk, session: &str, proof: &str) -> Answer {
         let salt = salt();
         let own = self.keys.agreement_public();
@@ -275,15 +278,15 @@ impl Device {
             self.upload_own_wrap(&umk).await;
         } else {
             let proof = proof(&umk, &session);
-            done(&self.activate(&umk, &session, &proof).await, "e2ee 6, activate");
+            assert_success(&self.activate(&umk, &session, &proof).await, "e2ee 6, activate");
         }
         self.umk = Some(umk);
         self.onboarding = false;
     }
 
-    /// Checks for a revocation once a pull has brought something, as the client
-    /// does.
-    pub(crate) async fn finds_itself_revoked(&mut self) -> bool {
+    /// Checks whether the device was revoked, like the client after a pull with
+    /// changes.
+    pub(crate) async fn check_revoked(&mut self) -> bool {
         let id = self.id.clone();
         let own = self.device_of(&id).await;
         let gone = own.is_none_or(|it| it["status"] == REVOKED);
@@ -294,7 +297,7 @@ impl Device {
     }
 }
 
-/// Argon2id in the client: the server never sees what it makes.
+/// Derives the recovery key. The client uses Argon2id, which the server never sees.
 fn recovery_key(code: &str, salt: &str) -> [u8; 32] {
     hkdf(code.as_bytes(), salt.as_bytes(), "a test's own derivation")
 }

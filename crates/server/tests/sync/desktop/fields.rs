@@ -1,4 +1,4 @@
-//! The channels and what a row of each has (sync section 4).
+//! Channels and the fields of their rows (sync section 4).
 
 /// A kind of row that devices share, in the order in which the client applies
 /// them (sync 2.4).
@@ -36,11 +36,11 @@ pub(crate) struct Field {
     pub(crate) kind: Kind,
     /// True if it is inside the ciphertext of an encrypted row.
     pub(crate) sealed: bool,
-    /// Value in its place then, as JSON; nothing if it is left out.
+    /// Plaintext placeholder then, as JSON; `None` if the key is omitted.
     pub(crate) blank: Option<&'static str>,
 }
 
-/// The one row of settings has this id.
+/// Id of the single row of settings.
 pub(crate) const SETTINGS: &str = "user-settings";
 
 const ZERO: &str = "\"00000000-0000-0000-0000-000000000000\"";
@@ -156,7 +156,7 @@ const SETTING: &[Field] = &[
 ];
 
 impl Channel {
-    /// All that hold rows.
+    /// All channels with rows.
     pub(crate) const ROWS: [Self; 8] = [
         Self::Templates,
         Self::Personas,
@@ -168,7 +168,7 @@ impl Channel {
         Self::ScheduledJobs,
     ];
 
-    /// Key in a push and a pull.
+    /// Returns the key in a push and a pull.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Settings => "settings",
@@ -183,7 +183,7 @@ impl Channel {
         }
     }
 
-    /// Returns the name of the entity where a row is encrypted (sync section
+    /// Returns the entity's name in the encryption of a row (sync section
     /// 5).
     pub(crate) fn entity(self) -> &'static str {
         match self {
@@ -199,12 +199,12 @@ impl Channel {
         }
     }
 
-    /// The list of what there is of it.
+    /// Returns the key of the list of its rows.
     pub(crate) fn list(self) -> &'static str {
         if self == Self::Sessions { "added" } else { "upserted" }
     }
 
-    /// The key of the time that decides between two versions.
+    /// Returns the key of the time that decides between two versions.
     pub(crate) fn changed(self) -> &'static str {
         match self {
             Self::Settings | Self::Templates => "modifiedAt",
@@ -227,8 +227,8 @@ impl Channel {
         }
     }
 
-    /// The key that an edit of a test changes.
-    pub(crate) fn reported(self) -> &'static str {
+    /// Returns the key that edits of tests change.
+    pub(crate) fn content_field(self) -> &'static str {
         match self {
             Self::Settings => "assistantDefaultWorkingDirectory",
             Self::Templates => "prompt",

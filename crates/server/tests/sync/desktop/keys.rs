@@ -23,7 +23,7 @@ use super::row::Sealer;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Umk(pub(crate) [u8; 32]);
 
-/// An encrypted row's two texts.
+/// Ciphertext of a row and its wrapped key, in Base64.
 #[derive(Debug, Clone)]
 pub(crate) struct Blobs {
     pub(crate) payload: String,
@@ -42,7 +42,7 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Text of 32 random bytes.
+/// Returns 32 random bytes in Base64.
 pub(crate) fn salt() -> String {
     STANDARD.encode(random::<32>())
 }
@@ -59,7 +59,7 @@ fn cipher(key: &[u8]) -> LessSafeKey {
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key).expect("32 bytes"))
 }
 
-/// Nonce, ciphertext and tag, as text.
+/// Encrypts into nonce, ciphertext and tag, in Base64.
 pub(crate) fn encrypt(key: &[u8], aad: &str, plain: &[u8]) -> String {
     let nonce = random::<NONCE_LEN>();
     let mut sealed = plain.to_vec();
@@ -68,7 +68,7 @@ pub(crate) fn encrypt(key: &[u8], aad: &str, plain: &[u8]) -> String {
     STANDARD.encode([&nonce[..], &sealed].concat())
 }
 
-/// Returns the plaintext of [`encrypt`]; nothing where anything was changed.
+/// Decrypts the output of [`encrypt`]; `None` if it was modified.
 pub(crate) fn decrypt(key: &[u8], aad: &str, text: &str) -> Option<Vec<u8>> {
     let bytes = STANDARD.decode(text).ok()?;
     let (nonce, sealed) = bytes.split_at_checked(NONCE_LEN)?;
@@ -78,7 +78,7 @@ pub(crate) fn decrypt(key: &[u8], aad: &str, text: &str) -> Option<Vec<u8>> {
     Some(cipher(key).open_in_place(nonce, aad, &mut sealed).ok()?.to_vec())
 }
 
-/// A text by which the server makes out that somebody has the master key.
+/// Returns a proof of possession of the master key for a session.
 pub(crate) fn proof(umk: &Umk, session: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &proof_key(umk));
     STANDARD.encode(hmac::sign(&key, session.as_bytes()))
@@ -99,7 +99,7 @@ impl Umk {
 }
 
 impl Sealer {
-    /// Encrypts a record under a key of its own, never the same text twice.
+    /// Encrypts a record under a fresh key.
     pub(crate) fn seal(&self, entity: &str, id: &str, json: &[u8]) -> Blobs {
         let dek = random::<32>();
         let mut packed = ZlibEncoder::new(vec![1], Compression::fast());
@@ -110,7 +110,7 @@ impl Sealer {
         Blobs { payload, dek }
     }
 
-    /// The record's JSON, if it is this user's and for this place.
+    /// Decrypts a record's JSON, if it is this user's and has this entity and id.
     pub(crate) fn unseal(&self, entity: &str, id: &str, blobs: &Blobs) -> Option<Vec<u8>> {
         let aad = format!("pia-dek-wrap-v1:{entity}:{id}");
         let dek = decrypt(&self.umk.0, &aad, &blobs.dek)?;
@@ -140,17 +140,17 @@ impl DeviceKeys {
         p256::Sec1Point::from(self.agreement.public_key()).as_bytes().to_vec()
     }
 
-    /// 65 bytes, as text.
+    /// Returns the public key, 65 bytes in Base64.
     pub(crate) fn agreement_public(&self) -> String {
         STANDARD.encode(self.agreement_point())
     }
 
-    /// 65 bytes, as text.
+    /// Returns the public key, 65 bytes in Base64.
     pub(crate) fn signing_public(&self) -> String {
         STANDARD.encode(self.signing.public_key())
     }
 
-    /// Returns the text that a human compares.
+    /// Returns the fingerprint that users compare.
     pub(crate) fn fingerprint(&self) -> String {
         let hash = digest::digest(&digest::SHA256, &self.agreement_point());
         let hex = |pair: &[u8]| format!("{:02X}{:02X}", pair[0], pair[1]);
@@ -163,18 +163,18 @@ impl DeviceKeys {
         STANDARD.encode(signature.expect("a signature"))
     }
 
-    /// Wraps the master key for a device, with what only the two can agree on.
+    /// Wraps the master key for a device, under a key that the two agree on.
     pub(crate) fn wrap(&self, umk: &Umk, target: &str, peer: &str, salt: &str) -> String {
         let info = format!("pia-umk-wrap-v1:{target}");
-        encrypt(&self.agreed(peer, salt, &info), &info, &umk.0)
+        encrypt(&self.agreed_key(peer, salt, &info), &info, &umk.0)
     }
 
     pub(crate) fn unwrap(&self, text: &str, own: &str, peer: &str, salt: &str) -> Option<Umk> {
         let info = format!("pia-umk-wrap-v1:{own}");
-        Umk::from_bytes(&decrypt(&self.agreed(peer, salt, &info), &info, text)?)
+        Umk::from_bytes(&decrypt(&self.agreed_key(peer, salt, &info), &info, text)?)
     }
 
-    fn agreed(&self, peer: &str, salt: &str, info: &str) -> [u8; 32] {
+    fn agreed_key(&self, peer: &str, salt: &str, info: &str) -> [u8; 32] {
         let point = STANDARD.decode(peer).expect("a key in base64");
         let peer = p256::PublicKey::from_sec1_bytes(&point).expect("a point of P-256");
         let shared = self.agreement.diffie_hellman(&peer);
@@ -183,7 +183,7 @@ impl DeviceKeys {
     }
 }
 
-/// Returns whether the holder of this key signed this.
+/// Returns whether the signature of a text is valid under a public key.
 pub(crate) fn signed_by(public: &str, text: &str, signature: &str) -> bool {
     let key = STANDARD.decode(public).expect("a key in base64");
     let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key);
@@ -191,7 +191,7 @@ pub(crate) fn signed_by(public: &str, text: &str, signature: &str) -> bool {
 }
 
 #[test]
-fn proofs_are_those_of_the_contract() {
+fn proofs_match_the_test_vectors() {
     let mut bytes = [0; 32];
     bytes.iter_mut().zip(0..).for_each(|(byte, number)| *byte = number);
     let umk = Umk(bytes);
@@ -204,7 +204,7 @@ fn proofs_are_those_of_the_contract() {
 }
 
 #[test]
-fn two_devices_agree_on_a_wrap_and_nobody_else_does() {
+fn only_the_two_devices_of_a_wrap_can_unwrap_it() {
     let (ada, bob, eve) = (DeviceKeys::generate(), DeviceKeys::generate(), DeviceKeys::generate());
     let (umk, salt) = (Umk::generate(), salt());
 

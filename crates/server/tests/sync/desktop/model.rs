@@ -1,10 +1,9 @@
-//! Model of a row: all states that it may be in, by all that was ever pushed.
+//! Model of a row: all states that it may be in after all pushes.
 //!
-//! Requests run at once, and who was first at the server is not known; so each
-//! has a beginning and an end on one scale, and a row is judged by what holds
-//! in every order that fits. The rule is row 34's: of versions the newest wins,
-//! and a deletion beats what was stored before it and what is not newer than
-//! itself.
+//! Requests run concurrently in an unknown order; so each has a start and an
+//! end on one scale, and a row is checked by what holds in every possible
+//! order. The rule is row 34's: of versions the newest wins, and a deletion
+//! supersedes what was stored before it and what is not newer than itself.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,21 +21,21 @@ pub(crate) struct Journal {
     stored: Mutex<Vec<Sent>>,
 }
 
-/// Push.
+/// A push.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     start: u64,
     end: u64,
     /// `clientTimestamp`.
     claimed: Moment,
-    /// The server's time before and after it.
+    /// Server's time before and after it.
     server: (Moment, Moment),
     pub(crate) versions: Vec<(Channel, Row)>,
     pub(crate) deleted: Vec<(Channel, String)>,
 }
 
 impl Sent {
-    pub(crate) fn say(&mut self, channel: Channel, row: &Row) {
+    pub(crate) fn record(&mut self, channel: Channel, row: &Row) {
         self.versions.push((channel, row.shared(channel)));
     }
 }
@@ -54,42 +53,42 @@ impl Journal {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
     }
 
-    /// Forgets all, as a reset makes the server do.
+    /// Forgets all pushes, like the server at a reset.
     pub(crate) fn clear(&self) {
         self.stored.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Fails where what a device holds cannot have come of what was said. Not of
-    /// settings, which are said under the time of each push.
-    pub(crate) fn judge(&self, held: &Store, who: &str) {
+    /// Fails if a device's rows cannot result from the pushes. Ignores settings,
+    /// which are pushed under the time of each push.
+    pub(crate) fn check(&self, stored_rows: &Store, who: &str) {
         let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let keys: BTreeSet<_> = stored
             .iter()
             .flat_map(|it| it.versions.iter().map(|(channel, row)| (*channel, row.id.clone())))
             .filter(|it| it.0 != Channel::Settings)
             .collect();
-        for key in held.keys().filter(|it| it.0 != Channel::Settings) {
+        for key in stored_rows.keys().filter(|it| it.0 != Channel::Settings) {
             assert!(keys.contains(key), "{who}: {key:?} came from nowhere");
         }
         for key in &keys {
-            let message = Stated::of(&stored, key);
-            let place = format!("{who}: {key:?}");
-            match held.get(key) {
-                Some(row) => message.is_held(row, key.0, &place),
-                None => message.is_gone(&place),
+            let history = RowHistory::of(&stored, key);
+            let context = format!("{who}: {key:?}");
+            match stored_rows.get(key) {
+                Some(row) => history.assert_stored(row, key.0, &context),
+                None => history.assert_deleted(&context),
             }
         }
     }
 }
 
-/// All that was said of one row.
-struct Stated<'a> {
+/// All pushes of one row.
+struct RowHistory<'a> {
     versions: Vec<(&'a Sent, &'a Row)>,
     deletions: Vec<&'a Sent>,
     newest: Moment,
 }
 
-impl<'a> Stated<'a> {
+impl<'a> RowHistory<'a> {
     fn of(stored: &'a [Sent], key: &(Channel, String)) -> Self {
         let of_push = |it: &'a Sent| {
             let same = |(channel, row): &&(Channel, Row)| *channel == key.0 && row.id == key.1;
@@ -105,37 +104,37 @@ impl<'a> Stated<'a> {
         self.versions.iter().copied().filter(|(_, row)| row.updated == self.newest)
     }
 
-    fn is_held(&self, row: &Row, channel: Channel, place: &str) {
+    fn assert_stored(&self, row: &Row, channel: Channel, context: &str) {
         let same = |it: &Row| it.fields == row.fields;
         let won = if channel == Channel::Sessions {
             self.versions.iter().any(|(_, it)| same(it))
         } else {
             self.pushes_of_newest().any(|(_, it)| same(it))
         };
-        assert!(won, "{place}: sync 2.4, row 2: {row:?} is not the newest version");
+        assert!(won, "{context}: sync 2.4, row 2: {row:?} is not the newest version");
         let ends = self.pushes_of_newest().map(|(push, _)| push.end).min();
         let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
         let (ends, starts) = (ends.expect("a version"), starts.expect("a version"));
         for deletion in &self.deletions {
             let after = deletion.start > ends;
-            assert!(!after, "{place}: row 34: deleted after its newest version, and back again");
+            assert!(!after, "{context}: row 34: deleted after its newest version, and back again");
             let was_there = self.versions.iter().any(|(push, _)| push.end < deletion.start);
             let only = self.deletions.iter().all(|it| it.start >= deletion.start);
             let before = deletion.end < starts && was_there && only;
-            let time = deletion.claimed.stored().min(deletion.server.0);
-            let beaten = before && time >= self.newest;
-            assert!(!beaten, "{place}: row 34: revived by a version older than its deletion");
+            let time = deletion.claimed.rounded().min(deletion.server.0);
+            let superseded = before && time >= self.newest;
+            assert!(!superseded, "{context}: row 34: revived by a version older than its deletion");
         }
     }
 
-    fn is_gone(&self, place: &str) {
+    fn assert_deleted(&self, context: &str) {
         let starts = self.pushes_of_newest().map(|(push, _)| push.start).min();
         let starts = starts.expect("a version");
-        let killed = self.deletions.iter().any(|deletion| {
-            let time = deletion.claimed.stored().min(deletion.server.1);
+        let explained = self.deletions.iter().any(|deletion| {
+            let time = deletion.claimed.rounded().min(deletion.server.1);
             let there = self.versions.iter().any(|(push, _)| push.start < deletion.end);
             there && (deletion.end > starts || time >= self.newest)
         });
-        assert!(killed, "{place}: row 34: gone, and no deletion can have done that");
+        assert!(explained, "{context}: row 34: gone, and no deletion can have done that");
     }
 }

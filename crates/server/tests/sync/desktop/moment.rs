@@ -1,4 +1,4 @@
-//! Times as .NET keeps and writes them: tenths of microseconds since year 1.
+//! Times as .NET stores and formats them: tenths of microseconds since year 1.
 
 use std::fmt;
 
@@ -13,32 +13,32 @@ const DAY: i64 = 86_400;
 const BEFORE_1970: i64 = 719_162;
 
 impl Moment {
-    /// The first of January of year 1: where a device starts.
+    /// First of January of year 1, the initial cursor of a device.
     pub(crate) const FIRST: Self = Self(0);
 
-    /// Moment this many seconds later.
+    /// Returns the moment `seconds` later.
     pub(crate) fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0 + seconds * TICKS)
     }
 
-    /// Moment at the precision that a server stores (row 28).
-    pub(crate) fn stored(self) -> Self {
+    /// Returns the moment at the precision that a server stores (row 28).
+    pub(crate) fn rounded(self) -> Self {
         Self((self.0 + 5) / 10 * 10)
     }
 
-    /// With all seven digits, as in a query.
+    /// Formats with all seven digits, as in a query.
     pub(crate) fn exact(self) -> String {
         format!("{}.{:07}Z", self.seconds_text(), self.0 % TICKS)
     }
 
-    /// Without a zone, as a `DateTime` of no kind is written.
+    /// Formats without a zone, as a `DateTime` of unspecified kind.
     pub(crate) fn zoneless(self) -> String {
         let text = self.to_string();
         text.trim_end_matches('Z').to_owned()
     }
 
-    /// Reads what the client reads: ISO 8601 with `T` and `Z`.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    /// Parses what the client parses: ISO 8601 with `T` and `Z`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_suffix('Z')?;
         let (seconds, fraction) = rest.split_once('.').unwrap_or((rest, "0"));
         let digits = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
@@ -70,7 +70,7 @@ impl Moment {
     }
 }
 
-/// Without the zeros at its end, as in a body.
+/// Formats without trailing zeros, as in a body.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fraction = format!(".{:07}", self.0 % TICKS);
@@ -85,7 +85,7 @@ impl From<Timestamp> for Moment {
     }
 }
 
-/// Days since the first of January of year 1.
+/// Returns the days since the first of January of year 1.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let years = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (years.div_euclid(400), years.rem_euclid(400));
@@ -105,14 +105,14 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
 }
 
 #[test]
-fn times_are_written_as_the_client_writes_them() {
+fn times_are_formatted_like_the_clients() {
     assert_eq!(Moment::FIRST.exact(), "0001-01-01T00:00:00.0000000Z");
     assert_eq!(Moment::FIRST.zoneless(), "0001-01-01T00:00:00");
     for text in ["2026-08-01T09:14:02.1837744Z", "2024-02-29T23:59:59.5Z", "2000-12-31T00:00:00Z"] {
-        assert_eq!(Moment::read(text).map(|it| it.to_string()).as_deref(), Some(text));
+        assert_eq!(Moment::parse(text).map(|it| it.to_string()).as_deref(), Some(text));
     }
     assert_eq!(Moment::from(Timestamp::UNIX_EPOCH).to_string(), "1970-01-01T00:00:00Z");
     for text in ["2026-08-01T09:14:02", "2026-08-01 09:14:02Z", "2026-08-01T09:14:02+00:00"] {
-        assert_eq!(Moment::read(text), None, "{text}");
+        assert_eq!(Moment::parse(text), None, "{text}");
     }
 }

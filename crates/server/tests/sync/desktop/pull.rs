@@ -16,9 +16,9 @@ pub(crate) enum Pulled {
     Applied {
         pages: usize,
     },
-    /// The status of the first page.
+    /// Status of the first page.
     Refused(u16),
-    /// Body is ciphertext without a key: nothing was applied.
+    /// Body is ciphertext and the key is missing: nothing was applied.
     Locked,
 }
 
@@ -29,14 +29,14 @@ impl Device {
         self.pull_by(500).await
     }
 
-    /// Pulls pages of so many rows.
+    /// Pulls in pages of at most `limit` rows.
     pub(crate) async fn pull_by(&mut self, limit: usize) -> Pulled {
         let forced = !self.initialized;
         let mut since = self.cursor.unwrap_or(Moment::FIRST);
         let (mut etag, mut catalog) = (None, None);
         for number in 1..=MAX_PAGES {
             let first = number == 1;
-            let answer = self.ask(since, limit, first && !forced, first).await;
+            let answer = self.request_page(since, limit, first && !forced, first).await;
             match answer.status {
                 200 => {}
                 304 => {
@@ -59,7 +59,7 @@ impl Device {
             let before = since;
             since = page.timestamp;
             self.cursor = Some(if self.generation == Generation::March {
-                // By its own clock, whatever others report.
+                // Its own clock, not the server's.
                 self.now()
             } else {
                 since
@@ -72,7 +72,13 @@ impl Device {
         panic!("sync 2.5: more than {MAX_PAGES} pages");
     }
 
-    async fn ask(&mut self, since: Moment, limit: usize, by_tag: bool, first: bool) -> Answer {
+    async fn request_page(
+        &mut self,
+        since: Moment,
+        limit: usize,
+        by_tag: bool,
+        first: bool,
+    ) -> Answer {
         if self.generation == Generation::March {
             let since = if since == Moment::FIRST { since.zoneless() } else { since.exact() };
             return self.get_json(&format!("/api/sync/pull?since={since}")).await;
@@ -86,7 +92,7 @@ impl Device {
         self.call("GET", &path, &headers, &[]).await
     }
 
-    /// Checks the rules of every page.
+    /// Asserts the rules of every page.
     fn check(&self, page: &Page, since: Moment, first: bool, forced: bool) {
         let grows = !page.more || page.timestamp > since;
         assert!(grows, "sync 2.5, client loop: more to come, and the cursor stands");
@@ -95,8 +101,8 @@ impl Device {
             return;
         }
         assert!(!first || page.etag.is_some(), "sync 2.5: a page without an ETag");
-        let reported = self.catalog.filter(|_| !(first && forced));
-        if reported.is_some() && page.catalog == reported {
+        let known = self.catalog.filter(|_| !(first && forced));
+        if known.is_some() && page.catalog == known {
             let skipped = !page.has_personas && !page.has_policy;
             assert!(skipped, "sync 2.5, catalog skip: the catalogue although it is known");
         }
@@ -114,10 +120,10 @@ impl Device {
 
     fn apply(&mut self, page: &Page) {
         let rows = page.rows.iter().map(|(channel, row)| (*channel, row.id.clone()));
-        self.heard = rows.chain(page.deleted.iter().cloned()).collect();
+        self.last_pulled = rows.chain(page.deleted.iter().cloned()).collect();
         for (channel, row) in &page.rows {
             if self.knows(*channel) {
-                self.take(*channel, row);
+                self.apply_row(*channel, row);
             }
         }
         for (channel, id) in &page.deleted {
@@ -125,8 +131,8 @@ impl Device {
         }
     }
 
-    fn take(&mut self, channel: Channel, received: &Received) {
-        let Some(row) = self.opened(channel, received) else { return };
+    fn apply_row(&mut self, channel: Channel, received: &Received) {
+        let Some(row) = self.decrypt(channel, received) else { return };
         let key = (channel, row.id.clone());
         let built_in = row.id.starts_with("0000000a-0000-0000-0000-");
         if built_in && matches!(channel, Channel::Templates | Channel::Personas) {
@@ -138,13 +144,13 @@ impl Device {
             }
             self.unpushed.remove(&key);
             if channel == Channel::Settings {
-                // In step: said back, they would go round between three devices.
+                // Pushed back, they would circulate between three devices.
                 self.pushed_settings = Some(row.fields.clone());
             }
             if channel == Channel::Memories {
                 there.updated = row.updated;
-                let stored = ["label", "data"];
-                let news = row.fields.into_iter().filter(|it| stored.contains(&it.0.as_str()));
+                let copied = ["label", "data"];
+                let news = row.fields.into_iter().filter(|it| copied.contains(&it.0.as_str()));
                 there.fields.extend(news);
             } else {
                 *there = row;
@@ -152,7 +158,7 @@ impl Device {
             return;
         }
         if channel == Channel::Providers {
-            // The same provider under another id: the server's is taken over.
+            // The same provider under another id: the server's replaces it.
             let print = |row: &Row| {
                 ["providerType", "endpoint", "modelName", "azureDeploymentName"]
                     .map(|name| row.fields.get(name).cloned())
@@ -165,8 +171,8 @@ impl Device {
         self.store.insert(key, row);
     }
 
-    /// Row in the clear; none where it cannot be decrypted, which is skipped.
-    fn opened(&self, channel: Channel, received: &Received) -> Option<Row> {
+    /// Decrypts a row; `None`, which is skipped, if that fails.
+    fn decrypt(&self, channel: Channel, received: &Received) -> Option<Row> {
         let mut fields = received.open.clone();
         if let Some(blobs) = &received.sealed {
             let sealer = self.sealer()?;
@@ -182,7 +188,7 @@ impl Device {
         Some(Row { id: received.id.clone(), created, updated, fields })
     }
 
-    /// Applies a deletion; the client says it again with its next push.
+    /// Applies a deletion; the client repeats it with its next push.
     fn forget(&mut self, channel: Channel, id: &str) {
         if channel == Channel::KanbanColumns {
             return;

@@ -21,11 +21,11 @@ const SLICE: usize = 200;
 pub(crate) enum Pushed {
     /// Device had no changes.
     Nothing,
-    /// The server decided about so many of its rows.
+    /// Push was stored, with this number of conflicts.
     Stored(usize),
-    /// The status.
+    /// Status of the refusal.
     Refused(u16),
-    /// The answer was lost; whether the server has stored it is not known.
+    /// Response was lost; the push may have been stored.
     Lost,
 }
 
@@ -34,27 +34,27 @@ pub(crate) enum Pushed {
 struct Batch {
     rows: Vec<(Channel, Row)>,
     deleted: Vec<(Channel, String)>,
-    /// With all that a first push says in its first request.
-    whole: bool,
+    /// True for the first request of a push of all rows.
+    full: bool,
     delta: bool,
 }
 
 /// Form of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sending {
-    Heard,
-    /// The answer does not arrive.
-    Unheard,
+    Delivered,
+    /// The response does not arrive.
+    ResponseLost,
     /// Compressed bytes whose header was lost (sync section 1).
     Unlabelled,
 }
 
 impl Device {
     pub(crate) async fn push(&mut self) -> Pushed {
-        self.push_as(Sending::Heard).await
+        self.push_as(Sending::Delivered).await
     }
 
-    /// Says what has changed: all of it where it has never been in step.
+    /// Pushes all changes, or all rows without a cursor.
     pub(crate) async fn push_as(&mut self, sending: Sending) -> Pushed {
         let mut decided = 0;
         let mut nothing = true;
@@ -62,14 +62,14 @@ impl Device {
             nothing = false;
             let (answer, sent) = self.send_batch(&batch, sending).await;
             if answer.status != 200 {
-                self.reported_of_encryption(&answer);
+                self.note_encryption(&answer);
                 return Pushed::Refused(answer.status);
             }
             decided += conflicts(&answer, &sent);
             for (channel, row) in &batch.rows {
                 self.unpushed.remove(&(*channel, row.id.clone()));
             }
-            if sending == Sending::Unheard {
+            if sending == Sending::ResponseLost {
                 return Pushed::Lost;
             }
             self.stored(&batch);
@@ -77,8 +77,8 @@ impl Device {
         if nothing { Pushed::Nothing } else { Pushed::Stored(decided) }
     }
 
-    /// Says all rows, as after encryption was turned on: with the times that
-    /// they have (e2ee section 9).
+    /// Pushes all rows with their own times, as after encryption was enabled
+    /// (e2ee section 9).
     pub(crate) async fn push_all(&mut self) -> Pushed {
         self.resync();
         self.push().await
@@ -94,17 +94,17 @@ impl Device {
 
     fn rows(&self) -> impl Iterator<Item = (Channel, &Row)> {
         let muted = |channel| channel == Channel::Settings && self.settings_muted;
-        let message = move |channel| self.knows(channel) && !muted(channel);
-        let known = self.store.iter().filter(move |((channel, _), _)| message(*channel));
+        let is_pushed = move |channel| self.knows(channel) && !muted(channel);
+        let known = self.store.iter().filter(move |((channel, _), _)| is_pushed(*channel));
         known.map(|((channel, _), row)| (*channel, row))
     }
 
-    /// March: all but the sessions of before, in one body.
+    /// Returns a push of March: all rows but older sessions, in one body.
     fn every_row(&self, cursor: Option<Moment>) -> Batch {
         let since = cursor.unwrap_or(Moment::FIRST);
-        let message = |it: &(Channel, &Row)| it.0 != Channel::Sessions || it.1.created >= since;
-        let rows = self.rows().filter(message).map(|(channel, row)| (channel, row.clone()));
-        Batch { rows: rows.collect(), whole: true, ..Batch::default() }
+        let is_pushed = |it: &(Channel, &Row)| it.0 != Channel::Sessions || it.1.created >= since;
+        let rows = self.rows().filter(is_pushed).map(|(channel, row)| (channel, row.clone()));
+        Batch { rows: rows.collect(), full: true, ..Batch::default() }
     }
 
     fn first_batches(&self) -> Vec<Batch> {
@@ -114,31 +114,31 @@ impl Device {
         let mut slices = sessions.chunks(SLICE);
         let first = slices.next().unwrap_or_default();
         let rows = rest.into_iter().chain(first.iter().cloned()).collect();
-        let mut batches = vec![Batch { rows, whole: true, ..Batch::default() }];
+        let mut batches = vec![Batch { rows, full: true, ..Batch::default() }];
         let rest = slices.map(|it| Batch { rows: it.to_vec(), ..Batch::default() });
         batches.extend(rest);
         batches
     }
 
-    /// Returns the rows that are as new as the cursor, or newer.
+    /// Returns the rows that are not older than the cursor.
     fn delta(&self, cursor: Moment) -> Option<Batch> {
         let settings = self.store.get(&(Channel::Settings, SETTINGS.to_owned()));
         let settled = settings.map(|it| &it.fields) == self.pushed_settings.as_ref();
-        let message = |(channel, row): &(Channel, &Row)| match channel {
+        let is_pushed = |(channel, row): &(Channel, &Row)| match channel {
             Channel::Settings => !settled,
             _ => row.updated >= cursor,
         };
-        let rows: Vec<_> = self.rows().filter(message).map(|it| (it.0, it.1.clone())).collect();
+        let rows: Vec<_> = self.rows().filter(is_pushed).map(|it| (it.0, it.1.clone())).collect();
         let deleted: Vec<_> = self.deleted.iter().cloned().collect();
         let nothing = rows.is_empty() && deleted.is_empty();
-        (!nothing).then_some(Batch { rows, deleted, whole: false, delta: true })
+        (!nothing).then_some(Batch { rows, deleted, full: false, delta: true })
     }
 
     async fn send_batch(&mut self, batch: &Batch, sending: Sending) -> (Answer, Sent) {
         let claimed = self.now();
         let mut sent = self.journal.begin(claimed, self.time.now());
         let body = self.body(batch, claimed, &mut sent);
-        let (headers, bytes) = self.dressed(batch, &body, sending);
+        let (headers, bytes) = self.encode(batch, &body, sending);
         let headers: Vec<_> = headers.iter().map(|it| (it.0, it.1)).collect();
         let answer = self.call("POST", "/api/sync/push", &headers, &bytes).await;
         if answer.status == 200 {
@@ -148,8 +148,8 @@ impl Device {
         (answer, sent)
     }
 
-    /// The request's headers and bytes, as this client's time has them.
-    fn dressed(
+    /// Encodes a request like clients of this generation.
+    fn encode(
         &self,
         batch: &Batch,
         body: &Value,
@@ -187,7 +187,7 @@ impl Device {
             if *channel == Channel::Settings {
                 row.updated = claimed;
             }
-            sent.say(*channel, &row);
+            sent.record(*channel, &row);
             let mut wire = row.on_wire(*channel, sealer.as_ref());
             if self.generation == Generation::March {
                 write_nulls(*channel, &mut wire);
@@ -213,7 +213,7 @@ impl Device {
         Value::Object(body)
     }
 
-    /// Updates the client's state after all was stored.
+    /// Updates the client's state after a push was stored.
     fn stored(&mut self, batch: &Batch) {
         if batch.delta {
             self.deleted.clear();
@@ -222,18 +222,18 @@ impl Device {
         if let Some((_, settings)) = settings {
             self.pushed_settings = Some(settings.fields.clone());
         }
-        debug_assert!(!batch.whole || !batch.delta);
+        debug_assert!(!batch.full || !batch.delta);
     }
 
-    /// The client looks for these words, whatever else is said (sync 3.6).
-    pub(crate) fn reported_of_encryption(&mut self, answer: &Answer) {
+    /// Starts onboarding if the answer has the code that the client looks for (sync 3.6).
+    pub(crate) fn note_encryption(&mut self, answer: &Answer) {
         if answer.status == 403 && answer.text().contains("e2ee_required") {
             self.onboarding = true;
         }
     }
 }
 
-/// Reads the answer to a push; how many rows it decided about.
+/// Parses the answer to a push, and returns the number of conflicts.
 fn conflicts(answer: &Answer, sent: &Sent) -> usize {
     let body = object(answer, "sync 3.3");
     moment(body.get("serverTimestamp"), "sync 3.3 serverTimestamp");
@@ -246,14 +246,14 @@ fn conflicts(answer: &Answer, sent: &Sent) -> usize {
         assert!(known, "row 2: resolution {resolution}");
         if entity != "settings" {
             let id = guid(conflict.get("id"), "sync 3.3 id");
-            let message = sent.versions.iter().any(|it| it.0.name() == entity && it.1.id == id);
-            assert!(message, "sync 3.3: a conflict about {entity} {id}, which was not pushed");
+            let was_pushed = sent.versions.iter().any(|it| it.0.name() == entity && it.1.id == id);
+            assert!(was_pushed, "sync 3.3: a conflict about {entity} {id}, which was not pushed");
         }
     }
     conflicts.len()
 }
 
-/// With the keys that have no value, as March wrote them.
+/// Adds keys without a value as null, like clients of March.
 fn write_nulls(channel: Channel, wire: &mut Value) {
     let fields = wire.as_object_mut().expect("an object");
     let names = channel.fields().iter().map(|it| it.name);

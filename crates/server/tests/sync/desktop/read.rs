@@ -1,4 +1,4 @@
-//! Readers as strict as the client's own: what would stop a client fails the
+//! Parsers as strict as the client's: input that would stop a client fails the
 //! test (sync section 1).
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) struct Page {
     pub(crate) etag: Option<String>,
 }
 
-/// A row as it came.
+/// A row as received.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) id: String,
@@ -33,7 +33,7 @@ pub(crate) struct Received {
     pub(crate) sealed: Option<Blobs>,
 }
 
-/// The object that every answer is; without nulls (row 25).
+/// Returns the answer's object, which must be without nulls (row 25).
 pub(crate) fn object<'a>(answer: &'a Answer, section: &str) -> &'a Map<String, Value> {
     let object = answer.body.as_object();
     let object = object.unwrap_or_else(|| panic!("{section}: no object: {}", answer.text()));
@@ -56,8 +56,8 @@ pub(crate) fn no_nulls(value: &Value, place: &str) {
 
 pub(crate) fn moment(value: Option<&Value>, place: &str) -> Moment {
     let text = value.and_then(Value::as_str);
-    let read = text.and_then(Moment::read);
-    read.unwrap_or_else(|| panic!("{place}: sync 1, a DateTime ends in Z: {value:?}"))
+    let parsed = text.and_then(Moment::parse);
+    parsed.unwrap_or_else(|| panic!("{place}: sync 1, a DateTime ends in Z: {value:?}"))
 }
 
 pub(crate) fn guid(value: Option<&Value>, place: &str) -> String {
@@ -75,13 +75,13 @@ pub(crate) fn text(value: Option<&Value>, place: &str) -> String {
 }
 
 fn list<'a>(value: Option<&'a Value>, place: &str) -> &'a [Value] {
-    // Absent is empty; anything else has to be a list.
+    // Absent is empty; anything else must be a list.
     value.map_or(&[], |it| {
         it.as_array().unwrap_or_else(|| panic!("{place}: sync 1, Containers: {it}"))
     })
 }
 
-/// Reads the answer to a pull.
+/// Parses the answer to a pull.
 pub(crate) fn page(answer: &Answer) -> Page {
     let body = object(answer, "sync 2.2");
     let mut page = Page {
@@ -173,7 +173,7 @@ pub(crate) fn blobs(row: &Value, place: &str) -> Option<Blobs> {
     Some(Blobs { payload, dek: text(row.get("wrappedDek"), place) })
 }
 
-/// A value as the client's reader takes it, times in one form.
+/// Parses a value like the client, with normalised times.
 pub(crate) fn read(field: &Field, value: &Value, place: &str) -> Value {
     let place = format!("{place}.{}", field.name);
     let right = match field.kind {
@@ -181,7 +181,7 @@ pub(crate) fn read(field: &Field, value: &Value, place: &str) -> Value {
         Kind::Int => value.is_i64(),
         Kind::Bool => value.is_boolean(),
         Kind::Guid => !guid(Some(value), &place).is_empty(),
-        Kind::Time => return Value::String(moment(Some(value), &place).stored().to_string()),
+        Kind::Time => return Value::String(moment(Some(value), &place).rounded().to_string()),
         Kind::Clock => value.as_str().is_some_and(|it| it.len() >= 8 && it.contains(':')),
         Kind::Texts => value.as_array().is_some_and(|it| it.iter().all(Value::is_string)),
         Kind::Guids => value.as_object().is_some_and(|it| {

@@ -1,4 +1,4 @@
-//! A row as a device keeps it, and as it is written onto the wire.
+//! A row as a device stores it, and its form on the wire.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::fields::{Channel, Kind};
 use super::keys::Umk;
 use super::moment::Moment;
 
-/// A row in the clear.
+/// A row in plaintext.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) id: String,
@@ -18,7 +18,7 @@ pub(crate) struct Row {
     pub(crate) fields: BTreeMap<String, Value>,
 }
 
-/// Encryption of a row so that the server cannot read it.
+/// End-to-end encryption of rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Sealer {
     pub(crate) user: String,
@@ -29,7 +29,7 @@ pub(crate) struct Sealer {
 const OTHER: &str = "6f9619ff-8b86-4d01-b42d-00c04fc964ff";
 
 impl Row {
-    /// A row with something under each of its keys, and these words in it.
+    /// Creates a row with a value for each of its keys, and with these words.
     pub(crate) fn new(channel: Channel, id: &str, words: &str, at: Moment) -> Self {
         let value = |name: &str, kind| match (name, kind) {
             ("archetype", _) => json!("analyst"),
@@ -37,7 +37,7 @@ impl Row {
             ("emoji", _) => json!("🧭"),
             ("accentColor", _) => json!("#00AA7F"),
             ("data", _) => json!(json!({ "said": words }).to_string()),
-            // Unique, or the client would take two rows for one (sync 2.4).
+            // Unique, or the client would merge two rows (sync 2.4).
             ("endpoint", _) => json!(format!("https://{id}.example.org/v1")),
             ("toolScope", _) => json!(2),
             (_, Kind::Text) => json!(format!("{name} of {words} + <ä> 🎈")),
@@ -54,32 +54,32 @@ impl Row {
         Self { id: id.to_owned(), created: at, updated: at, fields }
     }
 
-    /// Changes what it says.
-    pub(crate) fn say(&mut self, channel: Channel, words: &str, at: Moment) {
-        self.fields.insert(channel.reported().to_owned(), json!(words));
+    /// Changes its content.
+    pub(crate) fn set_content(&mut self, channel: Channel, words: &str, at: Moment) {
+        self.fields.insert(channel.content_field().to_owned(), json!(words));
         self.updated = at;
     }
 
     /// Returns its content.
-    pub(crate) fn message(&self, channel: Channel) -> &str {
-        self.fields.get(channel.reported()).and_then(Value::as_str).unwrap_or_default()
+    pub(crate) fn content(&self, channel: Channel) -> &str {
+        self.fields.get(channel.content_field()).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the content that two devices with the same row agree on: times
-    /// as exact as the server stores them, and of a memory the fields that the
-    /// client takes over (sync 2.4).
+    /// Returns the parts that two devices with the same row agree on: times at
+    /// the precision of the server, and of a memory the fields that the client
+    /// applies (sync 2.4).
     pub(crate) fn shared(&self, channel: Channel) -> Self {
         let mut shared = self.clone();
         let has_created = channel != Channel::Settings;
-        shared.created = if has_created { self.created.stored() } else { Moment::FIRST };
-        shared.updated = self.updated.stored();
+        shared.created = if has_created { self.created.rounded() } else { Moment::FIRST };
+        shared.updated = self.updated.rounded();
         if channel == Channel::Memories {
             shared.fields.retain(|name, _| ["label", "data"].contains(&name.as_str()));
         }
         shared
     }
 
-    /// Row as the client serializes it, without nulls.
+    /// Serializes the row like the client, without nulls.
     pub(crate) fn on_wire(&self, channel: Channel, sealer: Option<&Sealer>) -> Value {
         let mut wire = Map::new();
         if channel != Channel::Settings {

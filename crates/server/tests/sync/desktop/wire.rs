@@ -1,4 +1,4 @@
-//! HTTP client: its JSON, its compression, its timeouts.
+//! HTTP client of a device: JSON, compression and retries.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 
 use super::device::Device;
 
-/// Between two requests, at least (sync section 9).
+/// Minimum interval between two requests (sync section 9).
 const PACE: Duration = Duration::from_millis(100);
-/// The longest that the client waits on a 429 before it gives up.
+/// Maximum wait after a 429 before the client gives up.
 const MAX_WAIT_SECONDS: u64 = 30;
 
 const JSON: &str = "application/json; charset=utf-8";
 
-/// JSON as .NET writes it: what means something to HTML and what is not ASCII
-/// by its number.
+/// Serializes like .NET: characters that are special in HTML or not ASCII are
+/// escaped.
 pub(crate) fn dotnet(value: &Value) -> String {
     let mut text = String::new();
     for char in value.to_string().chars() {
@@ -55,16 +55,15 @@ impl Device {
         self.call(method, path, &[("Content-Type", JSON)], body.as_bytes()).await
     }
 
-    /// JSON as the newer clients send what may be long.
+    /// Sends compressed JSON, like newer clients for long bodies.
     pub(crate) async fn send_packed(&mut self, method: &str, path: &str, body: &Value) -> Answer {
         let headers = [("Content-Type", JSON), ("Content-Encoding", "gzip")];
         let body = gzip(dotnet(body).as_bytes());
         self.call(method, path, &headers, &body).await
     }
 
-    /// Calls, and calls again after a short wait that a response asks for: then
-    /// without the header that says that the body is compressed, which the
-    /// client loses (sync section 1).
+    /// Sends a request, and retries it after short rate limits: then without its
+    /// `Content-Encoding`, which the client loses (sync section 1).
     pub(crate) async fn call(
         &mut self,
         method: &str,
@@ -86,12 +85,12 @@ impl Device {
             if wait > MAX_WAIT_SECONDS {
                 return answer;
             }
-            // The budget goes by the world's clock and not by ours.
+            // Rate limits use the real clock, not the manual one.
             tokio::time::sleep(Duration::from_secs(wait)).await;
             self.time.advance(Duration::from_secs(wait));
             headers.retain(|(name, _)| *name != "Content-Encoding");
             retries += 1;
-            self.waits += 1;
+            self.retries += 1;
         }
     }
 
@@ -99,10 +98,10 @@ impl Device {
         let credentials = json!({ "email": self.email, "password": PASSWORD });
         let envelope = self.post_bare("/auth/login/local", &credentials).await;
         assert_eq!(envelope.status, 200, "e2ee section 3: {}", envelope.text());
-        self.adopt(&envelope);
+        self.store_tokens(&envelope);
     }
 
-    /// Calls without showing a token.
+    /// Sends a request without a token.
     pub(crate) async fn post_bare(&mut self, path: &str, body: &Value) -> Answer {
         let stranger = Client { access: None, ..self.client.clone() };
         let body = dotnet(body);
@@ -116,13 +115,13 @@ impl Device {
         let token = self.client.refresh.clone();
         let next = self.post_bare("/auth/refresh", &json!({ "refreshToken": token })).await;
         match next.status {
-            200 => self.adopt(&next),
+            200 => self.store_tokens(&next),
             401 => self.log_in().await,
             other => panic!("e2ee section 3, /auth/refresh: {other} {}", next.text()),
         }
     }
 
-    fn adopt(&mut self, envelope: &Answer) {
+    fn store_tokens(&mut self, envelope: &Answer) {
         let before = self.client.user.clone();
         self.client = self.client.clone().with_tokens(&envelope.body);
         let after = &self.client.user;
@@ -133,6 +132,6 @@ impl Device {
 }
 
 #[test]
-fn bodies_are_written_as_the_client_writes_them() {
+fn bodies_are_serialized_like_the_clients() {
     assert_eq!(dotnet(&json!({ "a": "b+<ü🎈" })), r#"{"a":"b\u002B\u003C\u00FC\uD83C\uDF88"}"#);
 }

@@ -1,4 +1,4 @@
-//! Server, one account, one time.
+//! A server with one account and one clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,12 +23,12 @@ pub(crate) struct World {
     pub(crate) journal: Arc<Journal>,
 }
 
-/// The clock of the server, which every device knows with a skew of its own.
+/// Clock of the server; every device has its own skew to it.
 #[derive(Clone)]
 pub(crate) struct Time {
     clock: Arc<ManualClock>,
     moving: Arc<Mutex<()>>,
-    /// Reports apart what happens at once.
+    /// Counter that distinguishes simultaneous events.
     tie: Arc<AtomicU64>,
 }
 
@@ -43,8 +43,8 @@ impl Time {
         Moment::from(self.clock.now())
     }
 
-    /// The time, later than any returned before: at most a hundredth of a
-    /// second later, and with a seventh digit.
+    /// Returns a unique time: at most a hundredth of a second later, and with a
+    /// seventh digit.
     pub(crate) fn unique(&self) -> Moment {
         let tie = self.tie.fetch_add(1, Ordering::Relaxed);
         Moment(self.now().0 + i64::try_from(tie % 10_000).expect("few") * 10 + 3)
@@ -52,7 +52,7 @@ impl Time {
 }
 
 impl World {
-    /// With budgets that do not end.
+    /// Starts a server without effective rate limits.
     pub(crate) async fn new(database: TestDatabase) -> Self {
         Self::with(Setting::on(database).with("RateLimits__Sync", 1_000_000)).await
     }
@@ -68,7 +68,7 @@ impl World {
         Self { app, email, time, journal: Arc::default() }
     }
 
-    /// A new device, with the newest client.
+    /// Signs in a new device with the newest client.
     pub(crate) async fn device(&self) -> Device {
         self.older_device(Generation::Newest).await
     }
@@ -81,8 +81,8 @@ impl World {
         self.app.stranger()
     }
 
-    /// Lets time pass.
-    pub(crate) fn pass(&self, by: Duration) {
+    /// Advances the clock.
+    pub(crate) fn advance(&self, by: Duration) {
         self.time.advance(by);
     }
 }

@@ -1,4 +1,4 @@
-//! Turning on encryption for an account.
+//! Tests of enabling encryption of an account.
 
 use pia_server_testkit::client::keys;
 use pia_server_testkit::credentials::app_password_id;
@@ -11,13 +11,13 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{standing, status};
+use super::{device_status, status};
 
 on_both_databases!(
     the_first_device_encrypts_the_account,
-    an_encrypted_account_without_a_device_cannot_begin_anew,
-    what_happens_to_keys_is_reported_by_letter_and_in_the_export,
-    a_session_has_the_name_of_the_device_that_it_is_on,
+    an_encrypted_account_without_a_device_cannot_start_over,
+    changes_of_keys_are_emailed_and_part_of_the_export,
+    a_session_has_the_name_of_its_device,
 );
 
 async fn the_first_device_encrypts_the_account(database: TestDatabase) {
@@ -26,25 +26,28 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let before = status(&ada).await;
 
     let registered = first.register(&ada).await;
-    let still = status(&ada).await;
-    let pending = standing(&ada, &first.id).await;
-    let stored = first.keep(&ada, 1).await;
+    let unchanged = status(&ada).await;
+    let pending = device_status(&ada, &first.id).await;
+    let uploaded = first.keep(&ada, 1).await;
     let copied = ada.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
 
     let none = json!({
         "isEnabled": false, "umkVersion": 0, "hasRecoveryKey": false, "hasRecoveryProofKey": false,
     });
-    assert_eq!((&before, &still), (&none, &none), "registering alone encrypts nothing");
-    let reported = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
-    assert_eq!((keys(&registered), &registered["isFirstDevice"]), (reported.into(), &json!(true)));
-    assert_eq!((stored.status, copied.status), (200, 200), "{}", copied.text());
+    assert_eq!((&before, &unchanged), (&none, &none), "registering alone encrypts nothing");
+    let expected_keys = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
+    assert_eq!(
+        (keys(&registered), &registered["isFirstDevice"]),
+        (expected_keys.into(), &json!(true))
+    );
+    assert_eq!((uploaded.status, copied.status), (200, 200), "{}", copied.text());
     assert_eq!((guarded.status, guarded.bytes.len()), (204, 0));
     let all = json!({
         "isEnabled": true, "umkVersion": 1, "hasRecoveryKey": true, "hasRecoveryProofKey": true,
     });
     assert_eq!(status(&ada).await, all);
-    assert_eq!((pending, standing(&ada, &first.id).await), (json!(0), json!(1)));
+    assert_eq!((pending, device_status(&ada, &first.id).await), (json!(0), json!(1)));
     let key = ada.get(&first.path("wrapped-umk")).await.body;
     assert_eq!((&key["ciphertext"], &key["hkdfSalt"]), (&json!(text(1, 60)), &json!(text(1, 32))));
     assert_eq!((&key["createdByDeviceId"], &key["deviceId"]), (&json!(first.id), &json!(first.id)));
@@ -58,23 +61,23 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     assert_eq!((&copy["wrapVersion"], &copy["umkVersion"]), (&json!(1), &json!(1)));
 }
 
-async fn an_encrypted_account_without_a_device_cannot_begin_anew(database: TestDatabase) {
+async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
 
     let revoked = ada.post(&first.path("revoke"), &json!({})).await;
     let (again, other) = (first.register(&ada).await, Machine::new().register(&ada).await);
-    let stored = first.keep(&ada, 2).await;
+    let uploaded = first.keep(&ada, 2).await;
 
     assert_eq!((revoked.status, &revoked.body), (200, &json!({ "success": true })));
     assert_eq!((&again["isFirstDevice"], &other["isFirstDevice"]), (&json!(false), &json!(false)));
-    assert_eq!(stored.refusal(), (403, "device_not_active"));
+    assert_eq!(uploaded.refusal(), (403, "device_not_active"));
     assert_eq!(ada.get(&first.path("wrapped-umk")).await.refusal(), (404, "not_found"));
     assert_eq!(status(&ada).await["isEnabled"], true);
 }
 
-async fn what_happens_to_keys_is_reported_by_letter_and_in_the_export(database: TestDatabase) {
+async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let first = encrypt(&ada).await;
@@ -84,8 +87,8 @@ async fn what_happens_to_keys_is_reported_by_letter_and_in_the_export(database: 
     second.requests(&ada).await;
     ada.post(&second.path("revoke"), &json!({})).await;
 
-    let letters = names_to(&app, "ada@example.org").await;
-    let ours: Vec<_> = letters.iter().filter(|it| *it != "new-device").collect();
+    let emails = names_to(&app, "ada@example.org").await;
+    let ours: Vec<_> = emails.iter().filter(|it| *it != "new-device").collect();
     let (approved, changed) = ("device-approved", "recovery-key-changed");
     assert_eq!(ours, [approved, changed, "device-registered", "device-revoked"]);
     let accept = [("accept", "application/json")];
@@ -111,12 +114,12 @@ async fn a_session_of_an_app_password_may_use_keys() {
 
     let first = encrypt(&desktop).await;
 
-    assert_eq!(standing(&ada, &first.id).await, 1);
+    assert_eq!(device_status(&ada, &first.id).await, 1);
     assert!(!app_password_id(&ada).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_feature_only_the_status_is_reported() {
+async fn without_the_feature_only_the_status_is_served() {
     let without = pia_policy::Terms { features: Some([].into()), ..terms() };
     let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
     let ada = app.signed_in().await;
@@ -128,7 +131,7 @@ async fn without_the_feature_only_the_status_is_reported() {
     assert_eq!(registered.body["feature"], "E2EE");
 }
 
-async fn a_session_has_the_name_of_the_device_that_it_is_on(database: TestDatabase) {
+async fn a_session_has_the_name_of_its_device(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, machine) = (app.signed_in().await, Machine::new());
     let unknown = ada.get("/auth/sessions").await.body["items"][0].clone();

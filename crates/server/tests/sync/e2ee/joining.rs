@@ -1,4 +1,4 @@
-//! Devices that are let in by others, and turned away.
+//! Tests of devices that other devices approve or reject.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::standing;
+use super::device_status;
 
 on_both_databases!(
-    a_device_is_let_in_by_the_signature_of_another,
-    the_list_reports_of_a_device_what_the_others_need,
-    of_many_approvals_at_once_one_is_taken,
-    a_device_that_was_turned_away_requests_anew,
-    an_active_device_stays_so_whatever_it_registers,
+    a_device_is_approved_by_the_signature_of_another,
+    the_list_has_the_data_of_devices_that_others_need,
+    one_of_many_concurrent_approvals_is_accepted,
+    a_rejected_device_may_register_again,
+    an_active_device_stays_active_when_it_registers_again,
     a_session_ends_after_ten_minutes,
-    a_signature_by_or_over_anything_else_is_refused,
+    any_other_signature_is_refused,
 );
 
 const APPROVE: &str = "/api/e2ee/devices/approve";
@@ -33,7 +33,7 @@ async fn devices(client: &Client) -> Vec<Value> {
     answer.body["devices"].as_array().expect("a list").clone()
 }
 
-async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) {
+async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -51,7 +51,7 @@ async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) 
         );
         assert_eq!(approved.status, 200, "{}", approved.text());
         assert_eq!(again.refusal(), (409, "device_not_pending"));
-        assert_eq!(standing(&ada, &joining.id).await, 1);
+        assert_eq!(device_status(&ada, &joining.id).await, 1);
         let key = ada.get(&joining.path("wrapped-umk")).await.body;
         let version = version.unwrap_or(1);
         assert_eq!(
@@ -67,7 +67,7 @@ async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) 
         let now = devices(&ada).await.pop().expect("a device");
         assert!(now.get("onboardingSessionId").is_none(), "{now}");
 
-        // What it wraps for itself later, nobody vouches for.
+        // A key that it wraps for itself later has no signature of an approver.
         assert_eq!(joining.keep(&ada, 5).await.status, 200);
         let own = ada.get(&joining.path("wrapped-umk")).await.body;
         assert_eq!(
@@ -78,7 +78,7 @@ async fn a_device_is_let_in_by_the_signature_of_another(database: TestDatabase) 
     }
 }
 
-async fn the_list_reports_of_a_device_what_the_others_need(database: TestDatabase) {
+async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -87,7 +87,7 @@ async fn the_list_reports_of_a_device_what_the_others_need(database: TestDatabas
 
     assert_eq!(keys(&list), ["devices", "hasRecoveryKey", "umkVersion"]);
     assert_eq!((&list["hasRecoveryKey"], &list["umkVersion"]), (&json!(true), &json!(1)));
-    let reported = &list["devices"][0];
+    let listed = &list["devices"][0];
     let expected = [
         "activatedAt",
         "agreementPublicKey",
@@ -100,12 +100,12 @@ async fn the_list_reports_of_a_device_what_the_others_need(database: TestDatabas
         "signingPublicKey",
         "status",
     ];
-    assert_eq!((keys(reported), &reported["deviceId"]), (expected.into(), &json!(first.id)));
-    assert_eq!(reported["agreementPublicKey"], first.public_key());
-    assert_eq!(reported["fingerprint"].as_str().map(str::len), Some(19));
+    assert_eq!((keys(listed), &listed["deviceId"]), (expected.into(), &json!(first.id)));
+    assert_eq!(listed["agreementPublicKey"], first.public_key());
+    assert_eq!(listed["fingerprint"].as_str().map(str::len), Some(19));
 }
 
-async fn of_many_approvals_at_once_one_is_taken(database: TestDatabase) {
+async fn one_of_many_concurrent_approvals_is_accepted(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -119,16 +119,16 @@ async fn of_many_approvals_at_once_one_is_taken(database: TestDatabase) {
     assert_eq!(answers.iter().filter(|it| it.error() == "device_not_pending").count(), 7);
 }
 
-async fn a_device_that_was_turned_away_requests_anew(database: TestDatabase) {
+async fn a_rejected_device_may_register_again(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
     let spent = joining.requests(&ada).await;
 
-    // As the client does it: without any body.
+    // Without a body, like the client.
     let rejected = ada.send("POST", &joining.path("revoke"), &[], b"").await;
-    let revoked = standing(&ada, &joining.id).await;
+    let revoked = device_status(&ada, &joining.id).await;
     let late = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
     let session = joining.requests(&ada).await;
     let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
@@ -139,7 +139,7 @@ async fn a_device_that_was_turned_away_requests_anew(database: TestDatabase) {
     assert_eq!(by_spent.refusal(), (400, "invalid_onboarding_session"));
     assert_eq!(approved.status, 200, "{}", approved.text());
     assert_eq!(devices(&ada).await.len(), 2);
-    // Whoever was let in is turned away as well, and lets nobody in any more.
+    // An active device can be revoked too, and approves no others then.
     ada.send("POST", &first.path("revoke"), &[], b"").await;
     let third = Machine::new();
     let session = third.requests(&ada).await;
@@ -148,7 +148,7 @@ async fn a_device_that_was_turned_away_requests_anew(database: TestDatabase) {
     assert_eq!(ada.post(APPROVE, &joining.approval(&third, &session, Some(2))).await.status, 200);
 }
 
-async fn an_active_device_stays_so_whatever_it_registers(database: TestDatabase) {
+async fn an_active_device_stays_active_when_it_registers_again(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -160,7 +160,7 @@ async fn an_active_device_stays_so_whatever_it_registers(database: TestDatabase)
 
     assert_eq!(again["isFirstDevice"], false);
     assert_eq!(by_others.refusal(), (409, "device_keys_differ"));
-    assert_eq!(standing(&ada, &first.id).await, 1);
+    assert_eq!(device_status(&ada, &first.id).await, 1);
     assert_eq!(devices(&ada).await[0]["signingPublicKey"], first.public_key());
     assert_eq!(ada.get(&first.path("wrapped-umk")).await.status, 200);
 }
@@ -190,7 +190,7 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
     assert_eq!(ada.post(APPROVE, &first.approval(&joining, &renewed, None)).await.status, 200);
 }
 
-async fn a_signature_by_or_over_anything_else_is_refused(database: TestDatabase) {
+async fn any_other_signature_is_refused(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let (first, bobs) = (encrypt(&ada).await, encrypt(&bob).await);
@@ -217,10 +217,14 @@ async fn a_signature_by_or_over_anything_else_is_refused(database: TestDatabase)
     let by_bob = bob.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
     let itself = ada.post(APPROVE, &joining.approval(&joining, &session, Some(2))).await;
     let unknown = ada.post(APPROVE, &first.approval(&Machine::new(), &session, Some(2))).await;
-    assert_eq!(by_bobs.refusal(), (403, "device_not_active"), "a device of hers approves");
-    assert_eq!(by_bob.refusal(), (404, "not_found"), "he has no such device");
+    assert_eq!(
+        by_bobs.refusal(),
+        (403, "device_not_active"),
+        "only a device of the account approves"
+    );
+    assert_eq!(by_bob.refusal(), (404, "not_found"), "the other account has no such device");
     assert_eq!(itself.refusal(), (403, "device_not_active"));
     assert_eq!((by_bob.bytes, unknown.status), (unknown.bytes, 404));
-    assert_eq!(standing(&ada, &joining.id).await, 0);
+    assert_eq!(device_status(&ada, &joining.id).await, 0);
     assert_eq!(ada.post(APPROVE, &good).await.status, 200);
 }

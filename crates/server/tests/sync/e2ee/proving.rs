@@ -1,4 +1,4 @@
-//! Tests of what takes more than a session, which may be a thief's.
+//! Tests of operations that require a fresh proof, as sessions may be stolen.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{standing, status};
+use super::{device_status, status};
 
 on_both_databases!(
-    a_stolen_session_resets_nothing_and_brings_in_no_first_device,
-    a_stolen_session_brings_in_no_device_and_changes_no_key,
+    a_stolen_session_resets_nothing_and_adds_no_first_device,
+    a_stolen_session_adds_no_device_and_changes_no_key,
 );
 
-/// Somebody with an encrypted account whose sign-in is eleven minutes ago.
-async fn later(database: TestDatabase) -> (TestApp, Client) {
+/// Returns a user with an encrypted account who signed in eleven minutes ago.
+async fn signed_in_earlier(database: TestDatabase) -> (TestApp, Client) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
@@ -42,8 +42,8 @@ fn with(mut body: Value, proof: &Value) -> Value {
     body
 }
 
-async fn a_stolen_session_resets_nothing_and_brings_in_no_first_device(database: TestDatabase) {
-    let (app, ada) = later(database).await;
+async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: TestDatabase) {
+    let (app, ada) = signed_in_earlier(database).await;
     let proof = json!({ "password": PASSWORD });
     let new = json!({ "name": "Desktop", "password": PASSWORD });
     let made = ada.post("/auth/app-passwords", &new).await.body["appPassword"].clone();
@@ -55,28 +55,28 @@ async fn a_stolen_session_resets_nothing_and_brings_in_no_first_device(database:
     let by_app_password = program.send("DELETE", "/api/sync/reset", &[], b"").await;
     let bare = ada.send("DELETE", "/api/sync/reset", &[], b"").await;
     let guessed = reset(&ada, &json!({ "password": "guessed" })).await;
-    let still = status(&ada).await["isEnabled"].clone();
+    let unchanged = status(&ada).await["isEnabled"].clone();
     let by_owner = reset(&ada, &proof).await;
     let thief = Machine::new();
     thief.register(&ada).await;
     let first = thief.keep(&ada, 1).await;
     let by_program = thief.keep(&program, 1).await;
-    let waiting = standing(&ada, &thief.id).await;
+    let waiting = device_status(&ada, &thief.id).await;
     let own = ada.post(&thief.path("wrapped-umk"), &with(thief.own_key(1), &proof)).await;
 
     assert_eq!(by_app_password.refusal(), (403, "app_password_refused"));
     assert_eq!(bare.refusal(), (403, "fresh_sign_in_required"));
     assert_eq!(guessed.refusal(), (403, "invalid_proof"));
-    assert_eq!((still, by_owner.status), (json!(true), 200), "{}", by_owner.text());
+    assert_eq!((unchanged, by_owner.status), (json!(true), 200), "{}", by_owner.text());
     for refused in [first, by_program] {
         assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
     }
     assert_eq!((waiting, own.status), (json!(0), 200), "{}", own.text());
-    assert_eq!(standing(&ada, &thief.id).await, 1);
+    assert_eq!(device_status(&ada, &thief.id).await, 1);
 }
 
-async fn a_stolen_session_brings_in_no_device_and_changes_no_key(database: TestDatabase) {
-    let (_app, ada) = later(database).await;
+async fn a_stolen_session_adds_no_device_and_changes_no_key(database: TestDatabase) {
+    let (_app, ada) = signed_in_earlier(database).await;
     let proof = json!({ "password": PASSWORD });
     let thief = Machine::new();
     let session = thief.requests(&ada).await;
@@ -90,14 +90,14 @@ async fn a_stolen_session_brings_in_no_device_and_changes_no_key(database: TestD
     let skipped = ada.post(copy, &with(version(3), &proof)).await;
     let by_owner = ada.post(copy, &with(version(2), &proof)).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
-    let let_in = ada.post(activate, &with(activation, &proof)).await;
+    let activated_by_owner = ada.post(activate, &with(activation, &proof)).await;
     let guarded_by_owner = put_proof_key(&ada, &with(proof_key(), &proof)).await;
 
     for refused in [activated, raised, guarded] {
         assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
     }
     assert_eq!(skipped.body["errors"][0]["field"], "umkVersion");
-    assert_eq!((replaced.status, by_owner.status, let_in.status), (200, 200, 200));
+    assert_eq!((replaced.status, by_owner.status, activated_by_owner.status), (200, 200, 200));
     assert_eq!(guarded_by_owner.status, 204, "{}", guarded_by_owner.text());
     assert_eq!(status(&ada).await["umkVersion"], 2);
 }

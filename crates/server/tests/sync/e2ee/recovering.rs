@@ -1,4 +1,4 @@
-//! Devices that come in by the recovery code.
+//! Tests of devices that join by the recovery code.
 
 use futures_util::future::join_all;
 use pia_server_testkit::harness::Setting;
@@ -9,20 +9,20 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::standing;
+use super::device_status;
 
 on_both_databases!(
-    whoever_proves_to_have_opened_the_copy_comes_in_once,
-    without_a_proof_key_any_proof_will_do,
-    the_first_proof_key_stays_and_locks_the_copy,
+    a_proof_of_the_decrypted_copy_admits_a_device_once,
+    without_a_proof_key_any_proof_is_accepted,
+    the_first_proof_key_is_permanent_and_locks_the_copy,
     without_a_copy_there_is_nothing_to_recover,
-    an_active_device_recovers_by_keeping_its_own_key,
+    an_active_device_recovers_by_wrapping_its_own_key,
 );
 
 const COPY: &str = "/api/e2ee/recovery/wrapped-umk";
 const ACTIVATE: &str = "/api/e2ee/recovery/activate";
 
-async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: TestDatabase) {
+async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -45,21 +45,21 @@ async fn whoever_proves_to_have_opened_the_copy_comes_in_once(database: TestData
         answers.iter().filter(|it| (it.status, it.error()) == (404, "not_found")).count(),
         3
     );
-    assert_eq!(standing(&ada, &joining.id).await, 1);
+    assert_eq!(device_status(&ada, &joining.id).await, 1);
     let key = ada.get(&joining.path("wrapped-umk")).await.body;
     assert_eq!(
         (&key["ciphertext"], &key["createdByDeviceId"]),
         (&json!(text(9, 60)), &json!(joining.id))
     );
     assert!(key.get("approverSignature").is_none(), "{key}");
-    // A session that was spent is not good for the same device either.
+    // A used session is invalid for the same device too.
     ada.send("POST", &joining.path("revoke"), &[], b"").await;
     joining.requests(&ada).await;
     let spent = ada.post(ACTIVATE, &good).await;
     assert_eq!(spent.refusal(), (400, "invalid_onboarding_session"));
 }
 
-async fn without_a_proof_key_any_proof_will_do(database: TestDatabase) {
+async fn without_a_proof_key_any_proof_is_accepted(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
@@ -69,10 +69,10 @@ async fn without_a_proof_key_any_proof_will_do(database: TestDatabase) {
     let activated = ada.post(ACTIVATE, &joining.activation(&session, &text(0, 32))).await;
 
     assert_eq!((activated.status, &activated.body), (200, &json!({ "success": true })));
-    assert_eq!(standing(&ada, &joining.id).await, 1);
+    assert_eq!(device_status(&ada, &joining.id).await, 1);
 }
 
-async fn the_first_proof_key_stays_and_locks_the_copy(database: TestDatabase) {
+async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
@@ -115,7 +115,7 @@ async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
     }
 }
 
-async fn an_active_device_recovers_by_keeping_its_own_key(database: TestDatabase) {
+async fn an_active_device_recovers_by_wrapping_its_own_key(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -123,10 +123,10 @@ async fn an_active_device_recovers_by_keeping_its_own_key(database: TestDatabase
 
     first.requests(&ada).await;
     let copy = ada.get(COPY).await;
-    let still = standing(&ada, &first.id).await;
-    let stored = first.keep(&ada, 6).await;
+    let unchanged = device_status(&ada, &first.id).await;
+    let uploaded = first.keep(&ada, 6).await;
 
-    assert_eq!((copy.status, still, stored.status), (200, json!(1), 200));
+    assert_eq!((copy.status, unchanged, uploaded.status), (200, json!(1), 200));
     let key = ada.get(&first.path("wrapped-umk")).await.body;
     assert_eq!(key["ciphertext"], text(6, 60));
 }

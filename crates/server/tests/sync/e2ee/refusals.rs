@@ -12,7 +12,7 @@ async fn refused(client: &Client, path: &str, body: &Value, field: &str, code: &
     assert_eq!((&error["field"], &error["code"]), (&json!(field), &json!(code)), "{path}: {error}");
 }
 
-/// Every way in which base64 of so many bytes may be none.
+/// Returns invalid values of a Base64 field of `length` bytes.
 fn bad_base64(length: usize) -> Vec<(Value, &'static str)> {
     let good = text(0xFF, length);
     vec![
@@ -29,7 +29,12 @@ fn bad_base64(length: usize) -> Vec<(Value, &'static str)> {
     ]
 }
 
-async fn each_faulty(client: &Client, path: &str, good: &Value, fields: &[(&str, usize)]) {
+async fn refuse_invalid_fields(
+    client: &Client,
+    path: &str,
+    good: &Value,
+    fields: &[(&str, usize)],
+) {
     for (field, length) in fields {
         for (value, code) in bad_base64(*length) {
             let mut body = good.clone();
@@ -40,7 +45,7 @@ async fn each_faulty(client: &Client, path: &str, good: &Value, fields: &[(&str,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_value_that_is_not_exact_is_refused_by_its_field() {
+async fn invalid_values_are_refused_by_field() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
@@ -49,17 +54,17 @@ async fn a_value_that_is_not_exact_is_refused_by_its_field() {
 
     let keys = [("agreementPublicKey", 65), ("signingPublicKey", 65)];
     let new = Machine::new().registration();
-    each_faulty(&ada, "/api/e2ee/devices/register", &new, &keys).await;
+    refuse_invalid_fields(&ada, "/api/e2ee/devices/register", &new, &keys).await;
     let approval = first.approval(&joining, &session, Some(2));
     let parts = [("wrappedUmk", 60), ("hkdfSalt", 32), ("approverSignature", 64)];
-    each_faulty(&ada, "/api/e2ee/devices/approve", &approval, &parts).await;
+    refuse_invalid_fields(&ada, "/api/e2ee/devices/approve", &approval, &parts).await;
     let own = [("ciphertext", 60), ("hkdfSalt", 32)];
-    each_faulty(&ada, &first.path("wrapped-umk"), &first.own_key(1), &own).await;
+    refuse_invalid_fields(&ada, &first.path("wrapped-umk"), &first.own_key(1), &own).await;
     let copy = [("ciphertext", 60), ("kdfSalt", 32)];
-    each_faulty(&ada, "/api/e2ee/recovery/wrapped-umk", &recovery_copy(), &copy).await;
+    refuse_invalid_fields(&ada, "/api/e2ee/recovery/wrapped-umk", &recovery_copy(), &copy).await;
     let activation = joining.activation(&session, &text(0, 32));
     let activated = [("selfWrappedUmk", 60), ("hkdfSalt", 32)];
-    each_faulty(&ada, "/api/e2ee/recovery/activate", &activation, &activated).await;
+    refuse_invalid_fields(&ada, "/api/e2ee/recovery/activate", &activation, &activated).await;
 
     let list = ada.get("/api/e2ee/devices").await;
     assert_eq!(list.body["devices"].as_array().map(Vec::len), Some(2), "{}", list.text());
@@ -112,7 +117,7 @@ async fn numbers_versions_and_names_have_bounds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn there_are_fifty_devices_at_most() {
+async fn an_account_has_at_most_fifty_devices() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let machines: Vec<_> = (0..50).map(|_| Machine::new()).collect();

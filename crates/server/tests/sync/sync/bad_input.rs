@@ -1,15 +1,15 @@
-//! Tests of input that no device sends.
+//! Tests of invalid input.
 
 use pia_server_testkit::harness::Setting;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{NOTHING, id, moved, pull, pull_with, todo, todos};
+use super::{NOTHING, changed_ids, id, pull, pull_with, todo, todos};
 
-on_both_databases!(a_malformed_push_stores_nothing_and_is_reported_its_faults);
+on_both_databases!(a_malformed_push_is_refused_by_field_and_stores_nothing);
 
-async fn a_malformed_push_stores_nothing_and_is_reported_its_faults(database: TestDatabase) {
+async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let with = |key: &str, value: Value| {
@@ -55,11 +55,11 @@ async fn a_malformed_push_stores_nothing_and_is_reported_its_faults(database: Te
     let json = [("content-type", "application/json")];
     let refused = ada.send("POST", "/api/sync/push", &json, deep.as_bytes()).await;
     assert_eq!(refused.refusal(), (400, "malformed_json"));
-    assert_eq!(moved(&pull(&ada, NOTHING).await), (vec![], vec![]));
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await), (vec![], vec![]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pull_states_since_when_and_how_much() {
+async fn a_pull_requires_a_cursor_and_a_valid_limit() {
     let app = pia_server_testkit::harness::TestApp::spawn().await;
     let ada = app.signed_in().await;
 

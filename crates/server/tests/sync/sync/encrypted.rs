@@ -1,4 +1,4 @@
-//! Accounts that are end-to-end encrypted.
+//! Tests of end-to-end encrypted accounts.
 
 use pia_server_testkit::harness::Setting;
 use pia_server_testkit::machine::encrypt;
@@ -6,13 +6,13 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{NOTHING, id, moved, pull, push, todo, todos};
+use super::{NOTHING, changed_ids, id, pull, push, todo, todos};
 
 on_both_databases!(
-    an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it,
-    what_no_device_could_decrypt_is_refused_alone,
-    what_comes_encrypted_after_a_reset_is_refused_alone,
-    nothing_that_is_pushed_stands_in_the_database_in_plain,
+    an_encrypted_item_replaces_all_of_the_plain_one,
+    undecryptable_items_alone_are_refused,
+    encrypted_items_after_a_reset_are_refused,
+    no_pushed_plaintext_is_in_the_database,
 );
 
 /// Ciphertext of the minimum length.
@@ -33,9 +33,7 @@ fn blobs(number: u128, payload: &str, wrapped: &str) -> Value {
     item
 }
 
-async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(
-    database: TestDatabase,
-) {
+async fn an_encrypted_item_replaces_all_of_the_plain_one(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "plain")])).await;
@@ -49,7 +47,7 @@ async fn an_encrypted_item_takes_the_plain_ones_place_and_keeps_nothing_of_it(
     assert!(stored.get("title").is_none(), "{stored}");
 }
 
-async fn what_no_device_could_decrypt_is_refused_alone(database: TestDatabase) {
+async fn undecryptable_items_alone_are_refused(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
@@ -63,13 +61,13 @@ async fn what_no_device_could_decrypt_is_refused_alone(database: TestDatabase) {
 
     let pushed = push(&ada, &encrypted(&items)).await;
 
-    let reported = pushed["conflicts"].as_array().expect("conflicts").iter();
-    let reported: Vec<_> = reported.map(|it| it["reason"].as_str().expect("a reason")).collect();
-    assert_eq!(reported, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
-    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+    let reasons = pushed["conflicts"].as_array().expect("conflicts").iter();
+    let reasons: Vec<_> = reasons.map(|it| it["reason"].as_str().expect("a reason")).collect();
+    assert_eq!(reasons, ["invalid_blobs", "invalid_blobs", "invalid_blobs", "missing_blobs"]);
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1)]);
 }
 
-async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: TestDatabase) {
+async fn encrypted_items_after_a_reset_are_refused(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, unaware) = app.two_devices().await;
     encrypt(&ada).await;
@@ -79,13 +77,13 @@ async fn what_comes_encrypted_after_a_reset_is_refused_alone(database: TestDatab
 
     let pushed = push(&unaware, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
 
-    let reported = &pushed["conflicts"][0];
-    assert_eq!(reported["reason"], "account_not_encrypted");
-    assert_eq!((&reported["id"], &reported["resolution"]), (&json!(id(1)), &json!("server_wins")));
-    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(2)]);
+    let conflict = &pushed["conflicts"][0];
+    assert_eq!(conflict["reason"], "account_not_encrypted");
+    assert_eq!((&conflict["id"], &conflict["resolution"]), (&json!(id(1)), &json!("server_wins")));
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(2)]);
 }
 
-async fn nothing_that_is_pushed_stands_in_the_database_in_plain(database: TestDatabase) {
+async fn no_pushed_plaintext_is_in_the_database(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let provider =

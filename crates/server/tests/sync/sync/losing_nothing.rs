@@ -1,4 +1,4 @@
-//! Tests that everything acknowledged is stored, whatever happens next.
+//! Tests that all acknowledged pushes survive a crash.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,19 +11,17 @@ use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Notify;
 
-use super::{NOTHING, id, moved, pull, todo, todos};
+use super::{NOTHING, changed_ids, id, pull, todo, todos};
 
-on_both_databases!(a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent);
+on_both_databases!(acknowledged_pushes_survive_a_crash_and_others_are_atomic);
 
-/// Number of pushes that are made at once, of how many things each, and how
-/// many are answered when the server is killed.
+/// Number of concurrent pushes, of items in each, and of answers after which
+/// the server is killed.
 const PUSHES: u128 = 60;
-const THINGS: u128 = 40;
+const ITEMS: u128 = 40;
 const ANSWERED: usize = 5;
 
-async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent(
-    database: TestDatabase,
-) {
+async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: TestDatabase) {
     let call = Call::new()
         .licensed()
         .with("RateLimits__Sync", "1000000")
@@ -37,8 +35,8 @@ async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent
 
     let (answers, enough) = (AtomicUsize::new(0), Notify::new());
     let pushes = (0..PUSHES).map(|push| {
-        let things: Vec<_> = (0..THINGS).map(|it| todo(push * THINGS + it, 1, "x")).collect();
-        let (ada, body, answers, enough) = (&ada, todos(&things).to_string(), &answers, &enough);
+        let items: Vec<_> = (0..ITEMS).map(|it| todo(push * ITEMS + it, 1, "x")).collect();
+        let (ada, body, answers, enough) = (&ada, todos(&items).to_string(), &answers, &enough);
         async move {
             let headers = [("content-type", "application/json")];
             let mut socket = ada.begin("POST", "/api/sync/push", &headers, body.as_bytes()).await;
@@ -63,17 +61,17 @@ async fn a_push_that_was_answered_outlives_a_kill_and_another_is_whole_or_absent
     let (mut since, mut stored) = (NOTHING.to_owned(), Vec::new());
     loop {
         let page = pull(&ada, &since).await;
-        stored.extend(moved(&page).0);
+        stored.extend(changed_ids(&page).0);
         super::cursor(&page).clone_into(&mut since);
         if page["hasMore"] != true {
             break;
         }
     }
 
-    // Some were under way.
+    // Some were in flight.
     assert!((ANSWERED..60).contains(&answered.len()), "{}", answered.len());
     for push in 0..PUSHES {
-        let there = (0..THINGS).filter(|it| stored.contains(&id(push * THINGS + it))).count();
+        let there = (0..ITEMS).filter(|it| stored.contains(&id(push * ITEMS + it))).count();
         assert!([0, 40].contains(&there), "push {push} is half there: {there}");
         assert!(there == 40 || !answered.contains(&push), "push {push} was answered and is gone");
     }

@@ -10,18 +10,18 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
+use super::{NOTHING, changed_ids, cursor, id, pull, pull_with, push, todo, todos};
 
 on_both_databases!(
-    a_new_account_is_granted_the_catalogue_and_nothing_else,
-    what_one_device_pushes_the_other_pulls_once,
-    an_answer_that_would_be_the_same_is_304_in_one_statement,
-    pages_bring_everything_once_however_small_they_are,
-    a_long_answer_is_whole_and_as_long_as_it_states_also_packed,
+    a_new_account_receives_the_catalogue_alone,
+    pushed_items_are_pulled_once_by_another_device,
+    an_unchanged_answer_is_304_in_one_statement,
+    pages_of_any_size_have_every_item_once,
+    a_long_answer_is_complete_with_its_length_and_compressed,
     a_cursor_from_the_future_is_answered_with_the_watermark,
-    the_catalogue_comes_unless_the_device_has_it,
-    what_one_person_pushes_nobody_else_pulls,
-    times_and_unknown_keys_come_back_as_they_were,
+    the_catalogue_is_omitted_if_the_device_has_it,
+    pushed_items_are_invisible_to_other_users,
+    times_and_unknown_keys_are_preserved,
 );
 
 async fn conditional(client: &Client, since: &str, tag: &str) -> Answer {
@@ -29,12 +29,12 @@ async fn conditional(client: &Client, since: &str, tag: &str) -> Answer {
     client.send("GET", &path, &[("if-none-match", tag)], b"").await
 }
 
-async fn a_new_account_is_granted_the_catalogue_and_nothing_else(database: TestDatabase) {
+async fn a_new_account_receives_the_catalogue_alone(database: TestDatabase) {
     let app = Setting::on(database).start().await;
 
     let pulled = pull(&app.signed_in().await, NOTHING).await;
 
-    assert_eq!(moved(&pulled), (vec![], vec![]));
+    assert_eq!(changed_ids(&pulled), (vec![], vec![]));
     assert_eq!(pulled["hasMore"], false);
     assert_eq!(pulled["managedPersonas"], json!({ "personas": [], "recentlyRemoved": [] }));
     assert_eq!(pulled["clientPolicy"], json!({ "document": "{}" }));
@@ -46,7 +46,7 @@ async fn a_new_account_is_granted_the_catalogue_and_nothing_else(database: TestD
     assert!(cursor(&pulled).ends_with('Z'));
 }
 
-async fn what_one_device_pushes_the_other_pulls_once(database: TestDatabase) {
+async fn pushed_items_are_pulled_once_by_another_device(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, other) = app.two_devices().await;
     let before = pull(&other, NOTHING).await;
@@ -56,20 +56,20 @@ async fn what_one_device_pushes_the_other_pulls_once(database: TestDatabase) {
     let second = pull(&other, cursor(&first)).await;
 
     assert_eq!(pushed["conflicts"], json!([]));
-    assert_eq!(moved(&first).0, [id(1), id(2)]);
+    assert_eq!(changed_ids(&first).0, [id(1), id(2)]);
     assert_eq!(first["todos"]["upserted"][0]["title"], "one");
     assert_eq!(cursor(&first), pushed["serverTimestamp"]);
-    assert_eq!(moved(&second), (vec![], vec![]));
+    assert_eq!(changed_ids(&second), (vec![], vec![]));
     assert_eq!(cursor(&second), cursor(&first));
 }
 
-async fn an_answer_that_would_be_the_same_is_304_in_one_statement(database: TestDatabase) {
+async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "one")])).await;
     let since = cursor(&pull(&ada, NOTHING).await).to_owned();
-    let whole = pull_with(&ada, &since, "&limit=500").await;
-    let tag = whole.header("etag").expect("a tag").to_owned();
+    let full = pull_with(&ada, &since, "&limit=500").await;
+    let tag = full.header("etag").expect("a tag").to_owned();
     let strong = tag.trim_start_matches("W/").to_owned();
 
     for known in [tag.clone(), strong, format!("\"other\", {tag}")] {
@@ -78,7 +78,7 @@ async fn an_answer_that_would_be_the_same_is_304_in_one_statement(database: Test
         assert_eq!((answer.status, answer.bytes.len()), (304, 0), "{known}");
         assert_eq!(answer.header("etag"), Some(tag.as_str()));
     }
-    // A replay changes nothing, and so does a deletion of what is not there.
+    // A replay and a deletion of a missing item change nothing.
     push(&ada, &todos(&[todo(1, 1, "one")])).await;
     push(&ada, &json!({ "todos": { "deleted": [id(9)] } })).await;
     assert_eq!(conditional(&ada, &since, &tag).await.status, 304);
@@ -91,7 +91,7 @@ async fn an_answer_that_would_be_the_same_is_304_in_one_statement(database: Test
     assert_eq!(conditional(&ada, &since, &tag).await.status, 200);
 }
 
-async fn pages_bring_everything_once_however_small_they_are(database: TestDatabase) {
+async fn pages_of_any_size_have_every_item_once(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let session = |it: u128| json!({ "id": id(1000 + it), "createdAt": "2026-03-01T10:00:00Z" });
@@ -102,12 +102,12 @@ async fn pages_bring_everything_once_however_small_they_are(database: TestDataba
     });
     push(&ada, &body).await;
 
-    let (mut since, mut seen, mut pages) = (NOTHING.to_owned(), Vec::new(), 0);
+    let (mut since, mut pulled, mut pages) = (NOTHING.to_owned(), Vec::new(), 0);
     let mut settings = 0;
     loop {
         let page = pull_with(&ada, &since, "&limit=7").await.body;
         pages += 1;
-        seen.extend(moved(&page).0);
+        pulled.extend(changed_ids(&page).0);
         settings += usize::from(page.get("settings").is_some());
         assert!(cursor(&page) > since.as_str());
         cursor(&page).clone_into(&mut since);
@@ -116,11 +116,11 @@ async fn pages_bring_everything_once_however_small_they_are(database: TestDataba
         }
     }
 
-    assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len(), settings), (40, 40, 1));
+    assert_eq!((pulled.len(), pulled.iter().collect::<BTreeSet<_>>().len(), settings), (40, 40, 1));
     assert_eq!(pages, 6);
 }
 
-async fn a_long_answer_is_whole_and_as_long_as_it_states_also_packed(database: TestDatabase) {
+async fn a_long_answer_is_complete_with_its_length_and_compressed(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let title = "x".repeat(1_000);
@@ -128,27 +128,27 @@ async fn a_long_answer_is_whole_and_as_long_as_it_states_also_packed(database: T
     push(&ada, &todos(&items)).await;
     push(&ada, &json!({ "todos": { "deleted": [id(7)] }, "settings": { "theme": 1 } })).await;
 
-    let whole = pull_with(&ada, NOTHING, "").await;
+    let full = pull_with(&ada, NOTHING, "").await;
     let path = format!("/api/sync/pull?since={NOTHING}");
     let packed = ada.send("GET", &path, &[("accept-encoding", "gzip")], b"").await;
 
-    let (there, gone) = moved(&whole.body);
+    let (added, deleted) = changed_ids(&full.body);
     assert_eq!(
-        (there.len(), gone, whole.body["settings"]["theme"].clone()),
+        (added.len(), deleted, full.body["settings"]["theme"].clone()),
         (499, vec![id(7)], json!(1))
     );
-    assert_eq!(whole.body["hasMore"], false);
-    let length = whole.header("content-length").map(str::parse);
-    assert_eq!(length, Some(Ok(whole.bytes.len())));
-    assert_eq!(whole.header("content-type"), Some("application/json"));
-    let tag = whole.header("etag").expect("a tag");
+    assert_eq!(full.body["hasMore"], false);
+    let length = full.header("content-length").map(str::parse);
+    assert_eq!(length, Some(Ok(full.bytes.len())));
+    assert_eq!(full.header("content-type"), Some("application/json"));
+    let tag = full.header("etag").expect("a tag");
     assert_eq!(
         (packed.header("content-encoding"), packed.header("etag")),
         (Some("gzip"), Some(tag))
     );
     let mut unpacked = Vec::new();
-    GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a whole answer");
-    assert_eq!(unpacked, whole.bytes);
+    GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a complete answer");
+    assert_eq!(unpacked, full.bytes);
 }
 
 async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestDatabase) {
@@ -159,10 +159,10 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestD
     let pulled = pull(&ada, "2099-01-01T00:00:00Z").await;
 
     assert_eq!(cursor(&pulled), pushed["serverTimestamp"]);
-    assert_eq!((moved(&pulled), &pulled["hasMore"]), ((vec![], vec![]), &json!(false)));
+    assert_eq!((changed_ids(&pulled), &pulled["hasMore"]), ((vec![], vec![]), &json!(false)));
 }
 
-async fn the_catalogue_comes_unless_the_device_has_it(database: TestDatabase) {
+async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     let version = pull(&ada, NOTHING).await["catalogVersion"].clone();
@@ -188,7 +188,7 @@ async fn the_catalogue_comes_unless_the_device_has_it(database: TestDatabase) {
     assert_eq!(enabled(&pull(&eve, NOTHING).await), [Value::Null, Value::Null, Value::Null]);
 }
 
-async fn what_one_person_pushes_nobody_else_pulls(database: TestDatabase) {
+async fn pushed_items_are_invisible_to_other_users(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "hers")])).await;
@@ -198,10 +198,10 @@ async fn what_one_person_pushes_nobody_else_pulls(database: TestDatabase) {
 
     let pulled = pull(&ada, NOTHING).await;
     assert_eq!(pulled["todos"]["upserted"][0]["title"], "hers");
-    assert_eq!(moved(&pull(&eve, NOTHING).await), (vec![], vec![id(1)]));
+    assert_eq!(changed_ids(&pull(&eve, NOTHING).await), (vec![], vec![id(1)]));
 }
 
-async fn times_and_unknown_keys_come_back_as_they_were(database: TestDatabase) {
+async fn times_and_unknown_keys_are_preserved(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let persona = json!({

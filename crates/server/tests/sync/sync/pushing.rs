@@ -9,17 +9,17 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
+use super::{NOTHING, changed_ids, cursor, id, pull, pull_with, push, todo, todos};
 
 on_both_databases!(
-    the_later_change_wins_and_the_loser_is_reported_and_granted_it_again,
-    where_the_server_wins_what_was_not_seen_is_not_changed,
-    what_was_deleted_stays_deleted_for_those_who_repeat_it,
-    an_item_without_an_id_is_granted_one_and_a_replay_makes_no_second,
-    beyond_a_quota_nothing_of_a_push_is_stored,
-    what_is_refused_for_itself_does_not_stop_the_rest,
+    the_later_change_wins_and_is_returned_to_the_loser,
+    with_server_wins_items_unknown_to_the_client_are_unchanged,
+    repeated_pushes_do_not_revive_deleted_items,
+    an_item_without_an_id_is_assigned_one_and_replays_are_idempotent,
+    a_push_beyond_a_quota_stores_nothing,
+    refused_items_do_not_prevent_others,
     a_compressed_push_is_read_with_and_without_its_header,
-    the_march_generation_states_everything_each_time_and_brings_nothing_back,
+    the_march_generation_repeats_everything_and_revives_nothing,
 );
 
 fn gzip(body: &Value) -> Vec<u8> {
@@ -28,13 +28,11 @@ fn gzip(body: &Value) -> Vec<u8> {
     gzip.finish().expect("compressed")
 }
 
-async fn the_later_change_wins_and_the_loser_is_reported_and_granted_it_again(
-    database: TestDatabase,
-) {
+async fn the_later_change_wins_and_is_returned_to_the_loser(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (one, other) = app.two_devices().await;
     push(&one, &todos(&[todo(1, 9, "late")])).await;
-    let seen = cursor(&pull(&other, NOTHING).await).to_owned();
+    let cursor_before = cursor(&pull(&other, NOTHING).await).to_owned();
 
     let pushed = push(&other, &todos(&[todo(1, 5, "early")])).await;
 
@@ -44,28 +42,28 @@ async fn the_later_change_wins_and_the_loser_is_reported_and_granted_it_again(
     assert_eq!(conflict["resolution"], "server_wins");
     assert_eq!(conflict["serverVersion"]["title"], "late");
     assert!(conflict.get("reason").is_none());
-    assert_eq!(pull(&other, &seen).await["todos"]["upserted"][0]["title"], "late");
+    assert_eq!(pull(&other, &cursor_before).await["todos"]["upserted"][0]["title"], "late");
     let newer = push(&other, &todos(&[todo(1, 10, "later")])).await;
     assert_eq!(newer["conflicts"][0]["resolution"], "client_wins");
-    assert_eq!(pull(&one, &seen).await["todos"]["upserted"][0]["title"], "later");
+    assert_eq!(pull(&one, &cursor_before).await["todos"]["upserted"][0]["title"], "later");
 }
 
-async fn where_the_server_wins_what_was_not_seen_is_not_changed(database: TestDatabase) {
+async fn with_server_wins_items_unknown_to_the_client_are_unchanged(database: TestDatabase) {
     let app = Setting::on(database).with("Sync__ConflictStrategy", "server-wins").start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "first")])).await;
 
-    let unseen = push(&ada, &todos(&[todo(1, 9, "blind")])).await;
-    let mut seen = todos(&[todo(1, 9, "seen")]);
-    seen["lastSyncTimestamp"] = pull(&ada, NOTHING).await["serverTimestamp"].clone();
-    let seen = push(&ada, &seen).await;
+    let without_cursor = push(&ada, &todos(&[todo(1, 9, "blind")])).await;
+    let mut with_cursor = todos(&[todo(1, 9, "seen")]);
+    with_cursor["lastSyncTimestamp"] = pull(&ada, NOTHING).await["serverTimestamp"].clone();
+    let with_cursor = push(&ada, &with_cursor).await;
 
-    assert_eq!(unseen["conflicts"][0]["resolution"], "server_wins");
-    assert_eq!(seen["conflicts"], json!([]));
+    assert_eq!(without_cursor["conflicts"][0]["resolution"], "server_wins");
+    assert_eq!(with_cursor["conflicts"], json!([]));
     assert_eq!(pull(&ada, NOTHING).await["todos"]["upserted"][0]["title"], "seen");
 }
 
-async fn what_was_deleted_stays_deleted_for_those_who_repeat_it(database: TestDatabase) {
+async fn repeated_pushes_do_not_revive_deleted_items(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
@@ -81,15 +79,15 @@ async fn what_was_deleted_stays_deleted_for_those_who_repeat_it(database: TestDa
     let still = pull(&ada, NOTHING).await;
     let revived = push(&ada, &todos(&[todo(1, 31, "back")])).await;
 
-    assert_eq!(moved(&gone), (vec![], vec![id(1)]));
+    assert_eq!(changed_ids(&gone), (vec![], vec![id(1)]));
     assert_eq!(repeated["conflicts"][0]["resolution"], "server_wins");
     assert_eq!(again["conflicts"], json!([]));
-    assert_eq!(moved(&still), (vec![], vec![id(1)]));
+    assert_eq!(changed_ids(&still), (vec![], vec![id(1)]));
     assert_eq!(revived["conflicts"][0]["resolution"], "client_wins");
-    assert_eq!(moved(&pull(&ada, NOTHING).await), (vec![id(1)], vec![]));
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await), (vec![id(1)], vec![]));
 }
 
-async fn an_item_without_an_id_is_granted_one_and_a_replay_makes_no_second(database: TestDatabase) {
+async fn an_item_without_an_id_is_assigned_one_and_replays_are_idempotent(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let memory = json!({ "label": "x", "data": "{}", "updatedAt": "2026-03-01T10:00:00Z" });
@@ -101,10 +99,13 @@ async fn an_item_without_an_id_is_granted_one_and_a_replay_makes_no_second(datab
     let assigned = first["assignedIds"][0].clone();
     assert_eq!((&assigned["entity"], &assigned["index"]), (&json!("memories"), &json!(0)));
     assert_eq!(second["assignedIds"][0], assigned);
-    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [assigned["id"].as_str().expect("an id")]);
+    assert_eq!(
+        changed_ids(&pull(&ada, NOTHING).await).0,
+        [assigned["id"].as_str().expect("an id")]
+    );
 }
 
-async fn beyond_a_quota_nothing_of_a_push_is_stored(database: TestDatabase) {
+async fn a_push_beyond_a_quota_stores_nothing(database: TestDatabase) {
     let app = Setting::on(database).with("Sync__MaxTodos", 2).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
@@ -114,13 +115,13 @@ async fn beyond_a_quota_nothing_of_a_push_is_stored(database: TestDatabase) {
     let refused = ada.post("/api/sync/push", &body).await;
 
     assert_eq!(refused.refusal(), (409, "quota_exceeded"));
-    let reported = ["resource", "limit", "current"].map(|it| refused.body[it].clone());
-    assert_eq!(reported, [json!("todos"), json!(2), json!(1)]);
-    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+    let details = ["resource", "limit", "current"].map(|it| refused.body[it].clone());
+    assert_eq!(details, [json!("todos"), json!(2), json!(1)]);
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1)]);
     push(&ada, &todos(&[todo(2, 1, "x")])).await;
 }
 
-async fn what_is_refused_for_itself_does_not_stop_the_rest(database: TestDatabase) {
+async fn refused_items_do_not_prevent_others(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let persona =
@@ -137,14 +138,14 @@ async fn what_is_refused_for_itself_does_not_stop_the_rest(database: TestDatabas
 
     let pushed = push(&ada, &body).await;
 
-    let reported: Vec<_> = pushed["conflicts"].as_array().expect("conflicts").iter().collect();
+    let conflicts: Vec<_> = pushed["conflicts"].as_array().expect("conflicts").iter().collect();
     let reasons: Vec<_> =
-        reported.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
+        conflicts.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
     let expected =
         ["unreadable", "invalid_persona", "too_deep", "missing_blobs", "too_large", "unreadable"];
     assert_eq!(reasons, expected);
-    assert!(reported.iter().all(|it| it["resolution"] == "server_wins"));
-    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1)]);
+    assert!(conflicts.iter().all(|it| it["resolution"] == "server_wins"));
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1)]);
 }
 
 async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDatabase) {
@@ -153,17 +154,21 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
     let json = ("content-type", "application/json; charset=utf-8");
     let (one, other) = (gzip(&todos(&[todo(1, 1, "x")])), gzip(&todos(&[todo(2, 1, "x")])));
 
-    let message =
+    let labelled =
         ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &one).await;
-    let unsaid = ada.send("POST", "/api/sync/push", &[json], &other).await;
+    let unlabelled = ada.send("POST", "/api/sync/push", &[json], &other).await;
 
-    assert_eq!((message.status, unsaid.status), (200, 200), "{} {}", message.text(), unsaid.text());
-    assert_eq!(moved(&pull(&ada, NOTHING).await).0, [id(1), id(2)]);
+    assert_eq!(
+        (labelled.status, unlabelled.status),
+        (200, 200),
+        "{} {}",
+        labelled.text(),
+        unlabelled.text()
+    );
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1), id(2)]);
 }
 
-async fn the_march_generation_states_everything_each_time_and_brings_nothing_back(
-    database: TestDatabase,
-) {
+async fn the_march_generation_repeats_everything_and_revives_nothing(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (march, new) = app.two_devices().await;
     let everything = json!({
@@ -178,24 +183,24 @@ async fn the_march_generation_states_everything_each_time_and_brings_nothing_bac
         "Todos": { "Upserted": [{ "Id": id(3), "Title": "x", "UpdatedAt": "2026-03-01T10:00:00Z" }] },
     });
     push(&march, &everything).await;
-    let seen = pull(&new, NOTHING).await;
-    assert_eq!(seen["templates"]["upserted"][0]["ExampleText"], "e");
-    assert_eq!(seen["settings"]["theme"], 2);
+    let pulled = pull(&new, NOTHING).await;
+    assert_eq!(pulled["templates"]["upserted"][0]["ExampleText"], "e");
+    assert_eq!(pulled["settings"]["theme"], 2);
     push(&new, &json!({ "todos": { "deleted": [id(3)] } })).await;
-    let gone = pull(&new, cursor(&seen)).await;
+    let gone = pull(&new, cursor(&pulled)).await;
 
     let again = push(&march, &everything).await;
 
-    assert_eq!(moved(&gone), (vec![], vec![id(3)]));
+    assert_eq!(changed_ids(&gone), (vec![], vec![id(3)]));
     assert_eq!(again["conflicts"].as_array().expect("conflicts").len(), 1);
-    assert_eq!(moved(&pull(&new, cursor(&gone)).await), (vec![], vec![id(3)]));
-    assert_eq!(moved(&pull(&march, NOTHING).await), (vec![id(1), id(2)], vec![id(3)]));
-    // The others hear that nothing changed, however often it says so.
+    assert_eq!(changed_ids(&pull(&new, cursor(&gone)).await), (vec![], vec![id(3)]));
+    assert_eq!(changed_ids(&pull(&march, NOTHING).await), (vec![id(1), id(2)], vec![id(3)]));
+    // Repeated pushes are no change for other devices.
     let since = cursor(&pull(&new, cursor(&gone)).await).to_owned();
     let tag = pull_with(&new, &since, "").await.header("etag").expect("a tag").to_owned();
-    let reported = push(&march, &everything).await;
-    assert_eq!(reported["conflicts"][0]["serverVersion"]["id"], id(3));
-    assert!(reported["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
+    let repeated = push(&march, &everything).await;
+    assert_eq!(repeated["conflicts"][0]["serverVersion"]["id"], id(3));
+    assert!(repeated["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
     let path = format!("/api/sync/pull?since={since}");
     assert_eq!(new.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 304);
 }

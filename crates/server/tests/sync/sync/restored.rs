@@ -1,4 +1,4 @@
-//! A server that was restored from an older backup.
+//! Tests of a server that was restored from an older backup.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -11,14 +11,14 @@ use pia_storage::{Database, DbError, DbInstant, in_tx};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{NOTHING, cursor, id, moved, pull, pull_with, push, todo, todos};
+use super::{NOTHING, changed_ids, cursor, id, pull, pull_with, push, todo, todos};
 
 on_both_databases!(
-    devices_bring_back_what_a_restored_server_lacks,
-    who_comes_after_another_has_written_brings_its_own_back_too
+    devices_push_items_again_that_a_restored_server_lacks,
+    a_device_that_returns_after_new_writes_pushes_its_items_again_too
 );
 
-/// Makes the database what it was when this was the highest stamp.
+/// Restores the state in which this was the highest stamp.
 async fn restore(db: &Database, stamp: &str) {
     let stamp: Timestamp = serde_json::from_value(stamp.into()).expect("a stamp");
     let done: Result<(), DbError> = async {
@@ -34,7 +34,7 @@ async fn restore(db: &Database, stamp: &str) {
     done.expect("an older state");
 }
 
-/// A todo that was changed just now.
+/// Returns a to-do item that was changed just now.
 fn written_now(number: u128) -> Value {
     let mut todo = todo(number, 1, "new");
     let now = pia_kernel::Clock::now(&pia_kernel::SystemClock).to_string();
@@ -42,7 +42,7 @@ fn written_now(number: u128) -> Value {
     todo
 }
 
-async fn devices_bring_back_what_a_restored_server_lacks(database: TestDatabase) {
+async fn devices_push_items_again_that_a_restored_server_lacks(database: TestDatabase) {
     let db = database.connect().await;
     let app = Setting::on(database).start().await;
     let (one, other) = app.two_devices().await;
@@ -50,24 +50,24 @@ async fn devices_bring_back_what_a_restored_server_lacks(database: TestDatabase)
     let backup = backup["serverTimestamp"].as_str().expect("a stamp").to_owned();
     let late = written_now(2);
     push(&one, &todos(std::slice::from_ref(&late))).await;
-    let seen = pull(&other, NOTHING).await;
-    let path = format!("/api/sync/pull?since={}&limit=500", cursor(&seen));
+    let pulled = pull(&other, NOTHING).await;
+    let path = format!("/api/sync/pull?since={}&limit=500", cursor(&pulled));
     let tag = one.get(&path).await.header("etag").expect("a tag").to_owned();
 
     restore(&db, &backup).await;
-    let reported = one.send("GET", &path, &[("if-none-match", &tag)], b"").await;
-    // Changes since the cursor that the device gets now.
-    assert!(late["updatedAt"].as_str() > Some(cursor(&reported.body)));
+    let refreshed = one.send("GET", &path, &[("if-none-match", &tag)], b"").await;
+    // The item was changed since the cursor that the device receives now.
+    assert!(late["updatedAt"].as_str() > Some(cursor(&refreshed.body)));
     push(&one, &todos(&[late])).await;
-    let other_reported = pull(&other, cursor(&reported.body)).await;
+    let other_pulled = pull(&other, cursor(&refreshed.body)).await;
 
-    assert_eq!(reported.status, 200);
+    assert_eq!(refreshed.status, 200);
     assert_eq!(
-        (cursor(&reported.body), &reported.body["hasMore"]),
+        (cursor(&refreshed.body), &refreshed.body["hasMore"]),
         (backup.as_str(), &json!(false))
     );
-    assert_eq!(moved(&pull(&one, NOTHING).await).0, [id(1), id(2)]);
-    assert_eq!(moved(&other_reported).0, [id(2)]);
+    assert_eq!(changed_ids(&pull(&one, NOTHING).await).0, [id(1), id(2)]);
+    assert_eq!(changed_ids(&other_pulled).0, [id(2)]);
 }
 
 async fn sign_in(app: &TestApp, email: &str) -> Client {
@@ -76,28 +76,28 @@ async fn sign_in(app: &TestApp, email: &str) -> Client {
     app.stranger().with_tokens(&envelope.body)
 }
 
-async fn who_comes_after_another_has_written_brings_its_own_back_too(database: TestDatabase) {
+async fn a_device_that_returns_after_new_writes_pushes_its_items_again_too(database: TestDatabase) {
     let db = database.connect().await;
     let lost = Setting::on(database).start().await;
     let (email, todos_of) = ("ada@example.org", |it: &Value| todos(std::slice::from_ref(it)));
     let backup = push(&lost.sign_up(email).await, &todos_of(&todo(1, 1, "old"))).await;
     let late = written_now(2);
-    let seen = push(&sign_in(&lost, email).await, &todos_of(&late)).await;
+    let before_restore = push(&sign_in(&lost, email).await, &todos_of(&late)).await;
 
     restore(&db, cursor(&backup)).await;
     let restored = Setting::beside(&lost).start().await;
     let (one, other) = (sign_in(&restored, email).await, sign_in(&restored, email).await);
-    // Who was not there in the time that was lost sees nothing of it.
+    // A device without a cursor of the lost period does not notice the restore.
     let written = push(&one, &todos_of(&todo(3, 1, "new"))).await;
-    assert!(cursor(&written) > cursor(&seen));
-    let reported = pull(&other, cursor(&seen)).await;
-    let as_before_pages = pull_with(&other, cursor(&seen), "").await;
-    assert!(late["updatedAt"].as_str() > Some(cursor(&reported)));
+    assert!(cursor(&written) > cursor(&before_restore));
+    let pulled = pull(&other, cursor(&before_restore)).await;
+    let as_before_pages = pull_with(&other, cursor(&before_restore), "").await;
+    assert!(late["updatedAt"].as_str() > Some(cursor(&pulled)));
     push(&other, &todos_of(&late)).await;
 
-    assert_eq!((cursor(&reported), &reported["hasMore"]), (cursor(&backup), &json!(false)));
-    assert_eq!(moved(&reported).0, [id(3)]);
+    assert_eq!((cursor(&pulled), &pulled["hasMore"]), (cursor(&backup), &json!(false)));
+    assert_eq!(changed_ids(&pulled).0, [id(3)]);
     assert_eq!(cursor(&as_before_pages.body), cursor(&written));
-    assert_eq!(moved(&pull(&other, cursor(&reported)).await).0, [id(3), id(2)]);
-    assert_eq!(moved(&pull(&one, NOTHING).await).0, [id(1), id(3), id(2)]);
+    assert_eq!(changed_ids(&pull(&other, cursor(&pulled)).await).0, [id(3), id(2)]);
+    assert_eq!(changed_ids(&pull(&one, NOTHING).await).0, [id(1), id(3), id(2)]);
 }

@@ -5,24 +5,24 @@ use pia_server_testkit::{chats, on_both_databases};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{NOTHING, cursor, id, moved, pull, push, todo, todos};
+use super::{NOTHING, changed_ids, cursor, id, pull, push, todo, todos};
 
 on_both_databases!(
-    how_the_data_stands_is_reported,
-    nobody_stores_more_bytes_than_the_quota,
-    what_was_done_is_paged,
-    a_reset_takes_everything_away_and_keeps_the_highest_stamp,
+    status_quota_and_debug_state_are_reported,
+    storage_is_limited_by_the_quota,
+    events_are_paged,
+    a_reset_deletes_everything_and_preserves_the_highest_stamp,
 );
 
 const MEMORY_PLUGIN: &str = "10000000-0000-0000-0000-000000000001";
 
-/// Returns the counts of to-do items.
-fn of_todos(list: &Value) -> Value {
+/// Returns the counts of to-do items in a list of channels.
+fn todos_of(list: &Value) -> Value {
     let channels = list.as_array().expect("channels").iter();
     channels.into_iter().find(|it| it["entity"] == "todos").expect("todos").clone()
 }
 
-async fn how_the_data_stands_is_reported(database: TestDatabase) {
+async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;
@@ -38,10 +38,10 @@ async fn how_the_data_stands_is_reported(database: TestDatabase) {
 
     assert_eq!(status["watermark"], pull(&ada, NOTHING).await["serverTimestamp"]);
     let expected = json!({ "entity": "todos", "count": 1, "deleted": 1 });
-    assert_eq!(of_todos(&status["channels"]), expected);
+    assert_eq!(todos_of(&status["channels"]), expected);
     assert_eq!(status["lastEvent"]["deviceId"], "laptop");
     let expected = json!({ "entity": "todos", "current": 1, "limit": 500 });
-    assert_eq!(of_todos(&quota["quotas"]), expected);
+    assert_eq!(todos_of(&quota["quotas"]), expected);
     let items = debug.body["items"].as_array().expect("items");
     // The todo and the chat; a preference has no encrypted form.
     assert_eq!((items.len(), &debug.body["plain"]), (3, &json!(2)));
@@ -54,7 +54,7 @@ async fn how_the_data_stands_is_reported(database: TestDatabase) {
     assert!(!debug.text().contains("secret"), "{}", debug.text());
 }
 
-async fn nobody_stores_more_bytes_than_the_quota(database: TestDatabase) {
+async fn storage_is_limited_by_the_quota(database: TestDatabase) {
     const LIMIT: u64 = 32 << 20;
     let app = Setting::on(database).with("Sync__MaxStorage", "32MiB").start().await;
     let ada = app.signed_in().await;
@@ -89,7 +89,7 @@ async fn nobody_stores_more_bytes_than_the_quota(database: TestDatabase) {
     assert_eq!(chats::put(&ada, &long(3)).await.status, 201);
 }
 
-async fn what_was_done_is_paged(database: TestDatabase) {
+async fn events_are_paged(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     for number in 0..5 {
@@ -110,7 +110,7 @@ async fn what_was_done_is_paged(database: TestDatabase) {
     assert_eq!(ada.get("/api/sync/events?limit=0").await.refusal().0, 400);
 }
 
-async fn a_reset_takes_everything_away_and_keeps_the_highest_stamp(database: TestDatabase) {
+async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
@@ -123,11 +123,11 @@ async fn a_reset_takes_everything_away_and_keeps_the_highest_stamp(database: Tes
 
     assert_eq!((reset.status, &reset.body), (200, &json!({ "success": true })));
     let after = pull(&ada, NOTHING).await;
-    assert_eq!(moved(&after), (vec![], vec![]));
+    assert_eq!(changed_ids(&after), (vec![], vec![]));
     assert!(cursor(&after) > cursor(&before));
     assert_eq!(ada.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 200);
     assert_eq!(ada.get("/api/sync/events").await.body["items"][0]["kind"], "reset");
-    assert_eq!(moved(&pull(&eve, NOTHING).await).0, [id(1)]);
+    assert_eq!(changed_ids(&pull(&eve, NOTHING).await).0, [id(1)]);
     let again = push(&ada, &todos(&[todo(1, 1, "x")])).await;
     assert!(again["serverTimestamp"].as_str() > Some(cursor(&after)));
 }

@@ -1,4 +1,4 @@
-//! Tests of which documents are stored and which are rejected.
+//! Tests of the validation and the stored form of documents.
 
 use serde_json::{Value, json};
 
@@ -39,20 +39,20 @@ fn to_json(chat: NewChat) -> Value {
     serde_json::from_slice(&chat.append_created_at(created_at)).unwrap()
 }
 
-/// Field and code of the fault.
-fn refused(document: &Value) -> (String, &'static str) {
-    refused_text(&document.to_string())
+/// Returns field and code of the violation.
+fn violation_of(document: &Value) -> (String, &'static str) {
+    violation_of_text(&document.to_string())
 }
 
-fn refused_text(document: &str) -> (String, &'static str) {
+fn violation_of_text(document: &str) -> (String, &'static str) {
     match NewChat::parse(document.as_bytes()) {
-        Err(ParseChatError::Invalid(fault)) => (fault.field.into_owned(), fault.code),
+        Err(ParseChatError::Invalid(violation)) => (violation.field.into_owned(), violation.code),
         other => panic!("{document}: {other:?}"),
     }
 }
 
 #[test]
-fn values_are_stored_as_they_were_written() {
+fn values_are_stored_unchanged() {
     let document = format!(
         r#"{{"id":"{ID}","updatedAt":"{AT}","future":{{"n":1.0,"big":123456789012345678901234567890,
             "e":1e2,"null":null,"text":"\u00e9\/","twice":1,"twice":2}},
@@ -72,17 +72,17 @@ fn values_are_stored_as_they_were_written() {
 }
 
 #[test]
-fn when_it_was_made_is_distinguished() {
+fn the_creation_time_is_added_on_output() {
     let chat = parse(&chat()).unwrap();
 
     assert!(!text(&chat).contains("createdAt"));
-    let reported: Value =
+    let document: Value =
         serde_json::from_slice(&chat.append_created_at(Timestamp::UNIX_EPOCH)).unwrap();
-    assert_eq!(reported["createdAt"], "1970-01-01T00:00:00Z");
+    assert_eq!(document["createdAt"], "1970-01-01T00:00:00Z");
 }
 
 #[test]
-fn known_keys_come_in_any_case_and_nulls_are_not_there() {
+fn known_keys_ignore_case_and_nulls_are_dropped() {
     let chat = parse(&json!({
         "Id": ID.to_uppercase(), "CreatedAt": AT, "UpdatedAt": AT, "LastAccessedAt": AT,
         "Title": "A title", "WindowMode": "Assistant", "ProviderId": null, "Messages": null,
@@ -100,7 +100,7 @@ fn known_keys_come_in_any_case_and_nulls_are_not_there() {
 }
 
 #[test]
-fn the_last_of_equal_keys_counts() {
+fn the_last_of_duplicate_keys_wins() {
     let document = format!(r#"{{"id":"{ID}","updatedAt":"{AT}","Title":"a","title":"b"}}"#);
 
     let chat = NewChat::parse(document.as_bytes()).unwrap();
@@ -109,18 +109,18 @@ fn the_last_of_equal_keys_counts() {
 }
 
 #[test]
-fn keys_of_the_servers_own_are_not_taken() {
+fn reserved_keys_are_dropped() {
     let chat = parse(&json!({
         "id": ID, "updatedAt": AT, "server_stamp": 1, "Server_x": 2, "servers": 3, "messages": [],
     }));
 
-    let reported = to_json(chat.unwrap());
-    assert!(reported.get("server_stamp").is_none() && reported.get("Server_x").is_none());
-    assert_eq!(reported["servers"], 3);
+    let document = to_json(chat.unwrap());
+    assert!(document.get("server_stamp").is_none() && document.get("Server_x").is_none());
+    assert_eq!(document["servers"], 3);
 }
 
 #[test]
-fn what_is_not_stated_is_when_it_was_changed() {
+fn missing_times_default_to_the_time_of_the_change() {
     let chat = parse(&json!({ "id": ID, "updatedAt": "0001-01-01T00:00:00" })).unwrap();
 
     assert_eq!(chat.created_at, chat.updated_at);
@@ -128,20 +128,20 @@ fn what_is_not_stated_is_when_it_was_changed() {
 }
 
 #[test]
-fn times_are_reported_in_utc_as_exactly_as_they_were_written() {
+fn times_are_converted_to_utc_without_loss_of_precision() {
     let chat = parse(&json!({
         "id": ID, "updatedAt": "2026-08-01T09:14:02.1837744+02:00",
         "lastAccessedAt": "0000-05-05T00:00:00Z",
     }));
 
-    let reported = to_json(chat.unwrap());
+    let document = to_json(chat.unwrap());
 
-    assert_eq!(reported["updatedAt"], "2026-08-01T07:14:02.1837744Z");
-    assert_eq!(reported["lastAccessedAt"], "0001-01-01T00:00:00Z");
+    assert_eq!(document["updatedAt"], "2026-08-01T07:14:02.1837744Z");
+    assert_eq!(document["lastAccessedAt"], "0001-01-01T00:00:00Z");
 }
 
 #[test]
-fn of_an_encrypted_chat_only_what_must_be_is_plain() {
+fn an_encrypted_chat_has_only_required_plaintext_fields() {
     let mut document = encrypted();
     document["title"] = json!("secret");
     document["providerId"] = json!(5);
@@ -155,19 +155,16 @@ fn of_an_encrypted_chat_only_what_must_be_is_plain() {
 
     assert!(chat.encrypted);
     assert!(!text(&chat).contains("secret"), "{}", text(&chat));
-    let reported = to_json(chat);
-    assert_eq!(reported["messages"], json!([]));
-    assert_eq!(reported["encryptedPayload"], document["encryptedPayload"]);
-    assert_eq!(reported["wrappedDek"], document["wrappedDek"]);
-    assert_eq!(
-        (&reported["windowMode"], &reported["schemaVersion"]),
-        (&json!("Research"), &json!(2))
-    );
-    assert_eq!(reported.as_object().unwrap().len(), 9);
+    let stored = to_json(chat);
+    assert_eq!(stored["messages"], json!([]));
+    assert_eq!(stored["encryptedPayload"], document["encryptedPayload"]);
+    assert_eq!(stored["wrappedDek"], document["wrappedDek"]);
+    assert_eq!((&stored["windowMode"], &stored["schemaVersion"]), (&json!("Research"), &json!(2)));
+    assert_eq!(stored.as_object().unwrap().len(), 9);
 }
 
 #[test]
-fn base64_may_be_written_with_escapes() {
+fn base64_may_contain_escapes() {
     let document = encrypted().to_string();
     let plus = document.replace("BwcH", "\\u002bwcH");
 
@@ -177,7 +174,7 @@ fn base64_may_be_written_with_escapes() {
 }
 
 #[test]
-fn what_is_wrong_is_reported_by_its_field() {
+fn violations_name_their_field() {
     for (key, value, code) in [
         ("id", Value::Null, "required"),
         ("id", json!("5"), "invalid"),
@@ -201,14 +198,21 @@ fn what_is_wrong_is_reported_by_its_field() {
         ("messages", json!([{}, null]), "invalid"),
         ("messages", json!([[]]), "invalid"),
     ] {
-        assert_eq!(refused(&with(key, value.clone())), (key.to_owned(), code), "{key} {value}");
+        assert_eq!(
+            violation_of(&with(key, value.clone())),
+            (key.to_owned(), code),
+            "{key} {value}"
+        );
     }
     let messages = json!([{ "role": "user" }, { "Role": 5 }]);
-    assert_eq!(refused(&with("messages", messages)), ("messages[1].role".to_owned(), "invalid"));
+    assert_eq!(
+        violation_of(&with("messages", messages)),
+        ("messages[1].role".to_owned(), "invalid")
+    );
 }
 
 #[test]
-fn half_a_character_is_refused_where_it_would_be_reported() {
+fn lone_surrogates_are_rejected_in_plaintext() {
     let with = |rest: &str| format!(r#"{{"id":"{ID}","updatedAt":"{AT}",{rest}}}"#);
 
     for (rest, field) in [
@@ -216,7 +220,7 @@ fn half_a_character_is_refused_where_it_would_be_reported() {
         (r#""title":"\ude00""#, "title"),
         (r#""future":["\ude00"]"#, ""),
     ] {
-        assert_eq!(refused_text(&with(rest)), (field.to_owned(), "invalid"));
+        assert_eq!(violation_of_text(&with(rest)), (field.to_owned(), "invalid"));
     }
     assert!(NewChat::parse(with(r#""title":"\ud83d\ude00""#).as_bytes()).is_ok());
     let mut sealed = encrypted().to_string();
@@ -225,7 +229,7 @@ fn half_a_character_is_refused_where_it_would_be_reported() {
 }
 
 #[test]
-fn both_parts_of_what_is_encrypted_must_be_there_and_whole() {
+fn both_encrypted_parts_are_required_and_validated() {
     for (key, value, code) in [
         ("wrappedDek", Value::Null, "required"),
         ("encryptedPayload", Value::Null, "required"),
@@ -240,19 +244,19 @@ fn both_parts_of_what_is_encrypted_must_be_there_and_whole() {
         let mut document = encrypted();
         document[key] = value;
 
-        assert_eq!(refused(&document), (key.to_owned(), code), "{document}");
+        assert_eq!(violation_of(&document), (key.to_owned(), code), "{document}");
     }
 }
 
 #[test]
-fn what_is_no_object_or_too_deep_or_too_wide_is_refused() {
+fn malformed_and_oversized_documents_are_rejected() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     let deep = |depth| format!(r#"{{"id":"{ID}","updatedAt":"{AT}","x":{}}}"#, nested(depth));
     let wide: serde_json::Map<String, Value> =
         (0..257).map(|number| (format!("key{number}"), number.into())).collect();
 
     let code = |text: &str| match NewChat::parse(text.as_bytes()) {
-        Err(ParseChatError::Invalid(fault)) => fault.code,
+        Err(ParseChatError::Invalid(violation)) => violation.code,
         Err(ParseChatError::Malformed { .. }) => "malformed",
         Ok(_) => "good",
     };
@@ -268,7 +272,7 @@ fn what_is_no_object_or_too_deep_or_too_wide_is_refused() {
 }
 
 #[test]
-fn the_id_is_the_one_that_was_requested() {
+fn the_id_must_be_the_requested_one() {
     let chat = parse(&chat()).unwrap();
     let id = chat.id;
 

@@ -1,4 +1,4 @@
-//! Whole answers of Anthropic's, and what they have in common with streams.
+//! Anthropic's full responses, and what they share with streams.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::dialect::links::Links;
 use crate::dialect::reply::{malformed_response, refusal};
 
-/// A whole answer in the common form.
+/// Translates a full response into the common format.
 pub(in crate::dialect) fn anthropic_full_response(answer: &Bytes) -> Result<Bytes, UpstreamError> {
     let answer: Value = serde_json::from_slice(answer).map_err(|_invalid| malformed_response())?;
     if let Some(error) = answer.get("error").filter(|it| !it.is_null()) {
@@ -20,7 +20,7 @@ pub(in crate::dialect) fn anthropic_full_response(answer: &Bytes) -> Result<Byte
     tokens.add_usage(answer.get("usage"));
     let reason = answer.get("stop_reason").and_then(Value::as_str).map_or("stop", finish_reason);
     let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
-    let whole = json!({
+    let completion = json!({
         "id": text("id"),
         "object": "chat.completion",
         "created": now(),
@@ -28,31 +28,31 @@ pub(in crate::dialect) fn anthropic_full_response(answer: &Bytes) -> Result<Byte
         "choices": [{ "index": 0, "message": message(blocks), "finish_reason": reason }],
         "usage": tokens.json(),
     });
-    Ok(Bytes::from(whole.to_string()))
+    Ok(Bytes::from(completion.to_string()))
 }
 
 fn message(blocks: &[Value]) -> Value {
     let (mut text, mut thinking, mut calls) = (String::new(), String::new(), Vec::new());
     let mut links = Links::default();
     for block in blocks {
-        let of = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
-        match of("type") {
+        let field = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
+        match field("type") {
             "text" => {
-                text.push_str(of("text"));
+                text.push_str(field("text"));
                 for citation in
                     block.get("citations").and_then(Value::as_array).into_iter().flatten()
                 {
                     text.extend(link(&mut links, citation));
                 }
             }
-            "thinking" => thinking.push_str(of("thinking")),
+            "thinking" => thinking.push_str(field("thinking")),
             "tool_use" => {
                 let arguments =
                     block.get("input").map_or_else(|| "{}".to_owned(), Value::to_string);
                 calls.push(json!({
-                    "id": of("id"),
+                    "id": field("id"),
                     "type": "function",
-                    "function": { "name": of("name"), "arguments": arguments },
+                    "function": { "name": field("name"), "arguments": arguments },
                 }));
             }
             _ => {}
@@ -70,24 +70,24 @@ fn message(blocks: &[Value]) -> Value {
     Value::Object(message)
 }
 
-/// The place that was cited, to stand behind the words; nothing where it was
+/// Returns a link to the cited source, to follow the text, or `None` if it was
 /// linked before.
 pub(super) fn link(links: &mut Links, citation: &Value) -> Option<String> {
-    let of = |key: &str| citation.get(key).and_then(Value::as_str);
-    if links.add(of("url")?, of("title")) { links.last() } else { None }
+    let field = |key: &str| citation.get(key).and_then(Value::as_str);
+    if links.add(field("url")?, field("title")) { links.last() } else { None }
 }
 
 pub(super) fn finish_reason(stop_reason: &str) -> &'static str {
     match stop_reason {
         "tool_use" => "tool_calls",
-        // The last is a long search that the caller would have to ask to go on.
+        // The last is a long search that the caller would have to continue.
         "max_tokens" | "model_context_window_exceeded" | "pause_turn" => "length",
         "refusal" => "content_filter",
         _ => "stop",
     }
 }
 
-/// With which status such an error comes where it is reported with one.
+/// Returns the status that Anthropic sends with such an error.
 pub(super) fn status_of(error: &Value) -> u16 {
     match error.get("type").and_then(Value::as_str).unwrap_or_default() {
         "invalid_request_error" => 400,
@@ -103,12 +103,13 @@ pub(super) fn status_of(error: &Value) -> u16 {
     }
 }
 
-/// Seconds since 1970, which the form requests and Anthropic does not tell.
+/// Returns the seconds since 1970, which the common format requires and
+/// Anthropic does not send.
 pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs())
 }
 
-/// The tokens of an answer so far.
+/// Token counts of a response so far.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tokens {
     input: u64,
@@ -118,16 +119,16 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Takes what is reported; all of it is cumulative.
+    /// Updates the counts, which are cumulative, from a usage object.
     pub(super) fn add_usage(&mut self, usage: Option<&Value>) {
-        let reported = |key: &str| usage.and_then(|it| it.get(key)).and_then(Value::as_u64);
-        self.input = reported("input_tokens").unwrap_or(self.input);
-        self.cache_read = reported("cache_read_input_tokens").unwrap_or(self.cache_read);
-        self.cache_written = reported("cache_creation_input_tokens").unwrap_or(self.cache_written);
-        self.output = reported("output_tokens").unwrap_or(self.output);
+        let count = |key: &str| usage.and_then(|it| it.get(key)).and_then(Value::as_u64);
+        self.input = count("input_tokens").unwrap_or(self.input);
+        self.cache_read = count("cache_read_input_tokens").unwrap_or(self.cache_read);
+        self.cache_written = count("cache_creation_input_tokens").unwrap_or(self.cache_written);
+        self.output = count("output_tokens").unwrap_or(self.output);
     }
 
-    /// Returns the usage in the common form, in which all input is counted
+    /// Returns the usage in the common format, in which all input is counted
     /// together.
     pub(super) fn json(self) -> Value {
         let input = self.input.saturating_add(self.cache_read).saturating_add(self.cache_written);

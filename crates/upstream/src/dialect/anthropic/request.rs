@@ -1,24 +1,24 @@
-//! A request in Anthropic's form.
+//! Requests in Anthropic's format.
 
 use bytes::Bytes;
 use pia_assistant::{ChatBody, ChatCall, UpstreamError};
 use serde_json::{Value, json};
 
-use super::thinking::{Thinking, longest};
+use super::thinking::{Thinking, max_output_tokens};
 use super::turns::Conversation;
 use pia_json::{JsonWriter, Rope, RopeMembers};
 
-/// Declaration of the web search, with its limit per answer.
+/// Declaration of the web search, with its limit per response.
 const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;
 
 pub(super) fn body(call: &ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
     let conversation = Conversation::parse(&call.body.messages)?;
     let target = &call.target;
-    // A bound that nobody requested is not to exceed what the model takes.
-    let longest = longest(&target.model);
-    let max_tokens = call.max_output.map_or(longest, |it| match it.name {
+    // A limit that the caller did not set must not exceed the model's.
+    let model_limit = max_output_tokens(&target.model);
+    let max_tokens = call.max_output.map_or(model_limit, |it| match it.name {
         Some(_) => it.tokens,
-        None => it.tokens.min(longest),
+        None => it.tokens.min(model_limit),
     });
     let choice = ToolChoice::of_body(&call.body);
     let mut thinking = Thinking::for_request(
@@ -28,8 +28,8 @@ pub(super) fn body(call: &ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstre
         conversation.ends_with_tool_results,
     );
     if choice.is_forced() {
-        // Who must call a tool cannot think about it.
-        thinking = Thinking::Unsaid;
+        // A model that must call a tool cannot think about it.
+        thinking = Thinking::Unset;
     }
     let mut request = JsonWriter::default();
     request.text(r#"{"model":"#).quoted(&target.model);
@@ -45,9 +45,9 @@ pub(super) fn body(call: &ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstre
     Ok(request.into_pieces())
 }
 
-/// Tool that must be called.
+/// Constraint on the tools that are called.
 enum ToolChoice {
-    Unsaid,
+    Unset,
     Auto,
     Any,
     None,
@@ -56,7 +56,7 @@ enum ToolChoice {
 
 impl ToolChoice {
     fn of_body(body: &ChatBody) -> Self {
-        let Some(choice) = body.parameter("tool_choice") else { return Self::Unsaid };
+        let Some(choice) = body.parameter("tool_choice") else { return Self::Unset };
         match choice.string().as_deref() {
             Some("required" | "any") => Self::Any,
             Some("none") => Self::None,
@@ -74,8 +74,8 @@ impl ToolChoice {
 
     fn json(&self, one_at_a_time: bool) -> Option<Value> {
         let mut choice = match self {
-            Self::Unsaid if !one_at_a_time => return None,
-            Self::Unsaid | Self::Auto => json!({ "type": "auto" }),
+            Self::Unset if !one_at_a_time => return None,
+            Self::Unset | Self::Auto => json!({ "type": "auto" }),
             Self::Any => json!({ "type": "any" }),
             Self::None => return Some(json!({ "type": "none" })),
             Self::Tool(name) => json!({ "type": "tool", "name": name }),
@@ -94,25 +94,25 @@ fn tools(
     web_search: bool,
     request: &mut JsonWriter,
 ) {
-    let input = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
-    let functions = input.iter().filter_map(|it| it.members()?.get("function")?.members());
+    let declared = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
+    let functions = declared.iter().filter_map(|it| it.members()?.get("function")?.members());
     let functions: Vec<RopeMembers> = functions.collect();
     let mut tools: Vec<Rope> = functions.iter().filter_map(tool).collect();
     let named = |name: &str| functions.iter().any(|it| it.string("name").as_deref() == Some(name));
     if web_search && !named("web_search") {
         tools.push(Rope::from(WEB_SEARCH));
     } else if tools.is_empty() {
-        // A conversation with calls must say which tools there were.
-        tools.extend(conversation.called.iter().map(|it| past(it)));
+        // A conversation with calls must declare the tools that were called.
+        tools.extend(conversation.called.iter().map(|it| past_tool(it)));
         choice = ToolChoice::None;
     }
     if tools.is_empty() {
         return;
     }
     request.text(r#","tools":["#).list(&tools).text("]");
-    let one =
+    let one_at_a_time =
         body.parameter("parallel_tool_calls").as_ref().and_then(Rope::parse::<bool>) == Some(false);
-    if let Some(choice) = choice.json(one) {
+    if let Some(choice) = choice.json(one_at_a_time) {
         request.text(r#","tool_choice":"#).text(&choice.to_string());
     }
 }
@@ -131,16 +131,16 @@ fn tool(function: &RopeMembers) -> Option<Rope> {
     Some(tool.text("}").finish())
 }
 
-fn past(name: &str) -> Rope {
+fn past_tool(name: &str) -> Rope {
     let mut tool = JsonWriter::default();
     tool.text(r#"{"name":"#).quoted(name);
     tool.text(r#","input_schema":{"type":"object"}}"#).finish()
 }
 
-/// Adds the caller's other parameters of the answer.
+/// Writes the caller's other parameters.
 fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWriter) {
-    if thinking == Thinking::Unsaid {
-        // Newer models take but one of the two.
+    if thinking == Thinking::Unset {
+        // Newer models accept only one of the two.
         if let Some(temperature) =
             body.parameter("temperature").as_ref().and_then(Rope::parse::<f64>)
         {
@@ -161,7 +161,7 @@ fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWrite
     }
     let mut output = serde_json::Map::new();
     match thinking {
-        Thinking::Unsaid => {}
+        Thinking::Unset => {}
         Thinking::Budget(tokens) => {
             let thinking = json!({ "type": "enabled", "budget_tokens": tokens });
             request.text(r#","thinking":"#).text(&thinking.to_string());
@@ -179,7 +179,7 @@ fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWrite
     }
 }
 
-/// The schema that the answer is to keep to.
+/// Returns the schema that the response must match.
 fn schema(body: &ChatBody) -> Option<Value> {
     body.parameter("response_format")?
         .members()?

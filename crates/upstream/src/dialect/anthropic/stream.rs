@@ -1,4 +1,4 @@
-//! Streamed answers of Anthropic's.
+//! Anthropic's streams.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::answer::{Tokens, finish_reason, link, now, status_of};
 use crate::dialect::links::Links;
 use crate::dialect::reply::{Translate, TranslatedFrames};
 
-/// A stream.
+/// State of a stream.
 #[derive(Debug, Default)]
 pub(in crate::dialect) struct Stream {
     id: String,
@@ -28,7 +28,7 @@ pub(in crate::dialect) struct Stream {
 #[derive(Debug)]
 enum Block {
     Text {
-        /// Text after it: its citations.
+        /// Citations to append to the text.
         cited: String,
     },
     Call {
@@ -41,30 +41,30 @@ enum Block {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, stated: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, first: bool, output: &mut TranslatedFrames) {
         let Ok(event) = serde_json::from_slice::<Value>(json) else {
-            // Whoever reads on finds that it is broken.
-            return stated.push_unchanged(json);
+            // The reader of the frame reports that it is broken.
+            return output.push_unchanged(json);
         };
         let number = event.get("index").and_then(Value::as_u64).unwrap_or_default();
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "message_start" => self.begin(event.get("message"), stated),
-            "content_block_start" => self.begin_block(number, event.get("content_block"), stated),
-            "content_block_delta" => self.go_on(number, event.get("delta"), stated),
-            "content_block_stop" => self.end_block(number, stated),
+            "message_start" => self.start_message(event.get("message"), output),
+            "content_block_start" => self.start_block(number, event.get("content_block"), output),
+            "content_block_delta" => self.continue_block(number, event.get("delta"), output),
+            "content_block_stop" => self.end_block(number, output),
             "message_delta" => {
                 self.tokens.add_usage(event.get("usage"));
                 let reason = event.pointer("/delta/stop_reason").and_then(Value::as_str);
                 self.finish_reason = reason.map(finish_reason).or(self.finish_reason);
-                stated.frames.push_back(Frame::Alive);
+                output.frames.push_back(Frame::Alive);
             }
-            "message_stop" => self.end(stated),
+            "message_stop" => self.end(output),
             "error" => {
                 let error = event.get("error").cloned().unwrap_or_else(|| json!({}));
-                stated.error(Some(status_of(&error)), &error, first);
+                output.error(Some(status_of(&error)), &error, first);
             }
-            // A sign of life, or a kind of event that came later than this.
-            _ => stated.frames.push_back(Frame::Alive),
+            // A ping, or an event type that is newer than this code.
+            _ => output.frames.push_back(Frame::Alive),
         }
     }
 
@@ -74,21 +74,21 @@ impl Translate for Stream {
 }
 
 impl Stream {
-    fn begin(&mut self, message: Option<&Value>, stated: &mut TranslatedFrames) {
+    fn start_message(&mut self, message: Option<&Value>, output: &mut TranslatedFrames) {
         let text = |key: &str| message.and_then(|it| it.get(key)).and_then(Value::as_str);
         text("id").unwrap_or_default().clone_into(&mut self.id);
         text("model").unwrap_or_default().clone_into(&mut self.model);
         self.created = now();
         self.tokens.add_usage(message.and_then(|it| it.get("usage")));
-        self.push_delta(&json!({ "role": "assistant", "content": "" }), stated);
+        self.push_delta(&json!({ "role": "assistant", "content": "" }), output);
     }
 
-    fn begin_block(&mut self, number: u64, block: Option<&Value>, stated: &mut TranslatedFrames) {
-        let of = |key: &str| block.and_then(|it| it.get(key)).and_then(Value::as_str);
-        let begun = match of("type").unwrap_or_default() {
+    fn start_block(&mut self, number: u64, block: Option<&Value>, output: &mut TranslatedFrames) {
+        let field = |key: &str| block.and_then(|it| it.get(key)).and_then(Value::as_str);
+        let block_state = match field("type").unwrap_or_default() {
             "text" => {
-                if let Some(text) = of("text").filter(|it| !it.is_empty()) {
-                    self.push_delta(&json!({ "content": text }), stated);
+                if let Some(text) = field("text").filter(|it| !it.is_empty()) {
+                    self.push_delta(&json!({ "content": text }), output);
                 }
                 Block::Text { cited: String::new() }
             }
@@ -100,83 +100,88 @@ impl Stream {
                 let input = input.filter(|it| !it.is_empty());
                 let arguments = input.map(|it| json!(it).to_string()).unwrap_or_default();
                 let has_arguments = !arguments.is_empty();
-                let function = json!({ "name": of("name"), "arguments": arguments });
+                let function = json!({ "name": field("name"), "arguments": arguments });
                 self.call(
-                    &json!({ "index": number, "id": of("id"), "type": "function", "function": function }),
-                    stated,
+                    &json!({ "index": number, "id": field("id"), "type": "function", "function": function }),
+                    output,
                 );
                 Block::Call { number, has_arguments }
             }
             _ => Block::Hidden,
         };
-        self.blocks.insert(number, begun);
+        self.blocks.insert(number, block_state);
     }
 
-    fn go_on(&mut self, number: u64, delta: Option<&Value>, stated: &mut TranslatedFrames) {
-        let of = |key: &str| delta.and_then(|it| it.get(key)).and_then(Value::as_str);
-        let words = |key: &str| of(key).filter(|it| !it.is_empty());
+    fn continue_block(
+        &mut self,
+        number: u64,
+        delta: Option<&Value>,
+        output: &mut TranslatedFrames,
+    ) {
+        let field = |key: &str| delta.and_then(|it| it.get(key)).and_then(Value::as_str);
+        let non_empty = |key: &str| field(key).filter(|it| !it.is_empty());
         match self.blocks.get_mut(&number) {
             Some(Block::Text { cited }) => {
                 if let Some(citation) = delta.and_then(|it| it.get("citation")) {
                     cited.extend(link(&mut self.links, citation));
                 }
-                if let Some(text) = words("text") {
-                    return self.push_delta(&json!({ "content": text }), stated);
+                if let Some(text) = non_empty("text") {
+                    return self.push_delta(&json!({ "content": text }), output);
                 }
             }
             Some(Block::Thinking) => {
-                if let Some(thought) = words("thinking") {
-                    return self.push_delta(&json!({ "reasoning_content": thought }), stated);
+                if let Some(thought) = non_empty("thinking") {
+                    return self.push_delta(&json!({ "reasoning_content": thought }), output);
                 }
             }
             Some(Block::Call { number, has_arguments }) => {
-                if let Some(more) = words("partial_json") {
+                if let Some(more) = non_empty("partial_json") {
                     *has_arguments = true;
                     let call = json!({ "index": *number, "function": { "arguments": more } });
-                    return self.call(&call, stated);
+                    return self.call(&call, output);
                 }
             }
             Some(Block::Hidden) | None => {}
         }
-        stated.frames.push_back(Frame::Alive);
+        output.frames.push_back(Frame::Alive);
     }
 
-    fn end_block(&mut self, number: u64, stated: &mut TranslatedFrames) {
+    fn end_block(&mut self, number: u64, output: &mut TranslatedFrames) {
         match self.blocks.remove(&number) {
             Some(Block::Text { cited }) if !cited.is_empty() => {
-                self.push_delta(&json!({ "content": cited }), stated);
+                self.push_delta(&json!({ "content": cited }), output);
             }
-            // A call of a tool that takes nothing is one with an empty object.
+            // A call without arguments has an empty object.
             Some(Block::Call { number, has_arguments: false }) => {
-                self.call(&json!({ "index": number, "function": { "arguments": "{}" } }), stated);
+                self.call(&json!({ "index": number, "function": { "arguments": "{}" } }), output);
             }
-            _ => stated.frames.push_back(Frame::Alive),
+            _ => output.frames.push_back(Frame::Alive),
         }
     }
 
-    fn end(&mut self, stated: &mut TranslatedFrames) {
+    fn end(&mut self, output: &mut TranslatedFrames) {
         let choices = json!([{
             "index": 0,
             "delta": {},
             "finish_reason": self.finish_reason.unwrap_or("stop"),
         }]);
-        stated.push_parsed(&self.chunk(&choices));
+        output.push_parsed(&self.chunk(&choices));
         let mut usage = self.chunk(&json!([]));
         if let Some(members) = usage.as_object_mut() {
             members.insert("usage".to_owned(), self.tokens.json());
         }
-        stated.push_parsed(&usage);
-        stated.frames.push_back(Frame::Done);
+        output.push_parsed(&usage);
+        output.frames.push_back(Frame::Done);
         self.finished = true;
     }
 
-    fn push_delta(&self, delta: &Value, stated: &mut TranslatedFrames) {
+    fn push_delta(&self, delta: &Value, output: &mut TranslatedFrames) {
         let chunk = self.chunk(&json!([{ "index": 0, "delta": delta }]));
-        stated.plain(chunk.to_string().as_bytes());
+        output.plain(chunk.to_string().as_bytes());
     }
 
-    fn call(&self, call: &Value, stated: &mut TranslatedFrames) {
-        stated
+    fn call(&self, call: &Value, output: &mut TranslatedFrames) {
+        output
             .push_parsed(&self.chunk(&json!([{ "index": 0, "delta": { "tool_calls": [call] } }])));
     }
 

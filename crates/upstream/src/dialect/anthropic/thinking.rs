@@ -1,30 +1,30 @@
-//! Reasoning budget of a model, and the maximum length of its answer.
+//! Reasoning budget of a model, and the maximum length of its response.
 
 use pia_assistant::ReasoningEffort;
 
-/// The fewest tokens that can be meant for thinking.
+/// Minimum thinking budget in tokens.
 const MIN_THINKING_TOKENS: i64 = 1024;
 
-/// Models that think for so many tokens, and know no efforts: those up to 4.5.
-const BY_BUDGET: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3", "claude-2"];
+/// Models with a thinking budget instead of an effort: those up to 4.5.
+const BUDGET_MODELS: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3", "claude-2"];
 /// Models without extended thinking.
 const NON_THINKING_MODELS: [&str; 5] =
     ["claude-2", "claude-3-5-", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
 
-/// Returns the number of tokens an answer may have if nobody says: no more than
-/// a model of its age can give.
-pub(super) fn longest(model: &str) -> i64 {
+/// Returns the default maximum of output tokens, which no model of that
+/// generation rejects.
+pub(super) fn max_output_tokens(model: &str) -> i64 {
     if model.contains("claude-3-5-") {
         return 8192;
     }
     if NON_THINKING_MODELS.iter().any(|it| model.contains(it)) { 4096 } else { 32_000 }
 }
 
-/// The thinking that is requested.
+/// Thinking to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thinking {
-    /// None is requested.
-    Unsaid,
+    /// No request for thinking.
+    Unset,
     /// Budget in tokens.
     Budget(i64),
     /// Adaptive thinking with this effort.
@@ -32,9 +32,9 @@ pub(super) enum Thinking {
 }
 
 impl Thinking {
-    /// `in_mid_turn` reports that tools have just answered: a model with a
-    /// budget wants to see its thoughts from before their call then, which
-    /// callers do not keep.
+    /// Returns the thinking to request. `in_mid_turn` is set if tool results
+    /// come last: a model with a budget then requires its thoughts from before
+    /// the call, which callers do not store.
     pub(super) fn for_request(
         model: &str,
         effort: Option<ReasoningEffort>,
@@ -42,21 +42,17 @@ impl Thinking {
         in_mid_turn: bool,
     ) -> Self {
         let Some(effort) = effort.filter(|it| *it != ReasoningEffort::None) else {
-            return Self::Unsaid;
+            return Self::Unset;
         };
         if NON_THINKING_MODELS.iter().any(|it| model.contains(it)) {
-            return Self::Unsaid;
+            return Self::Unset;
         }
-        if !BY_BUDGET.iter().any(|it| model.contains(it)) {
+        if !BUDGET_MODELS.iter().any(|it| model.contains(it)) {
             return Self::Adaptive(effort_name(effort, model));
         }
-        // What is thought counts as output, and something must be left to say.
+        // Thoughts count as output, and some must remain for the response.
         let budget = budget(effort).min(max_tokens / 2);
-        if budget < MIN_THINKING_TOKENS || in_mid_turn {
-            Self::Unsaid
-        } else {
-            Self::Budget(budget)
-        }
+        if budget < MIN_THINKING_TOKENS || in_mid_turn { Self::Unset } else { Self::Budget(budget) }
     }
 }
 
@@ -75,7 +71,7 @@ fn effort_name(effort: ReasoningEffort, model: &str) -> &'static str {
         ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => "low",
         ReasoningEffort::Medium => "medium",
         ReasoningEffort::High => "high",
-        // Those of 4.6 know no step between high and all they can.
+        // Models of 4.6 have no step between high and their maximum.
         ReasoningEffort::XHigh if model.contains("sonnet-4-6") => "high",
         ReasoningEffort::XHigh if model.contains("-4-6") => "max",
         ReasoningEffort::XHigh => "xhigh",
@@ -101,9 +97,9 @@ mod tests {
                 thinking_for(model, ReasoningEffort::XHigh, 32_000),
                 Thinking::Budget(16_000)
             );
-            assert_eq!(thinking_for(model, ReasoningEffort::High, 2000), Thinking::Unsaid);
+            assert_eq!(thinking_for(model, ReasoningEffort::High, 2000), Thinking::Unset);
             let tools = Thinking::for_request(model, Some(ReasoningEffort::High), 32_000, true);
-            assert_eq!(tools, Thinking::Unsaid);
+            assert_eq!(tools, Thinking::Unset);
         }
     }
 
@@ -121,15 +117,15 @@ mod tests {
     }
 
     #[test]
-    fn no_effort_and_models_that_cannot_ask_for_nothing() {
-        assert_eq!(thinking_for("claude-opus-5", ReasoningEffort::None, 32_000), Thinking::Unsaid);
-        assert_eq!(Thinking::for_request("claude-opus-5", None, 32_000, false), Thinking::Unsaid);
+    fn no_thinking_is_requested_without_effort_or_support() {
+        assert_eq!(thinking_for("claude-opus-5", ReasoningEffort::None, 32_000), Thinking::Unset);
+        assert_eq!(Thinking::for_request("claude-opus-5", None, 32_000, false), Thinking::Unset);
         assert_eq!(
             thinking_for("claude-3-5-sonnet-latest", ReasoningEffort::High, 32_000),
-            Thinking::Unsaid
+            Thinking::Unset
         );
-        assert_eq!(longest("claude-3-haiku-20240307"), 4096);
-        assert_eq!(longest("claude-3-5-haiku-latest"), 8192);
-        assert_eq!(longest("claude-sonnet-5"), 32_000);
+        assert_eq!(max_output_tokens("claude-3-haiku-20240307"), 4096);
+        assert_eq!(max_output_tokens("claude-3-5-haiku-latest"), 8192);
+        assert_eq!(max_output_tokens("claude-sonnet-5"), 32_000);
     }
 }

@@ -1,5 +1,5 @@
-//! Messages as Anthropic wants them: the system's apart, users and the
-//! assistant in turn, and what tools answer in the user's.
+//! Messages in Anthropic's format: system messages apart, user and assistant in
+//! turn, and tool results as the user's.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use pia_assistant::UpstreamError;
 use crate::dialect::reply::unreadable;
 use pia_json::{JsonWriter, Rope, RopeMembers};
 
-/// Longer texts are not blank.
+/// Maximum length of a text that is checked for being blank.
 const MAX_BLANK_CHARS: usize = 256;
-/// Maximum length of the prefix of an image's data.
+/// Maximum length of the prefix of a data URL.
 const MAX_PREFIX_CHARS: usize = 200;
 
-/// A conversation in Anthropic's form.
+/// Conversation in Anthropic's format.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// Blocks of the system's.
+    /// Blocks of the system messages.
     pub(super) system: Vec<Rope>,
     turns: Vec<Turn>,
-    /// The tools that were called in it.
+    /// Names of the tools that were called.
     pub(super) called: BTreeSet<String>,
-    /// True if the last thing in it is what tools answered.
+    /// Set if tool results come last.
     pub(super) ends_with_tool_results: bool,
 }
 
@@ -43,11 +43,11 @@ impl Conversation {
         for message in messages.elements().ok_or_else(unreadable)? {
             conversation.add(&message.members().ok_or_else(unreadable)?);
         }
-        conversation.begin_with_the_user();
+        conversation.ensure_user_first();
         Ok(conversation)
     }
 
-    /// The turns as JSON.
+    /// Writes the turns as JSON.
     pub(super) fn write(&self, into: &mut JsonWriter) {
         into.text("[");
         for (nth, turn) in self.turns.iter().enumerate() {
@@ -93,9 +93,9 @@ impl Conversation {
         }
     }
 
-    /// A conversation of the system alone, or one that the assistant begins, is
-    /// refused.
-    fn begin_with_the_user(&mut self) {
+    /// Makes the user begin: Anthropic refuses a conversation of the system
+    /// alone, or one that the assistant begins.
+    fn ensure_user_first(&mut self) {
         let first = self.turns.first().map(|it| it.role);
         if first == Some(Role::User) {
             return;
@@ -133,16 +133,16 @@ fn tool_result(message: &RopeMembers) -> Rope {
     block.text("}").finish()
 }
 
-/// The id of a call, of which not all signs are taken: a conversation may have
-/// begun with another model.
+/// Returns the id of a call with invalid characters replaced: a conversation
+/// may have begun with another model.
 fn id(members: &RopeMembers, key: &str) -> String {
-    let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    let is_valid = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
     let id = members.string(key).unwrap_or_default();
-    let id: String = id.chars().map(|it| if plain(it) { it } else { '_' }).collect();
+    let id: String = id.chars().map(|it| if is_valid(it) { it } else { '_' }).collect();
     if id.is_empty() { "call".to_owned() } else { id }
 }
 
-/// The blocks of a content, of which blank ones are refused.
+/// Returns the blocks of a content, without blank ones, which are refused.
 fn blocks(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content else { return Vec::new() };
     if content.is_string() {
@@ -152,7 +152,7 @@ fn blocks(content: Option<&Rope>) -> Vec<Rope> {
     parts.iter().filter_map(|part| block(&part.members()?)).collect()
 }
 
-/// Text parts of a content.
+/// Returns the text parts of a content.
 fn texts(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content.filter(|it| it.is_array()) else { return blocks(content) };
     let parts = content.elements().unwrap_or_default();
@@ -189,14 +189,14 @@ fn is_blank(words: &Rope) -> bool {
     short && words.string().is_none_or(|it| it.trim().is_empty())
 }
 
-/// The type and the data of an image that is in its URL.
+/// Returns the media type and the data of an image in a data URL.
 fn data(url: &Rope) -> Option<(String, Rope)> {
     let beginning = url.slice(0..MAX_PREFIX_CHARS).flat();
     let comma = beginning.iter().position(|it| *it == b',')?;
     let prefix = JsonWriter::default().rope(&url.slice(0..comma)).text("\"").finish().string()?;
     let media_type = prefix.strip_prefix("data:")?.strip_suffix(";base64")?;
     let media_type = media_type.split(';').next().unwrap_or_default().to_ascii_lowercase();
-    // A name that many use, and no one has registered.
+    // A common name that is not registered.
     let media_type = if media_type == "image/jpg" { "image/jpeg".to_owned() } else { media_type };
     Some((media_type, url.slice(comma + 1..url.len().saturating_sub(1))))
 }

@@ -1,4 +1,4 @@
-//! Answers of Mistral, in the common form.
+//! Mistral's responses in the common format.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::dialect::SearchMode;
 use crate::dialect::links::Links;
 use crate::dialect::reply::{Translate, TranslatedFrames};
 
-/// A stream.
+/// Translation of a stream.
 #[derive(Debug)]
 pub(in crate::dialect) struct Stream(MessageNormalizer);
 
@@ -21,86 +21,85 @@ impl Stream {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, json: &Bytes, first: bool, message: &mut TranslatedFrames) {
+    fn event(&mut self, json: &Bytes, first: bool, output: &mut TranslatedFrames) {
         let Ok(mut event) = serde_json::from_slice::<Value>(json) else {
-            return message.push_unchanged(json);
+            return output.push_unchanged(json);
         };
         if event.get("choices").is_none() {
-            return message.plain(json);
+            return output.plain(json);
         }
-        let mut worth = event.get("usage").is_some_and(Value::is_object)
+        let mut is_significant = event.get("usage").is_some_and(Value::is_object)
             || event.get("error").is_some_and(|it| !it.is_null());
-        let mut silent = true;
+        let mut no_content = true;
         let choices = event.get_mut("choices").and_then(Value::as_array_mut);
         for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
             match normalize_finish_reason(choice) {
-                FinishKind::Error => return message.error(Some(502), &failure(), first),
-                FinishKind::Reason => worth = true,
+                FinishKind::Error => return output.error(Some(502), &failure(), first),
+                FinishKind::Reason => is_significant = true,
                 FinishKind::Open => {}
             }
             if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
                 self.0.normalize_message(delta);
-                worth |= delta.contains_key("tool_calls");
-                silent &= delta.is_empty();
+                is_significant |= delta.contains_key("tool_calls");
+                no_content &= delta.is_empty();
             }
         }
         let json = Bytes::from(event.to_string());
-        match (worth, silent) {
-            (true, _) => message.push_unchanged(&json),
-            (false, true) => message.frames.push_back(pia_assistant::Frame::Alive),
-            (false, false) => message.plain(&json),
+        match (is_significant, no_content) {
+            (true, _) => output.push_unchanged(&json),
+            (false, true) => output.frames.push_back(pia_assistant::Frame::Alive),
+            (false, false) => output.plain(&json),
         }
     }
 }
 
-/// A whole answer.
+/// Translates a full response.
 pub(in crate::dialect) fn mistral_full_response(answer: Bytes, search: SearchMode) -> Bytes {
-    let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
-    let choices = read.get_mut("choices").and_then(Value::as_array_mut);
+    let Ok(mut parsed) = serde_json::from_slice::<Value>(&answer) else { return answer };
+    let choices = parsed.get_mut("choices").and_then(Value::as_array_mut);
     let mut failed = false;
     for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
         failed |= matches!(normalize_finish_reason(choice), FinishKind::Error);
         let several = choice.remove("messages");
-        let one = choice.remove("message");
+        let single = choice.remove("message");
         let messages = match several {
             Some(Value::Array(messages)) => messages,
-            _ => one.into_iter().collect(),
+            _ => single.into_iter().collect(),
         };
         if let Some(message) = merge_messages(messages, search) {
             choice.insert("message".to_owned(), message);
         }
     }
-    if failed && let Some(members) = read.as_object_mut() {
+    if failed && let Some(members) = parsed.as_object_mut() {
         members.insert("error".to_owned(), failure());
     }
-    Bytes::from(read.to_string())
+    Bytes::from(parsed.to_string())
 }
 
-/// Merges the messages of an answer: Mistral's own tools speak in between, which is not for the
-/// caller.
+/// Merges the messages of a response and drops those of Mistral's own tools.
 fn merge_messages(messages: Vec<Value>, search: SearchMode) -> Option<Value> {
-    let mut reader = MessageNormalizer::new(search);
-    let mut whole: Option<Map<String, Value>> = None;
+    let mut normalizer = MessageNormalizer::new(search);
+    let mut merged: Option<Map<String, Value>> = None;
     for (number, message) in messages.into_iter().enumerate() {
         let Value::Object(mut message) = message else { continue };
         message.entry("index").or_insert_with(|| number.into());
-        reader.normalize_message(&mut message);
+        normalizer.normalize_message(&mut message);
         if message.is_empty() {
             continue;
         }
-        let whole =
-            whole.get_or_insert_with(|| Map::from_iter([("role".into(), "assistant".into())]));
+        let merged =
+            merged.get_or_insert_with(|| Map::from_iter([("role".into(), "assistant".into())]));
         for (key, value) in message {
-            match (whole.get_mut(&key), value) {
+            match (merged.get_mut(&key), value) {
                 (Some(Value::String(text)), Value::String(more)) if key != "role" => {
                     text.push_str(&more);
                 }
                 (Some(Value::Array(items)), Value::Array(more)) => items.extend(more),
-                (_, value) => drop(whole.insert(key, value)),
+                (_, value) => drop(merged.insert(key, value)),
             }
         }
     }
-    whole.map(Value::Object)
+    merged.map(Value::Object)
 }
 
 enum FinishKind {
@@ -109,7 +108,7 @@ enum FinishKind {
     Error,
 }
 
-/// Reads the reason for the end, and gives it the name that all know.
+/// Reads the finish reason and gives it its common name.
 fn normalize_finish_reason(choice: &mut Map<String, Value>) -> FinishKind {
     match choice.get("finish_reason").and_then(Value::as_str) {
         None | Some("") => FinishKind::Open,
@@ -126,32 +125,32 @@ fn failure() -> Value {
     json!({ "type": "upstream_error" })
 }
 
-/// State of the conversation so far.
+/// State of the response so far.
 #[derive(Debug)]
 struct MessageNormalizer {
     search: SearchMode,
     links: Links,
-    /// The messages of Mistral's own tools.
-    of_tools: BTreeSet<u64>,
-    /// The calls of Mistral's own tools, by their message and number.
+    /// Messages of Mistral's own tools, by index.
+    tool_messages: BTreeSet<u64>,
+    /// Calls of Mistral's own tools, by message and index.
     calls: BTreeSet<(u64, u64)>,
 }
 
 impl MessageNormalizer {
     fn new(search: SearchMode) -> Self {
         let links = Links::default();
-        Self { search, links, of_tools: BTreeSet::new(), calls: BTreeSet::new() }
+        Self { search, links, tool_messages: BTreeSet::new(), calls: BTreeSet::new() }
     }
 
-    /// Takes out of a message what is not for the caller; nothing is left of
-    /// one by a tool.
+    /// Removes what is not for the caller from a message; that of a tool is
+    /// emptied.
     fn normalize_message(&mut self, message: &mut Map<String, Value>) {
         let number = message.remove("index").and_then(|it| it.as_u64()).unwrap_or_default();
         message.remove("metadata");
         if message.get("role").is_some_and(|it| it == "tool") {
-            self.of_tools.insert(number);
+            self.tool_messages.insert(number);
         }
-        if self.of_tools.contains(&number) {
+        if self.tool_messages.contains(&number) {
             message.clear();
             return;
         }
@@ -172,33 +171,33 @@ impl MessageNormalizer {
             return;
         };
         calls.retain(|call| {
-            let place = (number, call.get("index").and_then(Value::as_u64).unwrap_or_default());
+            let position = (number, call.get("index").and_then(Value::as_u64).unwrap_or_default());
             match call.pointer("/function/name").and_then(Value::as_str) {
                 Some(WEB_SEARCH) if self.search == SearchMode::On => {
-                    self.calls.insert(place);
+                    self.calls.insert(position);
                 }
                 Some(name) if !name.is_empty() => {
-                    self.calls.remove(&place);
+                    self.calls.remove(&position);
                 }
                 _ => {}
             }
-            !self.calls.contains(&place)
+            !self.calls.contains(&position)
         });
         if calls.is_empty() {
             message.remove("tool_calls");
         }
     }
 
-    /// The text and the thoughts of several chunks, links included.
+    /// Returns the text, with links, and the thoughts of several chunks.
     fn texts(&mut self, chunks: &[Value]) -> (String, String) {
         let (mut text, mut thinking) = (String::new(), String::new());
         for chunk in chunks {
-            let of = |key: &str| chunk.get(key).and_then(Value::as_str);
-            match of("type") {
-                Some("text") | None => text.push_str(of("text").unwrap_or_default()),
+            let field = |key: &str| chunk.get(key).and_then(Value::as_str);
+            match field("type") {
+                Some("text") | None => text.push_str(field("text").unwrap_or_default()),
                 Some("thinking") => thinking.push_str(&thoughts(chunk)),
                 Some("tool_reference") => {
-                    if self.links.add(of("url").unwrap_or_default(), of("title")) {
+                    if self.links.add(field("url").unwrap_or_default(), field("title")) {
                         text.extend(self.links.last());
                     }
                 }

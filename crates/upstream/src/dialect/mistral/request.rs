@@ -1,6 +1,6 @@
-//! A request in Mistral's words.
+//! Requests in Mistral's format.
 //!
-//! Mistral refuses members that it does not know, so those are left out.
+//! Mistral refuses unknown members, so they are left out.
 
 use bytes::Bytes;
 use pia_assistant::{CapName, ChatBody, ChatCall, UpstreamError};
@@ -11,8 +11,7 @@ use crate::dialect::ending::BodySuffix;
 use crate::dialect::reply::unreadable;
 use pia_json::{JsonWriter, Rope, quoted};
 
-/// Parameters with the same name, apart from those that are checked more
-/// closely.
+/// Parameters with the same name and no further restriction.
 const KNOWN: [&str; 6] = [
     "parallel_tool_calls",
     "stop",
@@ -21,13 +20,13 @@ const KNOWN: [&str; 6] = [
     "frequency_penalty",
     "reasoning_effort",
 ];
-/// Parameters that a model takes, and an agent has of its own.
+/// Parameters of a model, which an agent defines itself.
 const MODEL_PARAMETERS: [&str; 2] = ["temperature", "top_p"];
 
-/// Length of the id of a tool call.
+/// Length of the id of a tool call in bytes.
 const TOOL_CALL_ID_LEN: usize = 9;
 
-/// The body, and whether Mistral is to search the web.
+/// Returns the body, and whether Mistral is to search the web.
 pub(super) fn body(
     call: &ChatCall,
     streamed: bool,
@@ -51,25 +50,25 @@ pub(super) fn body(
         None => BodySuffix::model(&target.model),
     };
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
-    // It reports its usage unasked.
+    // Mistral always reports usage.
     let ending = if streamed { ending.member("stream", "true") } else { ending };
     Ok((ending.close_written(request), search))
 }
 
-/// Writes the tools. One of the caller's that is called as Mistral's own goes
-/// before that.
-fn tools(body: &ChatBody, wanted: SearchMode, request: &mut JsonWriter) -> SearchMode {
+/// Writes the tools. A tool of the caller with the name of Mistral's own
+/// replaces it.
+fn tools(body: &ChatBody, requested: SearchMode, request: &mut JsonWriter) -> SearchMode {
     let mut tools = body.tools.as_ref().and_then(Rope::elements).unwrap_or_default();
-    let own = tools.len();
-    let taken = tools.iter().any(|it| name_of(it).as_deref() == Some(WEB_SEARCH));
-    let search = if taken { SearchMode::Off } else { wanted };
+    let caller_tools = tools.len();
+    let name_taken = tools.iter().any(|it| name_of(it).as_deref() == Some(WEB_SEARCH));
+    let search = if name_taken { SearchMode::Off } else { requested };
     if search == SearchMode::On {
         tools.push(Rope::from(r#"{"type":"web_search"}"#));
     }
     if !tools.is_empty() {
         request.text(r#","tools":["#).list(&tools).text("]");
     }
-    if let Some(choice) = body.parameter("tool_choice").filter(|_| own > 0) {
+    if let Some(choice) = body.parameter("tool_choice").filter(|_| caller_tools > 0) {
         request.text(r#","tool_choice":"#);
         match choice.string().as_deref() {
             Some("required") => request.quoted("any"),
@@ -83,21 +82,21 @@ fn name_of(tool: &Rope) -> Option<String> {
     tool.members()?.get("function")?.members()?.string("name")
 }
 
-/// A message as it is, or with what Mistral does not take put right.
+/// Returns a message with what Mistral does not accept corrected.
 fn message(message: &Rope) -> Rope {
     let Some(members) = message.members() else { return message.clone() };
     let developer = members.string("role").as_deref() == Some("developer");
-    let answers = members.string("tool_call_id").filter(|it| !is_valid_id(it));
+    let result_id = members.string("tool_call_id").filter(|it| !is_valid_id(it));
     let calls = members.get("tool_calls").and_then(Rope::elements).unwrap_or_default();
     let foreign = calls.iter().any(|it| id_of(it).is_some_and(|it| !is_valid_id(&it)));
-    if !developer && !foreign && answers.is_none() {
+    if !developer && !foreign && result_id.is_none() {
         return message.clone();
     }
     let mut written = JsonWriter::default();
     let mut before = "{";
     for (key, value) in members.iter() {
         written.text(before).quoted(key).text(":");
-        match (key, &answers) {
+        match (key, &result_id) {
             ("role", _) if developer => written.quoted("system"),
             ("tool_call_id", Some(id)) => written.quoted(&to_valid_id(id)),
             ("tool_calls", _) if foreign => {
@@ -134,8 +133,8 @@ fn is_valid_id(id: &str) -> bool {
     id.len() == TOOL_CALL_ID_LEN && id.bytes().all(|it| it.is_ascii_alphanumeric())
 }
 
-/// An id that Mistral takes, the same for the same id: a conversation may have
-/// begun with another model, whose ids are longer.
+/// Returns a valid id for Mistral, always the same for an id: a conversation
+/// may have begun with another model, whose ids are longer.
 fn to_valid_id(id: &str) -> String {
     if is_valid_id(id) {
         return id.to_owned();
@@ -143,13 +142,13 @@ fn to_valid_id(id: &str) -> String {
     let mut hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    let mut fitting = String::with_capacity(TOOL_CALL_ID_LEN);
+    let mut valid = String::with_capacity(TOOL_CALL_ID_LEN);
     for _ in 0..TOOL_CALL_ID_LEN {
         let digit = u32::try_from(hash % 36).unwrap_or_default();
-        fitting.extend(char::from_digit(digit, 36));
+        valid.extend(char::from_digit(digit, 36));
         hash /= 36;
     }
-    fitting
+    valid
 }
 
 #[cfg(test)]
@@ -157,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_that_fits_stays_and_another_becomes_one_that_does() {
+    fn a_valid_id_is_unchanged_and_another_becomes_valid() {
         assert_eq!(to_valid_id("D681PevKs"), "D681PevKs");
         for id in ["call_abc", "toolu_01NRLabsLyVHZPKxbKvkfSMn", "", "D681PevK-"] {
             assert!(is_valid_id(&to_valid_id(id)), "{id}");

@@ -1,4 +1,4 @@
-//! Anthropic.
+//! Anthropic's dialect.
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn it_is_called_with_its_own_headers() {
 }
 
 #[test]
-fn a_conversation_takes_its_form() {
+fn a_conversation_is_translated() {
     let body = json!({
         "messages": [
             { "role": "system", "content": "Be brief." },
@@ -89,22 +89,20 @@ fn a_conversation_takes_its_form() {
 }
 
 #[test]
-fn an_image_is_not_copied_though_its_escapes_stay() {
+fn an_image_is_not_copied_and_keeps_its_escapes() {
     let data = format!("{}\\u002B", "A".repeat(50_000));
     let image = format!("\"data:image\\/png;base64,{data}\"");
     let open = format!(
         r#"{{"messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":{image}}}}}]}}]"#
     );
-    let whole = Bytes::from(open);
-    let call = ChatCall {
-        body: chat_body(vec![whole.clone()]),
-        ..call(claude("claude-opus-5"), &hello())
-    };
+    let body = Bytes::from(open);
+    let call =
+        ChatCall { body: chat_body(vec![body.clone()]), ..call(claude("claude-opus-5"), &hello()) };
 
     let prepared = prepare(&call, false).unwrap();
 
     let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
-    assert!(whole.as_ptr_range().contains(&large.as_ptr()));
+    assert!(body.as_ptr_range().contains(&large.as_ptr()));
     let sent: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
     let source = &sent["messages"][0]["content"][0]["source"];
     assert_eq!(source["media_type"], "image/png");
@@ -112,23 +110,23 @@ fn an_image_is_not_copied_though_its_escapes_stay() {
 }
 
 #[test]
-fn the_user_begins_and_a_system_alone_speaks_as_one() {
+fn the_user_begins_and_a_lone_system_message_becomes_the_users() {
     let system = json!({ "messages": [{ "role": "system", "content": "Say hi." }] });
     let assistant = json!({ "messages": [
         { "role": "system", "content": "s" }, { "role": "assistant", "content": "Hello." } ] });
 
     let alone = sent(&call(claude("claude-opus-5"), &system), false);
-    let begun = sent(&call(claude("claude-opus-5"), &assistant), false);
+    let assistant_first = sent(&call(claude("claude-opus-5"), &assistant), false);
 
     assert_eq!(alone["messages"], json!([{ "role": "user", "content": [text("Say hi.")] }]));
     assert!(alone.get("system").is_none());
-    assert_eq!(begun["messages"][0], json!({ "role": "user", "content": [text("...")] }));
-    assert_eq!(begun["messages"][1]["role"], "assistant");
-    assert_eq!(begun["system"], json!([text("s")]));
+    assert_eq!(assistant_first["messages"][0], json!({ "role": "user", "content": [text("...")] }));
+    assert_eq!(assistant_first["messages"][1]["role"], "assistant");
+    assert_eq!(assistant_first["system"], json!([text("s")]));
 }
 
 #[test]
-fn a_choice_of_tools_is_put_into_its_words() {
+fn a_tool_choice_is_translated() {
     let choice = |choice: Value, parallel: Option<bool>| {
         let mut body = hello();
         body["tools"] = json!([{ "type": "function", "function": { "name": "f" } }]);
@@ -155,7 +153,7 @@ fn a_choice_of_tools_is_put_into_its_words() {
 }
 
 #[test]
-fn tools_that_were_called_are_named_though_none_may_be_called() {
+fn called_tools_are_declared_even_if_none_may_be_called() {
     let body = json!({ "messages": [
         { "role": "user", "content": "Hi" },
         { "role": "assistant", "tool_calls": [
@@ -170,7 +168,7 @@ fn tools_that_were_called_are_named_though_none_may_be_called() {
 }
 
 #[test]
-fn thinking_takes_the_form_of_the_models_age() {
+fn thinking_has_the_format_of_the_models_generation() {
     let mut body = hello();
     body["temperature"] = json!(0.5);
 
@@ -181,13 +179,13 @@ fn thinking_takes_the_form_of_the_models_age() {
     assert_eq!(older["thinking"], json!({ "type": "enabled", "budget_tokens": 8192 }));
     assert_eq!(newer["thinking"], json!({ "type": "adaptive" }));
     assert_eq!(newer["output_config"], json!({ "effort": "xhigh" }));
-    // Who thinks takes no temperature.
+    // Thinking excludes a temperature.
     assert!(older.get("temperature").is_none() && newer.get("temperature").is_none());
     assert_eq!((none.get("thinking"), &none["temperature"]), (None, &json!(0.5)));
 }
 
 #[test]
-fn who_must_call_a_tool_does_not_think() {
+fn a_forced_tool_call_excludes_thinking() {
     let mut body = hello();
     body["tools"] = json!([{ "type": "function", "function": { "name": "f" } }]);
     body["tool_choice"] = json!("required");
@@ -198,7 +196,7 @@ fn who_must_call_a_tool_does_not_think() {
 }
 
 #[test]
-fn a_cap_bounds_answer_and_thoughts() {
+fn a_cap_limits_response_and_thinking() {
     let call = ChatCall {
         max_output: capped(5000, None),
         effort: Some(ReasoningEffort::High),
@@ -212,7 +210,7 @@ fn a_cap_bounds_answer_and_thoughts() {
 }
 
 #[test]
-fn an_answer_may_have_to_keep_to_a_schema() {
+fn a_response_schema_is_translated() {
     let mut body = hello();
     body["response_format"] = json!({ "type": "json_schema", "json_schema": {
         "name": "x", "schema": { "type": "object" } } });
@@ -224,26 +222,26 @@ fn an_answer_may_have_to_keep_to_a_schema() {
 }
 
 #[tokio::test]
-async fn a_stream_takes_the_common_form() {
-    let heard =
+async fn a_stream_is_translated_into_the_common_format() {
+    let parsed =
         streamed(ProviderType::Anthropic, false, include_str!("fixtures/anthropic_stream.sse"))
             .await;
 
-    assert_eq!(heard.reasoning, "The weather is asked for.");
-    assert_eq!(heard.text, "Let me check.");
+    assert_eq!(parsed.reasoning, "The weather is asked for.");
+    assert_eq!(parsed.text, "Let me check.");
     let calls = [("get_weather", r#"{"location": "Paris"}"#), ("get_time", "{}")];
     let calls = calls.map(|(name, arguments)| (name.to_owned(), arguments.to_owned()));
-    assert_eq!(heard.calls, calls);
-    assert_eq!((heard.finish_reason.as_deref(), heard.done), (Some("tool_calls"), true));
+    assert_eq!(parsed.calls, calls);
+    assert_eq!((parsed.finish_reason.as_deref(), parsed.done), (Some("tool_calls"), true));
     let usage = json!({
         "prompt_tokens": 525, "completion_tokens": 89, "total_tokens": 614,
         "prompt_tokens_details": { "cached_tokens": 400 },
     });
-    assert_eq!(heard.usage, usage);
+    assert_eq!(parsed.usage, usage);
 }
 
 #[tokio::test]
-async fn what_its_search_found_is_linked_behind_the_words() {
+async fn search_results_are_linked_behind_the_text() {
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
     let sent = sent(&call(searching, &hello()), false);
     assert_eq!(
@@ -252,19 +250,19 @@ async fn what_its_search_found_is_linked_behind_the_words() {
     );
     let events = include_str!("fixtures/anthropic_search_stream.sse");
 
-    let heard = streamed(ProviderType::Anthropic, true, events).await;
+    let parsed = streamed(ProviderType::Anthropic, true, events).await;
 
     assert_eq!(
-        heard.text,
+        parsed.text,
         "He was born in 1916 ([Claude Shannon - \
          Wikipedia](https://en.wikipedia.org/wiki/Claude_Shannon)) in Petoskey."
     );
-    assert!(heard.calls.is_empty());
-    assert_eq!(heard.usage["prompt_tokens"], 10682);
+    assert!(parsed.calls.is_empty());
+    assert_eq!(parsed.usage["prompt_tokens"], 10682);
 }
 
 #[test]
-fn a_callers_own_tool_of_that_name_goes_before() {
+fn a_callers_tool_of_that_name_takes_precedence() {
     let mut body = hello();
     body["tools"] = json!([{ "type": "function", "function": { "name": "web_search" } }]);
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
@@ -273,47 +271,47 @@ fn a_callers_own_tool_of_that_name_goes_before() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_takes_the_common_form() {
-    let heard = whole(ProviderType::Anthropic, false, include_str!("fixtures/anthropic.json"));
-    let heard = heard.await.unwrap();
+async fn a_full_response_is_translated_into_the_common_format() {
+    let parsed = full(ProviderType::Anthropic, false, include_str!("fixtures/anthropic.json"));
+    let parsed = parsed.await.unwrap();
 
     assert_eq!(
-        heard.text,
+        parsed.text,
         "Born in 1916 ([Claude Shannon](https://en.wikipedia.org/wiki/Claude_Shannon)), I believe."
     );
-    assert_eq!(heard.reasoning, "Think.");
-    assert_eq!(heard.calls, [("check".to_owned(), r#"{"year":1916}"#.to_owned())]);
-    assert_eq!(heard.finish_reason.as_deref(), Some("tool_calls"));
-    assert_eq!(heard.usage["prompt_tokens"], 35);
-    assert_eq!(heard.usage["prompt_tokens_details"]["cached_tokens"], 20);
+    assert_eq!(parsed.reasoning, "Think.");
+    assert_eq!(parsed.calls, [("check".to_owned(), r#"{"year":1916}"#.to_owned())]);
+    assert_eq!(parsed.finish_reason.as_deref(), Some("tool_calls"));
+    assert_eq!(parsed.usage["prompt_tokens"], 35);
+    assert_eq!(parsed.usage["prompt_tokens_details"]["cached_tokens"], 20);
 }
 
 #[tokio::test]
-async fn an_overload_has_its_status_before_the_first_word_and_none_after() {
+async fn an_overload_has_its_status_only_before_the_first_event() {
     let overloaded = include_str!("fixtures/anthropic_error_stream.sse");
     let events = include_str!("fixtures/anthropic_stream.sse");
-    let (begun, _) = events.split_once("event: content_block_stop").unwrap();
+    let (start, _) = events.split_once("event: content_block_stop").unwrap();
 
     let first = streamed(ProviderType::Anthropic, false, overloaded).await;
-    let later = streamed(ProviderType::Anthropic, false, &format!("{begun}{overloaded}")).await;
+    let later = streamed(ProviderType::Anthropic, false, &format!("{start}{overloaded}")).await;
 
     assert!(refused(529)(first.failure.as_ref().unwrap()));
     assert_eq!(later.error["type"], "overloaded_error");
 }
 
 #[tokio::test]
-async fn a_stream_without_its_end_was_cut_off() {
+async fn a_stream_without_its_end_is_cut() {
     let events = include_str!("fixtures/anthropic_stream.sse");
-    let (begun, _) = events.split_once("event: message_stop").unwrap();
+    let (start, _) = events.split_once("event: message_stop").unwrap();
 
-    let heard = streamed(ProviderType::Anthropic, false, begun).await;
+    let parsed = streamed(ProviderType::Anthropic, false, start).await;
 
-    assert_eq!(heard.failure, Some(UpstreamError::Cut));
-    assert!(!heard.done && heard.finish_reason.is_none());
+    assert_eq!(parsed.failure, Some(UpstreamError::Cut));
+    assert!(!parsed.done && parsed.finish_reason.is_none());
 }
 
 #[tokio::test]
-async fn reasons_for_the_end_have_common_names() {
+async fn finish_reasons_have_common_names() {
     for (reason, name) in [
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
@@ -327,16 +325,16 @@ async fn reasons_for_the_end_have_common_names() {
         let events = include_str!("fixtures/anthropic_stream.sse")
             .replace(r#""stop_reason":"tool_use""#, &format!(r#""stop_reason":"{reason}""#));
 
-        let heard = streamed(ProviderType::Anthropic, false, &events).await;
+        let parsed = streamed(ProviderType::Anthropic, false, &events).await;
 
-        assert_eq!(heard.finish_reason.as_deref(), Some(name));
+        assert_eq!(parsed.finish_reason.as_deref(), Some(name));
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_refused() {
+async fn a_malformed_response_is_refused() {
     for body in ["<html>", "[]", "{}", r#"{"type":"message"}"#] {
-        let err = whole(ProviderType::Anthropic, false, body).await.unwrap_err();
+        let err = full(ProviderType::Anthropic, false, body).await.unwrap_err();
 
         assert!(refused(200)(&err), "{body}");
     }

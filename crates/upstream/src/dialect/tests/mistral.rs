@@ -1,4 +1,4 @@
-//! Mistral.
+//! Mistral's dialect.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn searching() -> Target {
 }
 
 #[test]
-fn a_request_has_its_words_and_no_others() {
+fn a_request_has_only_known_members() {
     let body = json!({
         "messages": [
             { "role": "developer", "content": "Be brief." },
@@ -47,7 +47,7 @@ fn a_request_has_its_words_and_no_others() {
 }
 
 #[test]
-fn an_agent_answers_in_the_models_place() {
+fn an_agent_replaces_the_model() {
     let agent = Target { agent: Some("ag:1".to_owned()), ..target(ProviderType::Mistral) };
     let body = json!({ "messages": [], "temperature": 0.3, "top_p": 1 });
 
@@ -60,7 +60,7 @@ fn an_agent_answers_in_the_models_place() {
 }
 
 #[test]
-fn ids_of_other_models_are_made_to_fit_and_still_agree() {
+fn ids_of_other_models_become_valid_and_still_match() {
     let body = json!({ "messages": [
         { "role": "assistant", "content": null, "tool_calls": [
             { "id": "call_abcdefghijklmnop", "type": "function",
@@ -88,59 +88,59 @@ fn a_large_message_is_not_copied() {
     let body = json!({ "messages": [{ "role": "user", "content": [
         { "type": "image_url", "image_url": { "url": image } } ] }] });
     let call = call(target(ProviderType::Mistral), &body);
-    let whole = call.body.messages.flat();
+    let messages = call.body.messages.flat();
 
     let prepared = prepare(&call, false).unwrap();
 
     let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
     assert!(large.len() > 50_000);
-    assert!(whole.as_ptr_range().contains(&large.as_ptr()));
+    assert!(messages.as_ptr_range().contains(&large.as_ptr()));
 }
 
 #[tokio::test]
-async fn contents_in_chunks_become_text_and_reasoning() {
-    let heard =
+async fn content_chunks_become_text_and_reasoning() {
+    let parsed =
         streamed(ProviderType::Mistral, false, include_str!("fixtures/mistral_stream.sse")).await;
 
-    assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), ("A sum of two.", "It is 4."));
-    assert_eq!((heard.finish_reason.as_deref(), heard.done), (Some("stop"), true));
-    assert_eq!(heard.usage["completion_tokens"], 21);
+    assert_eq!((parsed.reasoning.as_str(), parsed.text.as_str()), ("A sum of two.", "It is 4."));
+    assert_eq!((parsed.finish_reason.as_deref(), parsed.done), (Some("stop"), true));
+    assert_eq!(parsed.usage["completion_tokens"], 21);
 }
 
 #[tokio::test]
-async fn its_own_search_stays_out_of_sight_but_for_what_it_cites() {
+async fn its_own_search_is_hidden_except_for_citations() {
     let sent = sent(&call(searching(), &hello()), false);
     assert_eq!(sent["tools"], json!([{ "type": "web_search" }]));
     let events = include_str!("fixtures/mistral_search_stream.sse");
 
-    let heard = streamed(ProviderType::Mistral, true, events).await;
-    let whole =
-        whole(ProviderType::Mistral, true, include_str!("fixtures/mistral_search.json")).await;
+    let parsed = streamed(ProviderType::Mistral, true, events).await;
+    let full =
+        full(ProviderType::Mistral, true, include_str!("fixtures/mistral_search.json")).await;
 
     let text = "Spain won ([Final](https://uefa.example/final)).";
-    for heard in [heard, whole.unwrap()] {
-        assert_eq!((heard.text.as_str(), heard.calls), (text, Vec::new()));
-        assert_eq!(heard.usage["connector_tokens"], 7112);
-        assert_eq!(heard.finish_reason.as_deref(), Some("stop"));
+    for parsed in [parsed, full.unwrap()] {
+        assert_eq!((parsed.text.as_str(), parsed.calls), (text, Vec::new()));
+        assert_eq!(parsed.usage["connector_tokens"], 7112);
+        assert_eq!(parsed.finish_reason.as_deref(), Some("stop"));
     }
 }
 
 #[tokio::test]
-async fn a_tool_of_the_callers_that_is_called_alike_is_the_callers() {
+async fn a_callers_tool_named_web_search_replaces_the_search() {
     let tool = json!({ "type": "function", "function": { "name": "web_search" } });
     let body = json!({ "messages": [], "tools": [tool] });
     let events = include_str!("fixtures/mistral_search_stream.sse");
-    let (_server, at) = serving(ProviderType::Mistral, events, EVENTS).await;
+    let (_server, target) = serving(ProviderType::Mistral, events, EVENTS).await;
 
-    let requested = sent(&call(searching(), &body), false);
-    let heard = streamed_from(call(Target { web_search: true, ..at }, &body)).await;
+    let request = sent(&call(searching(), &body), false);
+    let parsed = streamed_from(call(Target { web_search: true, ..target }, &body)).await;
 
-    assert_eq!(requested["tools"], body["tools"]);
-    assert_eq!(heard.calls[0].0, "web_search");
+    assert_eq!(request["tools"], body["tools"]);
+    assert_eq!(parsed.calls[0].0, "web_search");
 }
 
 #[tokio::test]
-async fn an_error_or_a_full_context_at_the_end_has_its_name() {
+async fn error_and_full_context_are_reported_at_the_end() {
     let event = |reason: &str| {
         format!(
             "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\"}}}}]}}\n\ndata: \
@@ -149,17 +149,17 @@ async fn an_error_or_a_full_context_at_the_end_has_its_name() {
     };
 
     let failed = streamed(ProviderType::Mistral, false, &event("error")).await;
-    let full = streamed(ProviderType::Mistral, false, &event("model_length")).await;
+    let too_long = streamed(ProviderType::Mistral, false, &event("model_length")).await;
 
     assert_eq!(failed.error, json!({ "type": "upstream_error" }));
-    assert_eq!(full.finish_reason.as_deref(), Some("length"));
+    assert_eq!(too_long.finish_reason.as_deref(), Some("length"));
     let body = r#"{"choices":[{"index":0,"finish_reason":"error","message":{"content":""}}]}"#;
-    let whole = whole(ProviderType::Mistral, false, body).await.unwrap();
-    assert!(whole.error.is_object());
+    let full = full(ProviderType::Mistral, false, body).await.unwrap();
+    assert!(full.error.is_object());
 }
 
 #[tokio::test]
-async fn an_error_may_come_without_being_called_one() {
+async fn an_error_event_without_an_error_member_is_parsed() {
     let events = concat!(
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half\"}}]}\n\n",
         "data: {\"object\":\"error\",\"message\":\"capacity exceeded\",\"code\":\"3505\"}\n\n",

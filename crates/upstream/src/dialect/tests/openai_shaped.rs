@@ -8,7 +8,7 @@ fn request_body(provider: ProviderType, effort: ReasoningEffort) -> Value {
 }
 
 #[test]
-fn openai_hears_the_callers_own_words() {
+fn openai_gets_the_callers_parameters_unchanged() {
     let body = json!({ "messages": [], "temperature": 0.5, "seed": 7 });
     let call = ChatCall {
         max_output: capped(9, None),
@@ -29,7 +29,7 @@ fn openai_hears_the_callers_own_words() {
 }
 
 #[test]
-fn large_messages_are_sent_as_they_came_and_not_copied() {
+fn large_messages_are_sent_unchanged_and_not_copied() {
     let body = json!({ "messages": [{ "role": "user", "content": "x".repeat(5000) }] });
     let call = call(target(ProviderType::OpenAi), &body);
     let messages = call.body.messages.flat();
@@ -40,7 +40,7 @@ fn large_messages_are_sent_as_they_came_and_not_copied() {
 }
 
 #[test]
-fn a_deployment_of_azure_is_part_of_the_address() {
+fn an_azure_deployment_is_part_of_the_url() {
     let azure = |endpoint: &str| Target {
         deployment: Some("gpt 4/o".to_owned()),
         api_version: Some("2024-10-21".to_owned()),
@@ -63,7 +63,7 @@ fn a_deployment_of_azure_is_part_of_the_address() {
 }
 
 #[test]
-fn a_compatible_server_hears_no_word_that_it_may_not_know() {
+fn a_compatible_server_gets_no_parameter_that_it_may_not_know() {
     let effort = |takes_reasoning_effort| {
         let target = Target { takes_reasoning_effort, ..target(ProviderType::OpenAiCompatible) };
         let call = ChatCall {
@@ -81,7 +81,7 @@ fn a_compatible_server_hears_no_word_that_it_may_not_know() {
 }
 
 #[test]
-fn a_cap_has_the_name_that_a_type_knows() {
+fn a_cap_has_the_name_of_its_provider_type() {
     let key = |provider, name| {
         let call = ChatCall { max_output: capped(5, name), ..call(target(provider), &hello()) };
         let body = sent(&call, false);
@@ -109,8 +109,8 @@ fn a_cap_has_the_name_that_a_type_knows() {
 }
 
 #[test]
-fn an_effort_has_the_name_that_a_type_knows() {
-    for (effort, openai, three) in [
+fn an_effort_has_the_name_of_its_provider_type() {
+    for (effort, openai, nearest) in [
         (ReasoningEffort::Minimal, "minimal", "low"),
         (ReasoningEffort::Low, "low", "low"),
         (ReasoningEffort::Medium, "medium", "medium"),
@@ -121,7 +121,7 @@ fn an_effort_has_the_name_that_a_type_knows() {
             assert_eq!(request_body(provider, effort)["reasoning_effort"], openai);
         }
         for provider in [ProviderType::Ollama, ProviderType::VLlm] {
-            assert_eq!(request_body(provider, effort)["reasoning_effort"], three);
+            assert_eq!(request_body(provider, effort)["reasoning_effort"], nearest);
         }
         assert_eq!(request_body(ProviderType::OpenRouter, effort)["reasoning"]["effort"], openai);
     }
@@ -138,7 +138,7 @@ fn an_effort_has_the_name_that_a_type_knows() {
 }
 
 #[test]
-fn servers_named_by_their_port_are_called_in_their_usual_version() {
+fn servers_without_a_path_are_called_with_the_usual_version() {
     for provider in [ProviderType::Ollama, ProviderType::VLlm] {
         let target = Target::new(provider, "http://localhost:11434", "m");
         let prepared = prepare(&call(target, &hello()), false).unwrap();
@@ -148,41 +148,41 @@ fn servers_named_by_their_port_are_called_in_their_usual_version() {
 }
 
 #[tokio::test]
-async fn azures_first_chunk_has_no_choice_and_does_no_harm() {
-    let heard =
+async fn azures_first_chunk_without_choices_is_accepted() {
+    let parsed =
         streamed(ProviderType::AzureOpenAi, false, include_str!("fixtures/azure_stream.sse")).await;
 
-    assert_eq!((heard.text.as_str(), heard.finish_reason.as_deref()), ("Hello", Some("stop")));
-    assert_eq!(heard.usage["prompt_tokens"], 9);
-    assert!(heard.done);
+    assert_eq!((parsed.text.as_str(), parsed.finish_reason.as_deref()), ("Hello", Some("stop")));
+    assert_eq!(parsed.usage["prompt_tokens"], 9);
+    assert!(parsed.done);
 }
 
 #[tokio::test]
-async fn ollama_thinks_and_calls() {
-    let heard =
+async fn ollama_streams_reasoning_and_tool_calls() {
+    let parsed =
         streamed(ProviderType::Ollama, false, include_str!("fixtures/ollama_stream.sse")).await;
 
-    assert_eq!(heard.reasoning, "Let me look.");
-    assert_eq!(heard.calls, [("get_weather".to_owned(), r#"{"city":"Paris"}"#.to_owned())]);
-    assert_eq!(heard.finish_reason.as_deref(), Some("tool_calls"));
-    assert_eq!(heard.usage["total_tokens"], 293);
+    assert_eq!(parsed.reasoning, "Let me look.");
+    assert_eq!(parsed.calls, [("get_weather".to_owned(), r#"{"city":"Paris"}"#.to_owned())]);
+    assert_eq!(parsed.finish_reason.as_deref(), Some("tool_calls"));
+    assert_eq!(parsed.usage["total_tokens"], 293);
 }
 
 #[tokio::test]
-async fn vllm_thinks_under_either_name() {
+async fn vllm_streams_reasoning_under_either_name() {
     let events = include_str!("fixtures/vllm_stream.sse");
     let older = events.replace(r#""reasoning":"#, r#""reasoning_content":"#);
 
     for events in [events, &older] {
-        let heard = streamed(ProviderType::VLlm, false, events).await;
+        let parsed = streamed(ProviderType::VLlm, false, events).await;
 
-        assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), ("Okay.", "9.8 is greater."));
-        assert_eq!(heard.usage["completion_tokens"], 22);
+        assert_eq!((parsed.reasoning.as_str(), parsed.text.as_str()), ("Okay.", "9.8 is greater."));
+        assert_eq!(parsed.usage["completion_tokens"], 22);
     }
 }
 
 #[test]
-fn openai_searches_when_it_is_reported_to() {
+fn openai_searches_if_configured() {
     let searching = Target { web_search: true, ..target(ProviderType::OpenAi) };
 
     let prepared = prepare(&call(searching.clone(), &hello()), false).unwrap();
@@ -192,30 +192,30 @@ fn openai_searches_when_it_is_reported_to() {
 }
 
 #[tokio::test]
-async fn what_openai_cites_and_does_not_link_is_listed_before_the_end() {
+async fn unlinked_citations_of_openai_are_listed_before_the_end() {
     let events = include_str!("fixtures/openai_search_stream.sse");
 
-    let heard = streamed(ProviderType::OpenAi, true, events).await;
+    let parsed = streamed(ProviderType::OpenAi, true, events).await;
 
     assert_eq!(
-        heard.text,
+        parsed.text,
         concat!(
             "It opened in 1889 ([wikipedia.org](https://en.wikipedia.org/wiki/Eiffel_Tower",
             "?utm_source=openai)).\n\n",
             "- [Tickets](https://www.toureiffel.paris/en?utm_source=openai)"
         )
     );
-    assert_eq!((heard.finish_reason.as_deref(), heard.done), (Some("stop"), true));
-    assert_eq!(heard.usage["total_tokens"], 51);
-    let whole = whole(ProviderType::OpenAi, true, include_str!("fixtures/openai_search.json"));
+    assert_eq!((parsed.finish_reason.as_deref(), parsed.done), (Some("stop"), true));
+    assert_eq!(parsed.usage["total_tokens"], 51);
+    let full = full(ProviderType::OpenAi, true, include_str!("fixtures/openai_search.json"));
     assert_eq!(
-        whole.await.unwrap().text,
+        full.await.unwrap().text,
         "It opened in 1889.\n\n- [Eiffel Tower](https://en.wikipedia.org/wiki/Eiffel_Tower)"
     );
 }
 
 #[tokio::test]
-async fn the_list_comes_before_the_reason_for_the_end() {
+async fn the_list_comes_before_the_finish_reason() {
     let events = include_str!("fixtures/openai_search_stream.sse");
     let (_server, target) = serving(ProviderType::OpenAi, events, EVENTS).await;
     let call = call(Target { web_search: true, ..target }, &hello());
@@ -223,14 +223,14 @@ async fn the_list_comes_before_the_reason_for_the_end() {
     let frames = upstream(UpstreamLimits::default()).open(call).await.unwrap();
     let frames: Vec<_> = frames.map(Result::unwrap).collect().await;
 
-    let place = |words: &str| {
-        let holds = |it: &Frame| match it {
+    let position = |words: &str| {
+        let contains = |it: &Frame| match it {
             Frame::Pass { bytes, .. } | Frame::Look(bytes) => {
                 String::from_utf8_lossy(bytes).contains(words)
             }
             _ => false,
         };
-        frames.iter().position(holds).unwrap()
+        frames.iter().position(contains).unwrap()
     };
-    assert!(place("- [Tickets]") < place(r#""finish_reason":"stop""#));
+    assert!(position("- [Tickets]") < position(r#""finish_reason":"stop""#));
 }

@@ -1,9 +1,9 @@
-//! `OpenRouter`.
+//! `OpenRouter`'s dialect.
 
 use super::*;
 
 #[test]
-fn it_reasons_and_searches_in_its_own_words() {
+fn reasoning_and_search_have_its_own_format() {
     let searching = Target { web_search: true, ..target(ProviderType::OpenRouter) };
     let call = ChatCall { effort: Some(ReasoningEffort::High), ..call(searching, &hello()) };
 
@@ -15,65 +15,65 @@ fn it_reasons_and_searches_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn comments_are_signs_of_life_and_citations_become_links() {
+async fn comments_keep_a_stream_alive_and_citations_become_links() {
     let events = include_str!("fixtures/openrouter_stream.sse");
 
-    let heard = streamed(ProviderType::OpenRouter, true, events).await;
+    let parsed = streamed(ProviderType::OpenRouter, true, events).await;
 
-    assert_eq!(heard.reasoning, "Hm.");
-    assert_eq!(heard.text, "Sunny.\n\n- [Today's weather](https://weather.example/today)");
-    assert_eq!(heard.finish_reason.as_deref(), Some("stop"));
-    assert_eq!(heard.usage["prompt_tokens_details"]["cached_tokens"], 2);
-    assert!(heard.done && heard.failure.is_none());
+    assert_eq!(parsed.reasoning, "Hm.");
+    assert_eq!(parsed.text, "Sunny.\n\n- [Today's weather](https://weather.example/today)");
+    assert_eq!(parsed.finish_reason.as_deref(), Some("stop"));
+    assert_eq!(parsed.usage["prompt_tokens_details"]["cached_tokens"], 2);
+    assert!(parsed.done && parsed.failure.is_none());
 }
 
 #[tokio::test]
-async fn an_error_in_mid_answer_is_the_last_word() {
+async fn an_error_within_a_stream_is_its_last_event() {
     let events = include_str!("fixtures/openrouter_error_stream.sse");
 
     for search in [false, true] {
-        let heard = streamed(ProviderType::OpenRouter, search, events).await;
+        let parsed = streamed(ProviderType::OpenRouter, search, events).await;
 
-        assert_eq!(heard.text, "Once");
-        assert_eq!(heard.error["code"], "server_error");
-        assert_eq!((heard.finish_reason, heard.failure), (None, None));
+        assert_eq!(parsed.text, "Once");
+        assert_eq!(parsed.error["code"], "server_error");
+        assert_eq!((parsed.finish_reason, parsed.failure), (None, None));
     }
 }
 
 #[tokio::test]
-async fn an_error_before_anything_was_stated_has_its_status() {
+async fn an_error_before_the_first_event_has_its_status() {
     let body = include_str!("fixtures/openrouter_error.json");
     let event = format!(": OPENROUTER PROCESSING\n\ndata: {}\n\n", body.trim());
 
-    let heard = streamed(ProviderType::OpenRouter, false, &event).await;
-    let whole = whole(ProviderType::OpenRouter, false, body).await.unwrap_err();
+    let parsed = streamed(ProviderType::OpenRouter, false, &event).await;
+    let full = full(ProviderType::OpenRouter, false, body).await.unwrap_err();
 
-    assert!(refused(429)(heard.failure.as_ref().unwrap()));
-    assert!(refused(429)(&whole));
-    // Its words stay with us: they may hold a key.
-    assert!(!whole.to_string().contains("sk-or"));
+    assert!(refused(429)(parsed.failure.as_ref().unwrap()));
+    assert!(refused(429)(&full));
+    // Its message is not passed on: it may contain a key.
+    assert!(!full.to_string().contains("sk-or"));
 }
 
 #[tokio::test]
-async fn an_error_in_a_choice_is_one() {
+async fn an_error_in_a_choice_is_reported() {
     let body = include_str!("fixtures/openrouter_choice_error.json");
 
-    let err = whole(ProviderType::OpenRouter, false, body).await.unwrap_err();
+    let err = full(ProviderType::OpenRouter, false, body).await.unwrap_err();
 
     assert!(refused(502)(&err), "{err:?}");
 }
 
 #[tokio::test]
-async fn a_reason_for_the_end_that_is_an_error_is_one() {
+async fn the_finish_reason_error_is_reported() {
     let event = r#"{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}"#;
-    let message = r#"{"choices":[{"index":0,"delta":{"content":"Once"}}]}"#;
+    let chunk = r#"{"choices":[{"index":0,"delta":{"content":"Once"}}]}"#;
 
-    let heard =
-        streamed(ProviderType::OpenRouter, false, &format!("data: {message}\n\ndata: {event}\n\n"))
+    let parsed =
+        streamed(ProviderType::OpenRouter, false, &format!("data: {chunk}\n\ndata: {event}\n\n"))
             .await;
 
-    assert_eq!((heard.text.as_str(), heard.finish_reason), ("Once", None));
-    assert_eq!(heard.error, json!({ "type": "upstream_error" }));
+    assert_eq!((parsed.text.as_str(), parsed.finish_reason), ("Once", None));
+    assert_eq!(parsed.error, json!({ "type": "upstream_error" }));
 }
 
 #[tokio::test]

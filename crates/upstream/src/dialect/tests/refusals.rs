@@ -1,5 +1,5 @@
-//! Refusals as the types of upstreams make them. What becomes of their words is
-//! tested where they are explained.
+//! Refusals of the upstream types. Their translation into messages is tested
+//! with the code that does it.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ const REFUSALS: &[(ProviderType, u16, Option<u64>, &str)] = &[
 ];
 
 #[tokio::test]
-async fn refusals_keep_their_status_their_patience_and_their_words() {
+async fn refusals_keep_status_retry_after_and_body() {
     for (provider, status, seconds, body) in REFUSALS {
         let server = MockServer::start().await;
         let mut template = ResponseTemplate::new(*status).set_body_raw(*body, JSON);
@@ -90,12 +90,12 @@ async fn refusals_keep_their_status_their_patience_and_their_words() {
         let upstream = upstream(UpstreamLimits::default());
 
         let streamed = upstream.open(call(target.clone(), &hello())).await.err();
-        let whole = upstream.complete(call(target, &hello())).await.err();
+        let full = upstream.complete(call(target, &hello())).await.err();
 
         let retry_after = seconds.map(Duration::from_secs);
         let body = Bytes::from_static(body.as_bytes());
         let expected = Some(UpstreamError::Refused { status: *status, retry_after, body });
         assert_eq!(streamed, expected, "{provider:?}");
-        assert_eq!(whole, expected, "{provider:?}");
+        assert_eq!(full, expected, "{provider:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Exports as they come out, and how far they read ahead.
+//! Tests of exported data, and of how far exports read ahead.
 
 use std::io::{self, Read as _};
 use std::sync::Arc;
@@ -58,15 +58,15 @@ impl PersonalData for Pages {
     }
 }
 
-/// A kilobyte that does not get much smaller.
+/// Returns a kilobyte that hardly compresses.
 fn noise(seed: usize) -> String {
     let mut state = seed as u64 + 1;
-    let mut letter = || {
+    let mut next_char = || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         char::from(b'0' + u8::try_from(state >> 58).unwrap_or_default())
     };
-    std::iter::repeat_with(&mut letter).filter(|it| *it != '\\').take(1024).collect()
+    std::iter::repeat_with(&mut next_char).filter(|it| *it != '\\').take(1024).collect()
 }
 
 fn pages(max: usize, fails_at: usize) -> Arc<Pages> {
@@ -78,17 +78,17 @@ async fn start_export(pages: &Arc<Pages>) -> StartedExport {
     export.begin(UserId::generate()).await.unwrap()
 }
 
-/// All that comes out, and whether that is the whole.
+/// Returns the encoded bytes, and whether they are complete.
 async fn encode(pages: &Arc<Pages>, encoder: Box<dyn Encoder>) -> (Vec<u8>, bool) {
     let export = start_export(pages).await;
     let mut body =
-        Runner::on_current_runtime().stream_body(|feed| write_export(export, encoder, feed));
-    let mut reported = Vec::new();
-    while let Some(piece) = body.next().await {
-        let Ok(piece) = piece else { return (reported, false) };
-        reported.extend_from_slice(&piece);
+        Runner::on_current_runtime().stream_body(|sender| write_export(export, encoder, sender));
+    let mut bytes = Vec::new();
+    while let Some(chunk) = body.next().await {
+        let Ok(chunk) = chunk else { return (bytes, false) };
+        bytes.extend_from_slice(&chunk);
     }
-    (reported, true)
+    (bytes, true)
 }
 
 fn file(archive: &mut ZipArchive<io::Cursor<Vec<u8>>>, name: &str) -> Value {
@@ -98,11 +98,11 @@ fn file(archive: &mut ZipArchive<io::Cursor<Vec<u8>>>, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_archive_has_a_file_for_each_kind_of_data_and_states_what_is_in_it() {
-    let (reported, whole) = encode(&pages(3, 0), Box::new(Archive::new())).await;
+async fn an_archive_has_a_file_for_each_section_and_a_manifest() {
+    let (bytes, is_complete) = encode(&pages(3, 0), Box::new(Archive::new())).await;
 
-    assert!(whole && reported.starts_with(b"PK"));
-    let mut archive = ZipArchive::new(io::Cursor::new(reported)).unwrap();
+    assert!(is_complete && bytes.starts_with(b"PK"));
+    let mut archive = ZipArchive::new(io::Cursor::new(bytes)).unwrap();
     let names: Vec<_> = archive.file_names().map(|it| it.unwrap().into_owned()).collect();
     assert_eq!(names, ["none.json", "rows.json", "manifest.json"]);
     let manifest = file(&mut archive, "manifest.json");
@@ -115,38 +115,38 @@ async fn an_archive_has_a_file_for_each_kind_of_data_and_states_what_is_in_it() 
 }
 
 #[tokio::test]
-async fn a_document_holds_the_same() {
-    let (reported, whole) = encode(&pages(3, 0), Box::new(Document::new())).await;
+async fn a_document_has_the_same_content() {
+    let (bytes, is_complete) = encode(&pages(3, 0), Box::new(Document::new())).await;
 
-    assert!(whole);
-    let document: Value = serde_json::from_slice(&reported).unwrap();
+    assert!(is_complete);
+    let document: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(document["data"]["none"], serde_json::json!([]));
     assert_eq!(document["data"]["rows"][299]["row"], noise(399).as_str());
     assert_eq!(document["manifest"]["files"][1]["rows"], 300);
 }
 
 #[tokio::test]
-async fn what_fails_half_way_is_no_archive() {
-    let (archive, whole) = encode(&pages(5, 4), Box::new(Archive::new())).await;
-    let (document, also_whole) = encode(&pages(5, 4), Box::new(Document::new())).await;
+async fn a_failed_export_is_not_a_valid_archive() {
+    let (archive, is_complete) = encode(&pages(5, 4), Box::new(Archive::new())).await;
+    let (document, is_complete_too) = encode(&pages(5, 4), Box::new(Document::new())).await;
 
-    assert!(!whole && !also_whole && !archive.is_empty());
+    assert!(!is_complete && !is_complete_too && !archive.is_empty());
     assert!(ZipArchive::new(io::Cursor::new(archive)).is_err());
     assert!(serde_json::from_slice::<Value>(&document).is_err());
 }
 
 #[tokio::test]
-async fn who_reads_slowly_is_read_for_slowly() {
+async fn an_export_waits_for_slow_clients() {
     for encoder in [Box::new(Archive::new()) as Box<dyn Encoder>, Box::new(Document::new())] {
         let pages = pages(1000, 0);
         let export = start_export(&pages).await;
-        let mut body =
-            Runner::on_current_runtime().stream_body(|feed| write_export(export, encoder, feed));
+        let mut body = Runner::on_current_runtime()
+            .stream_body(|sender| write_export(export, encoder, sender));
 
         let mut ahead = Vec::new();
         for _ in 0..3 {
             body.next().await.unwrap().unwrap();
-            // Whoever fills the feed gets as far as they can.
+            // Give the writer time to get as far as it can.
             for _ in 0..1000 {
                 tokio::task::yield_now().await;
             }

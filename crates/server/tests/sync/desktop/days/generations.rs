@@ -1,4 +1,4 @@
-//! Clients of other months beside the newest.
+//! Tests of older clients beside the newest.
 
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
@@ -11,12 +11,12 @@ use crate::desktop::push::Pushed;
 use crate::desktop::world::World;
 
 on_both_databases!(
-    a_client_of_march_beside_a_new_one_brings_nothing_back,
-    settings_that_are_repeated_are_not_stated_back,
-    a_client_of_spring_beside_a_new_one_is_understood,
+    a_march_client_beside_a_new_one_revives_nothing,
+    repeated_settings_are_not_pushed_back,
+    a_spring_client_works_beside_a_new_one,
 );
 
-/// The rows of channels that both know are the same.
+/// Asserts that two devices have the same rows in channels that both support.
 fn agree(old: &Device, new: &Device, when: &str) {
     let shared = |device: &Device| {
         let mut rows = device.shared();
@@ -30,10 +30,10 @@ fn agree(old: &Device, new: &Device, when: &str) {
     }
 }
 
-async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: TestDatabase) {
+async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
-    // March says them as new in every cycle; see below.
+    // March pushes them as new in every cycle; see below.
     old.settings_muted = true;
     let of_old: Vec<_> =
         one_of_each(&mut old, "of March").into_iter().filter(|it| old.knows(it.0)).collect();
@@ -44,12 +44,12 @@ async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: TestDa
         assert!(old.get(*channel, id).is_some(), "sync 2.1, March: {channel:?} is missing");
     }
 
-    world.pass(HOUR);
+    world.advance(HOUR);
     for (channel, id) in editable(&of_old) {
         new.delete(*channel, id);
     }
     new.cycle().await;
-    // Says all that it has before it hears that some of it is gone.
+    // Pushes all its rows before it receives the deletions.
     old.cycle().await;
     settle([&mut old, &mut new]).await;
     for (channel, id) in editable(&of_old) {
@@ -58,28 +58,28 @@ async fn a_client_of_march_beside_a_new_one_brings_nothing_back(database: TestDa
         assert_eq!(old.get(*channel, id), None, "{why}: {channel:?}");
     }
 
-    // Edits go both ways still.
-    world.pass(HOUR);
+    // Edits still propagate in both directions.
+    world.advance(HOUR);
     let mut both = of_new.iter().filter(|it| old.knows(it.0));
     let todo = both.find(|it| it.0 == Channel::Todos).expect("a todo");
     let memory = of_new.iter().find(|it| it.0 == Channel::Memories).expect("a memory");
     old.edit(todo.0, &todo.1, "by March");
     new.edit(memory.0, &memory.1, "by autumn");
     settle([&mut old, &mut new]).await;
-    assert_eq!(new.message(todo.0, &todo.1), Some("by March"), "sync 1, March push");
-    assert_eq!(old.message(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
+    assert_eq!(new.content(todo.0, &todo.1), Some("by March"), "sync 1, March push");
+    assert_eq!(old.content(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
 
-    // Both are idle: the old one says everything in every cycle, and yet the
-    // new one is informed that nothing is new.
+    // Both are idle: the old one pushes everything in every cycle, and the new
+    // one still receives nothing new.
     for _ in 0..3 {
-        world.pass(MINUTE * 5);
+        world.advance(MINUTE * 5);
         old.cycle().await;
         let pulled = new.cycle().await.pulled;
         assert_eq!(pulled, Pulled::NotModified, "sync 3.4, Idempotency: rows that are no news");
     }
 }
 
-async fn settings_that_are_repeated_are_not_stated_back(database: TestDatabase) {
+async fn repeated_settings_are_not_pushed_back(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut old, mut new) = (world.older_device(Generation::March).await, world.device().await);
     old.set("C:\\March");
@@ -89,16 +89,16 @@ async fn settings_that_are_repeated_are_not_stated_back(database: TestDatabase) 
     }
 
     for _ in 0..3 {
-        world.pass(MINUTE * 5);
+        world.advance(MINUTE * 5);
         old.cycle().await;
         let pushed = new.cycle().await.pushed;
         assert_eq!(pushed, Pushed::Nothing, "sync 3.1, settings: omitted while they are the same");
     }
-    assert_eq!(new.message(Channel::Settings, SETTINGS), Some("C:\\March"), "sync 3.2, March");
+    assert_eq!(new.content(Channel::Settings, SETTINGS), Some("C:\\March"), "sync 3.2, March");
     agree(&old, &new, "after many repetitions");
 }
 
-async fn a_client_of_spring_beside_a_new_one_is_understood(database: TestDatabase) {
+async fn a_spring_client_works_beside_a_new_one(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut old, mut new) = (world.older_device(Generation::Spring).await, world.device().await);
     let of_old = one_of_each(&mut old, "of spring");
@@ -106,7 +106,7 @@ async fn a_client_of_spring_beside_a_new_one_is_understood(database: TestDatabas
     settle([&mut old, &mut new]).await;
     agree(&old, &new, "after first pushes in camel case");
 
-    world.pass(HOUR);
+    world.advance(HOUR);
     for (channel, id) in editable(&of_new) {
         old.edit(*channel, id, "in Pascal case");
     }
@@ -118,8 +118,8 @@ async fn a_client_of_spring_beside_a_new_one_is_understood(database: TestDatabas
 
     agree(&old, &new, "after pushes in Pascal case");
     for (channel, id) in editable(&of_new) {
-        let message = new.message(*channel, id);
-        assert_eq!(message, Some("in Pascal case"), "sync 1, Push writer (between): {channel:?}");
+        let content = new.content(*channel, id);
+        assert_eq!(content, Some("in Pascal case"), "sync 1, Push writer (between): {channel:?}");
     }
     assert!(editable(&of_old).all(|(channel, id)| new.get(*channel, id).is_none()), "sync 1");
 }

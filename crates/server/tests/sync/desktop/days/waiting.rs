@@ -1,4 +1,4 @@
-//! Devices that must wait, and devices that come late.
+//! Tests of rate-limited devices, and of devices after a long absence.
 
 use std::time::Duration;
 
@@ -14,104 +14,102 @@ use crate::desktop::push::{Pushed, Sending};
 use crate::desktop::world::World;
 
 on_both_databases!(
-    who_is_reported_to_wait_comes_again_without_its_header_and_is_understood,
-    compressed_bytes_are_known_by_their_first_two,
-    a_device_that_was_away_for_a_year_brings_nothing_back,
-    an_old_device_that_was_away_for_a_year_brings_nothing_back,
+    a_rate_limited_push_is_accepted_when_retried_without_its_header,
+    compressed_bodies_are_recognised_by_their_first_two_bytes,
+    a_device_absent_for_a_year_revives_nothing,
+    an_old_device_absent_for_a_year_revives_nothing,
 );
 
 const YEAR: Duration = Duration::from_hours(366 * 24);
 
-async fn who_is_reported_to_wait_comes_again_without_its_header_and_is_understood(
-    database: TestDatabase,
-) {
-    // One permit in a second once they are spent.
+async fn a_rate_limited_push_is_accepted_when_retried_without_its_header(database: TestDatabase) {
+    // One permit per second once the bucket is empty.
     let world = World::with(Setting::on(database).with("RateLimits__Sync", 60)).await;
-    let mut services = world.device().await;
-    // Whoever is quick has spent them, however long it takes.
+    let mut desk = world.device().await;
+    // Pushes until the bucket is empty.
     let mut number = 0;
-    while services.waits == 0 {
+    while desk.retries == 0 {
         number += 1;
-        let todo = services.create(Channel::Todos, &format!("todo {number}"));
-        let pushed = services.push().await;
+        let todo = desk.create(Channel::Todos, &format!("todo {number}"));
+        let pushed = desk.push().await;
         assert!(matches!(pushed, Pushed::Stored(0)), "sync 1, gzip without header: {pushed:?}");
-        services.edit(Channel::Todos, &todo, "edited");
+        desk.edit(Channel::Todos, &todo, "edited");
     }
-    let waits = services.waits;
+    let retries = desk.retries;
     for number in 0..3 {
-        let chat = services.begin_chat(&format!("chat {number}"));
-        assert_eq!(services.put(&chat).await, Stored::Created, "sync 1, gzip without header");
+        let chat = desk.start_chat(&format!("chat {number}"));
+        assert_eq!(desk.put(&chat).await, Stored::Created, "sync 1, gzip without header");
     }
-    assert!(services.waits > waits, "spec, Chats: they draw on the sync budget");
-    services.cycle().await;
+    assert!(desk.retries > retries, "spec, Chats: they draw on the sync budget");
+    desk.cycle().await;
 
-    world.pass(HOUR);
-    let mut lap = world.device().await;
-    settle([&mut services, &mut lap]).await;
-    agree(&services, &lap, "after many waits");
+    world.advance(HOUR);
+    let mut laptop = world.device().await;
+    settle([&mut desk, &mut laptop]).await;
+    agree(&desk, &laptop, "after many waits");
 }
 
-async fn compressed_bytes_are_known_by_their_first_two(database: TestDatabase) {
+async fn compressed_bodies_are_recognised_by_their_first_two_bytes(database: TestDatabase) {
     let world = World::new(database).await;
-    let (mut services, mut lap) = (world.device().await, world.device().await);
-    one_of_each(&mut services, "unlabelled");
+    let (mut desk, mut laptop) = (world.device().await, world.device().await);
+    one_of_each(&mut desk, "unlabelled");
 
-    let pushed = services.push_as(Sending::Unlabelled).await;
+    let pushed = desk.push_as(Sending::Unlabelled).await;
 
     assert_eq!(pushed, Pushed::Stored(0), "sync 1, gzip without header; row 1");
-    settle([&mut services, &mut lap]).await;
-    agree(&services, &lap, "after bytes without a label");
+    settle([&mut desk, &mut laptop]).await;
+    agree(&desk, &laptop, "after bytes without a label");
 }
 
-async fn a_device_that_was_away_for_a_year_brings_nothing_back(database: TestDatabase) {
-    a_year_away(database, Generation::Newest).await;
+async fn a_device_absent_for_a_year_revives_nothing(database: TestDatabase) {
+    revive_nothing_after_a_year(database, Generation::Newest).await;
 }
 
-async fn an_old_device_that_was_away_for_a_year_brings_nothing_back(database: TestDatabase) {
-    a_year_away(database, Generation::March).await;
+async fn an_old_device_absent_for_a_year_revives_nothing(database: TestDatabase) {
+    revive_nothing_after_a_year(database, Generation::March).await;
 }
 
-async fn a_year_away(database: TestDatabase, generation: Generation) {
+async fn revive_nothing_after_a_year(database: TestDatabase, generation: Generation) {
     let world = World::new(database).await;
-    let (mut services, mut away) = (world.device().await, world.older_device(generation).await);
-    // March says them as new in every cycle.
+    let (mut desk, mut away) = (world.device().await, world.older_device(generation).await);
+    // March pushes them as new in every cycle.
     away.settings_muted = generation == Generation::March;
-    let gone = one_of_each(&mut services, "to be deleted");
-    let stored = one_of_each(&mut services, "to be kept");
-    let chat = services.begin_chat("to be deleted");
-    services.put(&chat).await;
-    settle([&mut services, &mut away]).await;
+    let gone = one_of_each(&mut desk, "to be deleted");
+    let remaining = one_of_each(&mut desk, "to be kept");
+    let chat = desk.start_chat("to be deleted");
+    desk.put(&chat).await;
+    settle([&mut desk, &mut away]).await;
     away.list_chats().await;
 
-    world.pass(HOUR);
+    world.advance(HOUR);
     for (channel, id) in editable(&gone) {
-        services.delete(*channel, id);
+        desk.delete(*channel, id);
     }
-    services.delete_chat(&chat).await;
-    services.settle().await;
-    world.pass(YEAR);
-    for (channel, id) in editable(&stored) {
-        services.edit(*channel, id, "a year later");
+    desk.delete_chat(&chat).await;
+    desk.settle().await;
+    world.advance(YEAR);
+    for (channel, id) in editable(&remaining) {
+        desk.edit(*channel, id, "a year later");
     }
-    services.settle().await;
-    // As it was, and then all over again, as a client at a loss does.
+    desk.settle().await;
+    // First with its cursor, and then with a full resync.
     away.cycle().await;
     away.resync();
-    settle([&mut away, &mut services]).await;
+    settle([&mut away, &mut desk]).await;
     away.list_chats().await;
 
     let mut phone = world.device().await;
-    settle([&mut phone, &mut away, &mut services]).await;
+    settle([&mut phone, &mut away, &mut desk]).await;
     phone.list_chats().await;
     for (channel, id) in editable(&gone) {
         let place = format!("row 34: {channel:?}");
         assert_eq!(phone.get(*channel, id), None, "{place} came back on a new device");
-        assert_eq!(services.get(*channel, id), None, "{place} came back where it was deleted");
+        assert_eq!(desk.get(*channel, id), None, "{place} came back where it was deleted");
     }
     assert!(!phone.chats.contains_key(&chat), "sync 6.5: a deleted chat came back");
-    for (channel, id) in editable(&stored).filter(|it| away.knows(it.0)) {
-        let message = away.message(*channel, id);
-        assert_eq!(message, Some("a year later"), "sync 2.4: {channel:?} on the one that was away");
+    for (channel, id) in editable(&remaining).filter(|it| away.knows(it.0)) {
+        let content = away.content(*channel, id);
+        assert_eq!(content, Some("a year later"), "sync 2.4: {channel:?} on the one that was away");
     }
     for (channel, id) in editable(&gone).filter(|it| away.knows(it.0)) {
         assert_eq!(away.get(*channel, id), None, "sync 2.2 deleted: {channel:?} is still there");

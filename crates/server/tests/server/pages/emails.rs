@@ -1,4 +1,4 @@
-//! The pages that links in letters lead to.
+//! Tests of the pages that links in emails lead to.
 
 use pia_kernel::Language;
 use pia_server_testkit::client::Answer;
@@ -47,22 +47,22 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
     let twice = submit(&app, "/auth/verify-email.html", &fields).await;
     let after = sign_in(&app, PASSWORD).await;
 
-    let place = "register.html?lang=de&done=mailed";
-    assert_eq!((made.status, made.header("location")), (303, Some(place)));
+    let location = "register.html?lang=de&done=mailed";
+    assert_eq!((made.status, made.header("location")), (303, Some(location)));
     assert_eq!((opened.status, again.status, before.status), (200, 200, 403));
     assert!(is_page(&opened) && opened.text().contains(">Confirm</button>"));
     assert_eq!((pressed.status, twice.status, after.status), (303, 400, 200));
     assert!(twice.text().contains("resend-verification.html"), "{}", twice.text());
     let first = letters_to(&app, ADA).await.remove(0);
-    assert_eq!(first.language, Some(Language::De), "the page's goes before the browser's");
+    assert_eq!(first.language, Some(Language::De), "the page's language precedes the browser's");
 }
 
 async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
     let app = Setting::on(database).with_mail().start().await;
     let ada = app.sign_up(ADA).await;
-    let requested = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
-    let nobody = [("email", "nobody@example.org")];
-    let unknown = submit(&app, "/auth/forgot-password.html", &nobody).await;
+    let response = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
+    let unknown_email = [("email", "nobody@example.org")];
+    let unknown = submit(&app, "/auth/forgot-password.html", &unknown_email).await;
     let page = page_of_link(&app).await;
     let token = token(&page).to_owned();
     let reset = async |password: &str| {
@@ -75,7 +75,7 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
     let done = reset(NEW).await;
     let spent = reset("another fine passphrase").await;
 
-    assert_eq!((requested.status, requested.text()), (unknown.status, unknown.text()));
+    assert_eq!((response.status, response.text()), (unknown.status, unknown.text()));
     assert!(is_page(&opened) && opened.text().contains(&format!("value=\"{ADA}\"")));
     assert!(weak.status == 400 && weak.text().contains("among the first"), "{}", weak.text());
     assert_eq!(
@@ -88,25 +88,25 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_link_to_confirm_an_address_is_called_for_on_the_page() {
+async fn another_verification_link_is_requested_on_the_page() {
     let setting = Setting::on(TestDatabase::sqlite()).with_mail();
     let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
     submit(&app, "/auth/register.html", &[("email", ADA), ("password", PASSWORD)]).await;
 
-    let requested = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;
+    let response = submit(&app, "/auth/resend-verification.html", &[("email", ADA)]).await;
 
-    assert_eq!((requested.status, letters_to(&app, ADA).await.len()), (303, 2));
+    assert_eq!((response.status, letters_to(&app, ADA).await.len()), (303, 2));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_mail_the_page_states_so() {
+async fn without_mail_the_page_refuses_to_send_links() {
     let app = TestApp::spawn().await;
 
-    let requested = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
+    let response = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
 
     assert!(
-        requested.status == 400 && requested.text().contains("sends no mail"),
+        response.status == 400 && response.text().contains("sends no mail"),
         "{}",
-        requested.text()
+        response.text()
     );
 }

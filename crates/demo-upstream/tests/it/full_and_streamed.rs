@@ -1,16 +1,16 @@
-//! Answers as they should be.
+//! Successful responses, full and streamed.
 
 use pia_demo_upstream::{Demo, DemoOptions};
 use serde_json::json;
 
-use crate::harness::{ask, message, streamed};
+use crate::harness::{request, send, stream_request};
 
 #[test]
-fn equal_requests_have_equal_answers() {
+fn equal_requests_have_equal_responses() {
     let demo = Demo::start(0).expect("a demo upstream");
 
     let (first, second) =
-        (ask(&demo, &message("Hello there")), ask(&demo, &message("Hello there")));
+        (send(&demo, &request("Hello there")), send(&demo, &request("Hello there")));
 
     assert_eq!(first.text, second.text);
     let answer = first.json();
@@ -20,27 +20,27 @@ fn equal_requests_have_equal_answers() {
 }
 
 #[test]
-fn a_stream_states_the_same_as_the_whole_answer_and_ends_with_the_usage() {
+fn a_stream_equals_the_full_response_and_ends_with_the_usage() {
     let demo = Demo::start(0).expect("a demo upstream");
-    let whole = ask(&demo, &message("Hello there")).json();
+    let full = send(&demo, &request("Hello there")).json();
 
-    let stream = ask(&demo, &streamed("Hello there"));
+    let stream = send(&demo, &stream_request("Hello there"));
 
-    assert_eq!(whole["choices"][0]["message"]["content"], stream.streamed_text());
+    assert_eq!(full["choices"][0]["message"]["content"], stream.streamed_text());
     assert!(stream.text.ends_with("data: [DONE]\n\n"), "{}", stream.text);
     let events = stream.events();
     let [.., finish, usage] = events.as_slice() else { panic!("few events: {}", stream.text) };
     assert_eq!(finish["choices"][0]["finish_reason"], "stop");
-    assert_eq!(usage["usage"], whole["usage"]);
+    assert_eq!(usage["usage"], full["usage"]);
 }
 
 #[test]
-fn a_stream_has_as_many_chunks_as_chosen() {
+fn a_stream_has_the_requested_number_of_chunks() {
     let demo = Demo::with(DemoOptions { chunks: Some(4), ..DemoOptions::default() })
         .expect("a demo upstream");
 
-    let by_option = ask(&demo, &streamed("Hello there"));
-    let by_word = ask(&demo, &streamed("Hello demo:chunks=100"));
+    let by_option = send(&demo, &stream_request("Hello there"));
+    let by_word = send(&demo, &stream_request("Hello demo:chunks=100"));
 
     // One that opens, one that finishes, one with the usage.
     assert_eq!((by_option.events().len(), by_word.events().len()), (4 + 3, 100 + 3));
@@ -53,44 +53,44 @@ fn images_are_counted() {
     let text = json!({ "type": "text", "text": "Look" });
     let body = json!({ "messages": [{ "role": "user", "content": [text, image, image] }] });
 
-    let answer = ask(&demo, &body).json();
+    let answer = send(&demo, &body).json();
 
     let content = &answer["choices"][0]["message"]["content"];
     assert_eq!(content, "Demo answer to: Look (with 2 images)");
 }
 
 #[test]
-fn a_tool_is_called_when_requested_and_its_result_is_reported() {
+fn a_tool_is_called_on_request_and_its_result_is_repeated() {
     let demo = Demo::start(0).expect("a demo upstream");
     let parameters = json!({ "properties": { "q": { "type": "string" } }, "required": ["q"] });
     let tool =
         json!({ "type": "function", "function": { "name": "look", "parameters": parameters } });
-    let mut body = message("Please use the tool look: for rain");
+    let mut body = request("Please use the tool look: for rain");
     body["tools"] = json!([tool]);
 
-    let call = ask(&demo, &body).json();
+    let call = send(&demo, &body).json();
     let choice = &call["choices"][0];
     let result = json!({ "role": "tool", "tool_call_id": "x", "content": "Rain." });
     body["messages"].as_array_mut().expect("messages").push(result);
-    let reported = ask(&demo, &body).json();
+    let response = send(&demo, &body).json();
 
     assert_eq!(choice["finish_reason"], "tool_calls");
     let function = json!({ "name": "look", "arguments": r#"{"q":": for rain"}"# });
     assert_eq!(choice["message"]["tool_calls"][0]["function"], function);
-    assert_eq!(reported["choices"][0]["message"]["content"], "The tool said: Rain.");
+    assert_eq!(response["choices"][0]["message"]["content"], "The tool said: Rain.");
 }
 
 #[test]
-fn what_was_requested_is_reported_without_the_key() {
+fn the_last_call_is_recorded_without_its_key() {
     let demo = Demo::start(0).expect("a demo upstream");
 
-    ask(&demo, &message("Hello"));
+    send(&demo, &request("Hello"));
 
     let last = demo.last();
-    assert_eq!((demo.call_counts().calls, &last.body), (1, &message("Hello")));
+    assert_eq!((demo.call_counts().calls, &last.body), (1, &request("Hello")));
     assert!(last.headers.contains_key("content-type"), "{:?}", last.headers);
     assert!(!last.headers.contains_key("authorization"), "{:?}", last.headers);
-    let mut reported = ureq::get(format!("{}/demo/calls", demo.url())).call().expect("an answer");
-    let reported = reported.body_mut().read_to_string().expect("text");
-    assert!(reported.contains(r#""calls":1"#) && !reported.contains("secret"), "{reported}");
+    let mut response = ureq::get(format!("{}/demo/calls", demo.url())).call().expect("a response");
+    let record = response.body_mut().read_to_string().expect("text");
+    assert!(record.contains(r#""calls":1"#) && !record.contains("secret"), "{record}");
 }

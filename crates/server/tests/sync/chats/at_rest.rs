@@ -6,9 +6,9 @@ use pia_testkit::databases::TestDatabase;
 
 use super::*;
 
-on_both_databases!(people_take_their_chats_along, chats_go_with_their_account);
+on_both_databases!(chats_are_part_of_the_export, chats_are_deleted_with_their_account);
 
-async fn people_take_their_chats_along(database: TestDatabase) {
+async fn chats_are_part_of_the_export(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, gone) = (stored(&ada).await, stored(&ada).await);
@@ -25,21 +25,21 @@ async fn people_take_their_chats_along(database: TestDatabase) {
     assert!(of(&gone)["deletedAt"].is_string() && of(&gone).get("body").is_none());
 }
 
-async fn chats_go_with_their_account(database: TestDatabase) {
+async fn chats_are_deleted_with_their_account(database: TestDatabase) {
     let app = Setting::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let (_theirs, stays) = (stored(&ada).await, stored(&bob).await);
 
-    let leaving = json!({ "confirm": "DELETE", "password": PASSWORD });
-    let left = ada.post("/auth/account/delete", &leaving).await;
+    let deletion = json!({ "confirm": "DELETE", "password": PASSWORD });
+    let response = ada.post("/auth/account/delete", &deletion).await;
 
-    assert_eq!(left.status, 200, "{}", left.text());
+    assert_eq!(response.status, 200, "{}", response.text());
     assert_eq!(ada.get(CHATS).await.status, 401);
     assert_eq!(ids(&bob.get(CHATS).await.body["chats"]), [&*stays]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_a_chat_states_is_readable_in_the_database() {
+async fn no_text_of_a_chat_is_readable_in_the_database() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let mut document = chat(&new_id(), "2026-08-01T09:14:02Z");
@@ -55,7 +55,7 @@ async fn nothing_that_a_chat_states_is_readable_in_the_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_that_cannot_be_opened_does_not_hide_the_others() {
+async fn a_chat_that_cannot_be_decrypted_does_not_hide_the_others() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
     let (lost, stays) = (stored(&ada).await, stored(&ada).await);

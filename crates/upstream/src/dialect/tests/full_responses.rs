@@ -1,11 +1,10 @@
-//! Whole answers as the types of upstreams give them, and streams of those that
-//! add nothing of their own. Anthropic's, Mistral's and `OpenRouter`'s are with
-//! their dialects.
+//! Full responses of the upstream types, and streams in the common format.
+//! Those of Anthropic, Mistral and `OpenRouter` are with their dialects.
 
 use super::*;
 
-/// Answers by type, valid and invalid: all say `Hello`.
-const ANSWERS: &[(ProviderType, &str)] = &[
+/// Responses by type, all with the text `Hello`.
+const RESPONSES: &[(ProviderType, &str)] = &[
     (
         ProviderType::OpenAi,
         r#"{"id":"chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT","object":"chat.completion","created":1741569952,"model":"gpt-4.1-2025-04-14","choices":[{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default"}"#,
@@ -29,30 +28,30 @@ const ANSWERS: &[(ProviderType, &str)] = &[
 ];
 
 #[tokio::test]
-async fn whole_answers_are_heard_as_they_are() {
-    for (provider, answer) in ANSWERS {
-        let heard = whole(*provider, false, answer).await.unwrap();
+async fn full_responses_are_parsed_unchanged() {
+    for (provider, answer) in RESPONSES {
+        let parsed = full(*provider, false, answer).await.unwrap();
 
-        assert_eq!((heard.text.as_str(), heard.calls.len()), ("Hello", 0), "{provider:?}");
-        assert_eq!(heard.finish_reason.as_deref(), Some("stop"), "{provider:?}");
-        let usage = [&heard.usage["prompt_tokens"], &heard.usage["completion_tokens"]];
+        assert_eq!((parsed.text.as_str(), parsed.calls.len()), ("Hello", 0), "{provider:?}");
+        assert_eq!(parsed.finish_reason.as_deref(), Some("stop"), "{provider:?}");
+        let usage = [&parsed.usage["prompt_tokens"], &parsed.usage["completion_tokens"]];
         assert_eq!(usage, [19, 10], "{provider:?}");
     }
 }
 
 #[tokio::test]
-async fn streams_in_the_common_form_are_heard_as_they_are() {
+async fn streams_in_the_common_format_are_parsed_unchanged() {
     let openai = include_str!("fixtures/openai_stream.sse");
     let compatible = include_str!("fixtures/compatible_stream.sse");
 
     for (provider, events, tokens) in
         [(ProviderType::OpenAi, openai, 10), (ProviderType::OpenAiCompatible, compatible, 2)]
     {
-        let heard = streamed(provider, false, events).await;
+        let parsed = streamed(provider, false, events).await;
 
-        assert_eq!((heard.text.as_str(), heard.done), ("Hello", true), "{provider:?}");
-        assert_eq!(heard.finish_reason.as_deref(), Some("stop"), "{provider:?}");
-        assert_eq!(heard.usage["completion_tokens"], tokens, "{provider:?}");
-        assert_eq!((heard.error, heard.failure), (Value::Null, None), "{provider:?}");
+        assert_eq!((parsed.text.as_str(), parsed.done), ("Hello", true), "{provider:?}");
+        assert_eq!(parsed.finish_reason.as_deref(), Some("stop"), "{provider:?}");
+        assert_eq!(parsed.usage["completion_tokens"], tokens, "{provider:?}");
+        assert_eq!((parsed.error, parsed.failure), (Value::Null, None), "{provider:?}");
     }
 }

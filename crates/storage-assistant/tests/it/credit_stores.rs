@@ -1,4 +1,4 @@
-//! Banks, people and groups to try them with.
+//! Credit stores, accounts and groups for the tests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-/// The group that everybody is in at first.
+/// Returns the default group.
 pub(crate) fn default_group() -> GroupId {
     GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001))
 }
 
-/// A bank of the machine's time.
+/// Starts a store on the system clock.
 pub(crate) fn start(db: &Database, tasks: &TaskTracker) -> SqlCreditStore {
     start_at(db, Arc::new(SystemClock), tasks)
 }
@@ -43,7 +43,7 @@ pub(crate) fn start_by(
     SqlCreditStore::start(db.clone(), weeks, clock, tasks, &Handle::current())
 }
 
-/// Makes an account with this id, at this time.
+/// Creates an account with this id and time.
 pub(crate) async fn sign_up(db: &Database, user: UserId, at: Timestamp) {
     use pia_storage::schema::accounts::dsl as row;
     let account = diesel::insert_into(row::accounts).values((
@@ -63,15 +63,15 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
     done.unwrap();
 }
 
-/// Somebody new, whose group says this.
+/// Creates a member of the default group with these limits.
 pub(crate) async fn member(db: &Database, limits: CreditLimits) -> CreditHolder {
     let member = UserId::generate();
     sign_up(db, member, Timestamp::UNIX_EPOCH).await;
     CreditHolder { member, group: default_group(), key: None, limits }
 }
 
-/// A call whose answer may have so many thousand tokens, a credit each.
-pub(crate) fn ask(holder: CreditHolder, credits: i64) -> AdmissionRequest {
+/// Returns a request for that many thousand output tokens, a credit each.
+pub(crate) fn request(holder: CreditHolder, credits: i64) -> AdmissionRequest {
     AdmissionRequest {
         holder,
         rates: Rates::default(),
@@ -83,22 +83,25 @@ pub(crate) fn ask(holder: CreditHolder, credits: i64) -> AdmissionRequest {
 
 pub(crate) async fn admitted(
     credit_store: &SqlCreditStore,
-    ask: AdmissionRequest,
+    request: AdmissionRequest,
 ) -> ReservationGuard {
-    match credit_store.admit(ask).await.unwrap() {
-        Admission::Granted { reservation: hold, .. } => hold,
+    match credit_store.admit(request).await.unwrap() {
+        Admission::Granted { reservation, .. } => reservation,
         Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
     }
 }
 
-pub(crate) async fn refused(credit_store: &SqlCreditStore, ask: AdmissionRequest) -> BudgetRefusal {
-    match credit_store.admit(ask).await.unwrap() {
+pub(crate) async fn refused(
+    credit_store: &SqlCreditStore,
+    request: AdmissionRequest,
+) -> BudgetRefusal {
+    match credit_store.admit(request).await.unwrap() {
         Admission::Refused(refusal) => refusal,
         Admission::Granted { .. } => panic!("admitted"),
     }
 }
 
-/// Waits until all that ended is booked.
+/// Waits until all ended calls are booked.
 pub(crate) async fn settled(credit_store: &SqlCreditStore) {
     while credit_store.waiting() > 0 {
         tokio::task::yield_now().await;
@@ -111,19 +114,19 @@ pub(crate) async fn counted(
     holder: CreditHolder,
 ) -> Vec<(String, i64, i64)> {
     let credit_windows = credit_store.load_windows(holder).await.unwrap();
-    let reported = |it: &pia_assistant::Window| {
+    let row = |it: &pia_assistant::Window| {
         (it.key.kind.name().to_owned(), it.used.rounded_up(), it.reserved.rounded_up())
     };
-    credit_windows.windows.values().map(reported).collect()
+    credit_windows.windows.values().map(row).collect()
 }
 
-/// Every window's reservations are those of open calls.
+/// Asserts that the reserved amounts equal the reservations of open calls.
 pub(crate) async fn sound(credit_store: &SqlCreditStore) {
     assert_eq!(credit_store.find_mismatches().await.unwrap(), []);
 }
 
-pub(crate) fn credits(whole: i64) -> Micros {
-    Micros::credits(whole)
+pub(crate) fn credits(count: i64) -> Micros {
+    Micros::credits(count)
 }
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
