@@ -214,9 +214,7 @@ impl Gates {
         if !route.accepts(state.scope) {
             return Some(ApiError::unauthenticated());
         }
-        if let Access::Console(roles) = route.access
-            && !roles.contains(&state.role)
-        {
+        if route.console_roles().is_some_and(|roles| !roles.contains(&state.role)) {
             return Some(refused("forbidden", "Your role does not include this."));
         }
         if route.owners_only() && state.scope == SessionScope::Data {
