@@ -59,11 +59,11 @@ pub use people::roles::{RoleError, Roles};
 pub use people::unverified::UnverifiedAccountCleanup;
 pub use people::verification::{Verification, VerifyError};
 pub use ports::{
-    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppAccess, AppAccessRevoked,
-    AppPasswordEntry, AppPasswordHash, AppPasswordStore, Candidate, Ceremony, CeremonyError,
-    ChallengeStore, ClaimedPasskey, CodeRedemption, Credentials, Deactivation, EmailTokenPurpose,
-    EmailTokenStore, EndEffects, Enrolled, Factor, FactorChange, FactorState, FactorStore,
-    FailedSignIn, FirstAdminOutcome, FirstAdminStore, GuessRules, IdentityProviders,
+    AccountStore, ActivationChange, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppAccess,
+    AppAccessRevoked, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Candidate, Ceremony,
+    CeremonyError, ChallengeStore, ClaimedPasskey, CodeRedemption, Credentials, Deactivation,
+    EmailTokenPurpose, EmailTokenStore, EndEffects, Enrolled, Factor, FactorChange, FactorState,
+    FactorStore, FailedSignIn, FirstAdminOutcome, FirstAdminStore, GuessRules, IdentityProviders,
     InvitationEntry, InvitationStore, KeyEndEffects, KeyScope, KnownAccount, LicenceInForce,
     Member, NewAccount, NewApiKey, NewAppPassword, NewChallenge, NewEmailToken, NewInvitation,
     NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewScimToken, NewScimUser, NewSession,

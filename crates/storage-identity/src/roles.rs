@@ -10,7 +10,9 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{
     accounts, factor_challenges, mailed_tokens, passkey_challenges, sessions, sign_in_codes,
 };
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn,
+};
 
 use crate::accounts::role;
 use crate::addresses::with_address;
@@ -103,38 +105,9 @@ impl RoleStore for SqlRoles {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<Deactivation, Unavailable> {
-        let (id, at) = (DbUid(user.0), DbInstant(at));
-        Ok(in_tx!(self.db, async |conn| -> Result<Deactivation, DbError> {
-            conn.take_turn().await?;
-            let found = accounts::table.find(id).select(COLUMNS).first::<Row>(conn).await;
-            let Some(before) = found.optional()?.map(member).transpose()? else {
-                return Ok(Deactivation::Unknown);
-            };
-            if before.deactivated_at.is_some() {
-                return Ok(Deactivation::Done);
-            }
-            if before.is_active_admin() && !conn.another_admin(user).await? {
-                return Ok(Deactivation::LastAdmin);
-            }
-            // The account first: a concurrent start of a session either locks it
-            // before, and is ended here, or does so after, and is refused.
-            let update = diesel::update(accounts::table.find(id));
-            if update.set(accounts::deactivated_at.eq(at)).execute(conn).await? == 0 {
-                return Ok(Deactivation::Unknown);
-            }
-            let active = sessions::table.filter(sessions::user_id.eq(id));
-            diesel::delete(active).execute(conn).await?;
-            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
-            diesel::delete(waiting).execute(conn).await?;
-            let passkey_requests =
-                passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
-            diesel::delete(passkey_requests).execute(conn).await?;
-            let codes = sign_in_codes::table.filter(sign_in_codes::user_id.eq(id));
-            diesel::delete(codes).execute(conn).await?;
-            let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
-            diesel::delete(links).execute(conn).await?;
-            conn.write_effects(&self.db, &effects).await?;
-            Ok(Deactivation::Done)
+        let db = &self.db;
+        Ok(in_tx!(db, async |conn| -> Result<Deactivation, DbError> {
+            conn.deactivate_account(db, user, at, &effects).await
         })?)
     }
 
@@ -144,29 +117,88 @@ impl RoleStore for SqlRoles {
         limits: SeatLimits,
         effects: SideEffects,
     ) -> Result<Reactivation, Unavailable> {
-        let account = accounts::table.find(DbUid(user.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<Reactivation, DbError> {
-            conn.take_turn().await?;
-            let found = account.select(COLUMNS).first::<Row>(conn).await.optional()?;
+        let db = &self.db;
+        Ok(in_tx!(db, async |conn| -> Result<Reactivation, DbError> {
+            conn.reactivate_account(db, user, limits, &effects).await
+        })?)
+    }
+}
+
+connection_trait! {
+    /// Connection that changes whether an account is active. Call each method inside
+    /// a transaction that has taken the turn before it locked any account.
+    pub(crate) trait ActiveAccounts {
+        /// Deactivates an account, and ends its sessions and pending sign-ins.
+        async fn deactivate_account(
+            &mut self,
+            db: &Database,
+            user: UserId,
+            at: Timestamp,
+            effects: &SideEffects,
+        ) -> Result<Deactivation, DbError> {
+            self.take_turn().await?;
+            let (id, at) = (DbUid(user.0), DbInstant(at));
+            let found = accounts::table.find(id).select(COLUMNS).first::<Row>(self).await;
+            let Some(before) = found.optional()?.map(member).transpose()? else {
+                return Ok(Deactivation::Unknown);
+            };
+            if before.deactivated_at.is_some() {
+                return Ok(Deactivation::Done);
+            }
+            if before.is_active_admin() && !self.another_admin(user).await? {
+                return Ok(Deactivation::LastAdmin);
+            }
+            // The account first: a concurrent start of a session either locks it
+            // before, and is ended here, or does so after, and is refused.
+            let update = diesel::update(accounts::table.find(id));
+            if update.set(accounts::deactivated_at.eq(at)).execute(self).await? == 0 {
+                return Ok(Deactivation::Unknown);
+            }
+            let active = sessions::table.filter(sessions::user_id.eq(id));
+            diesel::delete(active).execute(self).await?;
+            let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
+            diesel::delete(waiting).execute(self).await?;
+            let passkey_requests =
+                passkey_challenges::table.filter(passkey_challenges::user_id.eq(id));
+            diesel::delete(passkey_requests).execute(self).await?;
+            let codes = sign_in_codes::table.filter(sign_in_codes::user_id.eq(id));
+            diesel::delete(codes).execute(self).await?;
+            let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
+            diesel::delete(links).execute(self).await?;
+            self.write_effects(db, effects).await?;
+            Ok(Deactivation::Done)
+        }
+
+        /// Reactivates an account within the licensed numbers.
+        async fn reactivate_account(
+            &mut self,
+            db: &Database,
+            user: UserId,
+            limits: SeatLimits,
+            effects: &SideEffects,
+        ) -> Result<Reactivation, DbError> {
+            self.take_turn().await?;
+            let account = accounts::table.find(DbUid(user.0));
+            let found = account.select(COLUMNS).first::<Row>(self).await.optional()?;
             let Some(before) = found.map(member).transpose()? else {
                 return Ok(Reactivation::Unknown);
             };
             if before.deactivated_at.is_none() {
                 return Ok(Reactivation::Done);
             }
-            if !conn.room_for_account(limits.accounts).await? {
+            if !self.room_for_account(limits.accounts).await? {
                 return Ok(Reactivation::SeatsTaken);
             }
-            if before.role == Role::Admin && !conn.room_for_admin(limits.admins).await? {
+            if before.role == Role::Admin && !self.room_for_admin(limits.admins).await? {
                 return Ok(Reactivation::AdminsTaken);
             }
             let active = accounts::deactivated_at.eq(None::<DbInstant>);
-            if diesel::update(account).set(active).execute(conn).await? == 0 {
+            if diesel::update(account).set(active).execute(self).await? == 0 {
                 return Ok(Reactivation::Unknown);
             }
-            conn.write_effects(&self.db, &effects).await?;
+            self.write_effects(db, effects).await?;
             Ok(Reactivation::Done)
-        })?)
+        }
     }
 }
 

@@ -10,8 +10,9 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    NewScimUser, Role, SCIM_PROVIDER, ScimUser, ScimUserChanged, ScimUserCreated, ScimUserEdit,
-    ScimUserPage, ScimUserQuery, ScimUserStore, TakenAttribute, fold_email,
+    ActivationChange, Deactivation, NewScimUser, Reactivation, Role, SCIM_PROVIDER, ScimUser,
+    ScimUserAttributes, ScimUserChanged, ScimUserCreated, ScimUserEdit, ScimUserPage,
+    ScimUserQuery, ScimUserStore, TakenAttribute, fold_email,
 };
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, mailed_tokens, scim_users, user_groups};
@@ -24,6 +25,7 @@ use self::row::{AccountRow, AttributesRow, UserRow, user_columns};
 use self::selection::select_users;
 use crate::addresses::with_address;
 use crate::admins::Admins;
+use crate::roles::ActiveAccounts;
 
 /// Users that SCIM clients manage, in SQL.
 #[derive(Debug, Clone)]
@@ -51,11 +53,15 @@ impl SqlScimUsers {
             let same = same.first::<(DbUid, Option<DbInstant>)>(conn).await.optional()?;
             let (id, outcome) = match same {
                 Some((_, None)) => return Ok(ScimUserCreated::Taken(TakenAttribute::Email)),
-                Some((id, Some(_))) => (id, ScimUserCreated::Restored(UserId(id.0))),
+                Some((id, Some(_))) => {
+                    conn.lock_account(id).await?;
+                    (id, ScimUserCreated::Restored(UserId(id.0)))
+                }
                 None => (DbUid(user.0), ScimUserCreated::Stored),
             };
             let row = AttributesRow::new(id, attributes, *created_at);
-            if let Some(taken) = conn.taken_attribute(&row).await? {
+            let name = row.user_name_folded.as_ref();
+            if let Some(taken) = conn.taken(id, name, None, &row.external_id).await? {
                 return Ok(ScimUserCreated::Taken(taken));
             }
             if outcome == ScimUserCreated::Stored {
@@ -93,16 +99,16 @@ impl SqlScimUsers {
     }
 
     async fn update(&self, edit: &ScimUserEdit) -> Result<ScimUserChanged, DbError> {
-        let ScimUserEdit { user, expected, changes, at, effects } = edit;
+        let ScimUserEdit { user, expected, changes, activation, at, effects } = edit;
         let (id, at) = (DbUid(user.0), *at);
         in_tx!(self.db, async |conn| -> Result<ScimUserChanged, DbError> {
-            // Locked, so that concurrent changes follow one another.
-            let lock = diesel::update(accounts::table.find(id));
-            lock.set(accounts::group_id.eq(accounts::group_id)).execute(conn).await?;
-            let Some(before) = conn.scim_user(id).await? else {
+            if activation.is_some() {
+                conn.take_turn().await?;
+            }
+            conn.lock_account(id).await?;
+            let Some((role, before)) = conn.scim_user(id).await? else {
                 return Ok(ScimUserChanged::Unknown);
             };
-            let (role, before) = before;
             if expected.as_ref().is_some_and(|it| *it != before.version()) {
                 return Ok(ScimUserChanged::Stale);
             }
@@ -110,44 +116,33 @@ impl SqlScimUsers {
                 Ok(attributes) => attributes,
                 Err(violation) => return Ok(ScimUserChanged::Invalid(violation)),
             };
-            if attributes == before.attributes {
-                return Ok(ScimUserChanged::Done(Box::new(before)));
-            }
-            let new_email = attributes.email != before.attributes.email;
-            if new_email && role != Role::User.name() {
+            let row = AttributesRow::new(id, &attributes, at);
+            let new_email = fold_email(&attributes.email) != fold_email(&before.attributes.email);
+            let reactivates = matches!(activation, Some(ActivationChange::Reactivate(..)));
+            let is_privileged = role != Role::User.name();
+            if is_privileged && (new_email || reactivates && !before.is_active) {
                 return Ok(ScimUserChanged::Privileged);
             }
-            let row = AttributesRow::new(id, &attributes, at);
-            if new_email {
-                let same = with_address(&attributes.email).filter(accounts::id.ne(id));
-                if diesel::select(exists(same)).get_result(conn).await? {
-                    return Ok(ScimUserChanged::Taken(TakenAttribute::Email));
-                }
-            }
-            if let Some(taken) = conn.taken_attribute(&row).await? {
+            let old_name = Some(row::folded(&before.attributes.user_name));
+            let new_name =
+                row.user_name_folded.as_ref().filter(|it| Some(*it) != old_name.as_ref());
+            let new_address = new_email.then_some(attributes.email.as_str());
+            if let Some(taken) = conn.taken(id, new_name, new_address, &row.external_id).await? {
                 return Ok(ScimUserChanged::Taken(taken));
             }
-            let account = diesel::update(accounts::table.find(id));
-            account
-                .set((
-                    accounts::email.eq(&attributes.email),
-                    accounts::email_folded.eq(fold_email(&attributes.email)),
-                    accounts::display_name.eq(&attributes.display_name),
-                ))
-                .execute(conn)
-                .await?;
-            if new_email {
-                let verified = accounts::email_verified_at.eq(DbInstant(at));
-                diesel::update(accounts::table.find(id)).set(verified).execute(conn).await?;
-                let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
-                diesel::delete(links).execute(conn).await?;
+            if let Some(change) = activation
+                && let Some(refusal) = conn.activate(&self.db, *user, at, change).await?
+            {
+                return Ok(refusal);
             }
-            conn.put_attributes(&row).await?;
-            let changed = json!({ "attributes": row::changed(&before.attributes, &attributes) });
-            let effects = effects.with_changes(None, Some(&changed));
-            conn.write_effects(&self.db, &effects).await?;
-            let updated_at = at;
-            Ok(ScimUserChanged::Done(Box::new(ScimUser { attributes, updated_at, ..before })))
+            if attributes != before.attributes {
+                conn.replace_attributes(&row, &before.attributes, &attributes).await?;
+                let names = row::changed(&before.attributes, &attributes);
+                let effects = effects.with_changes(None, Some(&json!({ "attributes": names })));
+                conn.write_effects(&self.db, &effects).await?;
+            }
+            let user = conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?.1;
+            Ok(ScimUserChanged::Done(Box::new(user)))
         })
     }
 }
@@ -210,6 +205,7 @@ impl ScimUserStore for SqlScimUsers {
         let id = DbUid(user.0);
         let row = AttributesRow::withdrawn(id, at);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            conn.lock_account(id).await?;
             if conn.scim_user(id).await?.is_none() {
                 return Ok(false);
             }
@@ -235,28 +231,103 @@ connection_trait! {
             Ok(row.map(row::to_user))
         }
 
-        /// Returns the unique attribute of a row that another user has.
-        async fn taken_attribute(
+        /// Locks an account, so that concurrent changes of a user follow one another.
+        async fn lock_account(&mut self, id: DbUid) -> Result<(), DbError> {
+            let lock = diesel::update(accounts::table.find(id));
+            lock.set(accounts::group_id.eq(accounts::group_id)).execute(self).await?;
+            Ok(())
+        }
+
+        /// Returns the attribute of a user that another user has: the folded `userName` or
+        /// the email address, if it is new, or the `externalId`.
+        async fn taken(
+            &mut self,
+            user: DbUid,
+            new_name: Option<&String>,
+            new_email: Option<&str>,
+            external_id: &Option<String>,
+        ) -> Result<Option<TakenAttribute>, DbError> {
+            if let Some(email) = new_email {
+                let same = with_address(email).filter(accounts::id.ne(user));
+                if diesel::select(exists(same)).get_result(self).await? {
+                    return Ok(Some(TakenAttribute::Email));
+                }
+            }
+            let others = scim_users::table.filter(scim_users::user_id.ne(user));
+            if let Some(name) = new_name {
+                let same = others.filter(scim_users::user_name_folded.eq(name));
+                if diesel::select(exists(same)).get_result(self).await? {
+                    return Ok(Some(TakenAttribute::UserName));
+                }
+                // An account without a row has its email address as `userName`.
+                let listed = accounts::table
+                    .left_join(scim_users::table)
+                    .filter(accounts::id.ne(user))
+                    .filter(scim_users::user_id.nullable().is_null())
+                    .filter(accounts::email_folded.eq(name));
+                if diesel::select(exists(listed)).get_result(self).await? {
+                    return Ok(Some(TakenAttribute::UserName));
+                }
+            }
+            let same = others.filter(scim_users::external_id.eq(external_id));
+            let taken: bool = diesel::select(exists(same)).get_result(self).await?;
+            Ok(taken.then_some(TakenAttribute::ExternalId))
+        }
+
+        /// Deactivates or reactivates an account, and returns the refusal if it may not be.
+        async fn activate(
+            &mut self,
+            db: &Database,
+            user: UserId,
+            at: Timestamp,
+            change: &ActivationChange,
+        ) -> Result<Option<ScimUserChanged>, DbError> {
+            Ok(match change {
+                ActivationChange::Deactivate(effects) => {
+                    match self.deactivate_account(db, user, at, effects).await? {
+                        Deactivation::Done => None,
+                        Deactivation::Unknown => Some(ScimUserChanged::Unknown),
+                        Deactivation::LastAdmin => Some(ScimUserChanged::LastAdmin),
+                    }
+                }
+                ActivationChange::Reactivate(limits, effects) => {
+                    match self.reactivate_account(db, user, *limits, effects).await? {
+                        Reactivation::Done => None,
+                        Reactivation::Unknown => Some(ScimUserChanged::Unknown),
+                        Reactivation::SeatsTaken => Some(ScimUserChanged::SeatsTaken),
+                        Reactivation::AdminsTaken => Some(ScimUserChanged::AdminsTaken),
+                    }
+                }
+            })
+        }
+
+        /// Stores the changed attributes of a user, also in their account. A new email
+        /// address is as verified as the one before, whose links end.
+        async fn replace_attributes(
             &mut self,
             row: &AttributesRow,
-        ) -> Result<Option<TakenAttribute>, DbError> {
-            let others = scim_users::table.filter(scim_users::user_id.ne(row.user_id));
-            let name = others.filter(scim_users::user_name_folded.eq(&row.user_name_folded));
-            if diesel::select(exists(name)).get_result(self).await? {
-                return Ok(Some(TakenAttribute::UserName));
+            before: &ScimUserAttributes,
+            after: &ScimUserAttributes,
+        ) -> Result<(), DbError> {
+            let account = accounts::table.find(row.user_id);
+            let name = accounts::display_name.eq(&after.display_name);
+            diesel::update(account).set(name).execute(self).await?;
+            if after.email != before.email {
+                let email = accounts::email.eq(&after.email);
+                diesel::update(account).set(email).execute(self).await?;
             }
-            // An account without a row has its email address as `userName`.
-            let listed = accounts::table
-                .left_join(scim_users::table)
-                .filter(accounts::id.ne(row.user_id))
-                .filter(scim_users::user_id.nullable().is_null())
-                .filter(accounts::email_folded.nullable().eq(&row.user_name_folded));
-            if diesel::select(exists(listed)).get_result(self).await? {
-                return Ok(Some(TakenAttribute::UserName));
+            let folded = fold_email(&after.email);
+            if folded != fold_email(&before.email) {
+                let email = accounts::email_folded.eq(folded);
+                diesel::update(account).set(email).execute(self).await?;
+                // Whoever has not proved the address before does not by a change of it.
+                let proved = account.filter(accounts::email_verified_at.is_not_null());
+                let verified = accounts::email_verified_at.eq(row.updated_at);
+                diesel::update(proved).set(verified).execute(self).await?;
+                let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(row.user_id));
+                diesel::delete(links).execute(self).await?;
             }
-            let id = others.filter(scim_users::external_id.eq(&row.external_id));
-            let taken: bool = diesel::select(exists(id)).get_result(self).await?;
-            Ok(taken.then_some(TakenAttribute::ExternalId))
+            self.put_attributes(row).await
         }
 
         /// Stores the attributes of a user in the place of those before.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use pia_kernel::{AuditEntry, Clock, QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::people::role::Role;
-use crate::ports::{Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats};
+use crate::ports::{
+    ActivationChange, Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats,
+};
 use crate::sessions::caller_cache::CallerCache;
 
 /// Errors of changing an account.
@@ -15,12 +17,12 @@ pub enum RoleError {
     #[error("there is no such account")]
     Unknown,
     /// Account is the last active administrator's.
-    #[error("this is the last active administrator; make somebody else one before")]
+    #[error("this is the last active administrator; assign the role to another account first")]
     LastAdmin,
     /// Licence allows no further administrator.
-    #[error("as many administrators as the licence allows are there already: {limit}")]
+    #[error("licence limit of administrators reached: {limit}")]
     AdminsTaken {
-        /// Licensed number of accounts.
+        /// Licensed number of administrators.
         limit: u32,
     },
     /// Licence has no seat left.
@@ -91,8 +93,7 @@ impl Roles {
     /// Deactivates an account, at once and until it is reactivated. Its data stays.
     pub async fn deactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
         let at = self.clock.now();
-        let effects = done(at, by, user, "account.deactivated")
-            .and_mail(QueuedEmail::new("account-deactivated").to_user(at, user));
+        let effects = deactivation(at, by, user);
         let change = self.store.deactivate(user, at, effects).await?;
         self.caller_cache.forget_user(user);
         match change {
@@ -105,7 +106,7 @@ impl Roles {
     /// Reactivates an account. Its owner must sign in again.
     pub async fn reactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
         let limits = SeatLimits::from_seats(&*self.seats);
-        let effects = done(self.clock.now(), by, user, "account.reactivated");
+        let effects = reactivation(self.clock.now(), by, user);
         let change = self.store.reactivate(user, limits, effects).await?;
         self.caller_cache.forget_user(user);
         match change {
@@ -119,6 +120,32 @@ impl Roles {
             }
         }
     }
+
+    /// Returns a change that a store makes together with others. Call
+    /// [`Roles::forget`] afterwards.
+    pub(crate) fn activation(&self, user: UserId, active: bool) -> ActivationChange {
+        let at = self.clock.now();
+        if active {
+            let limits = SeatLimits::from_seats(&*self.seats);
+            ActivationChange::Reactivate(limits, reactivation(at, None, user))
+        } else {
+            ActivationChange::Deactivate(deactivation(at, None, user))
+        }
+    }
+
+    /// Makes this instance read the user's state again before their next request.
+    pub(crate) fn forget(&self, user: UserId) {
+        self.caller_cache.forget_user(user);
+    }
+}
+
+fn deactivation(at: Timestamp, by: Option<UserId>, user: UserId) -> SideEffects {
+    done(at, by, user, "account.deactivated")
+        .and_mail(QueuedEmail::new("account-deactivated").to_user(at, user))
+}
+
+fn reactivation(at: Timestamp, by: Option<UserId>, user: UserId) -> SideEffects {
+    done(at, by, user, "account.reactivated")
 }
 
 /// Returns the side effects of an administrative change of an account.

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
+use crate::ports::SeatLimits;
 use crate::scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
 use crate::violation::Violation;
 
@@ -91,10 +92,23 @@ pub struct ScimUserEdit {
     pub expected: Option<String>,
     /// Changes, applied in this order.
     pub changes: Vec<ScimUserChange>,
+    /// Deactivation or reactivation of the account in the same transaction.
+    pub activation: Option<ActivationChange>,
     /// Time of the change.
     pub at: Timestamp,
-    /// Side effects of a change of anything.
+    /// Side effects of a change of any attribute.
     pub effects: SideEffects,
+}
+
+/// Change of whether an account is active. It has no effects if the account is so already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ActivationChange {
+    /// Deactivates the account and ends its sessions, as
+    /// [`RoleStore::deactivate`](super::RoleStore::deactivate) does.
+    Deactivate(SideEffects),
+    /// Reactivates the account within these limits, as
+    /// [`RoleStore::reactivate`](super::RoleStore::reactivate) does.
+    Reactivate(SeatLimits, SideEffects),
 }
 
 /// Unique attribute that another user has.
@@ -135,8 +149,15 @@ pub enum ScimUserChanged {
     Taken(TakenAttribute),
     /// A change is invalid.
     Invalid(Violation),
-    /// Account has an administrative role, so its email address stays.
+    /// Account has an administrative role, so its email address stays, and it is not
+    /// reactivated.
     Privileged,
+    /// Account is the last active administrator's and stays active.
+    LastAdmin,
+    /// Licence has no seat left for the account.
+    SeatsTaken,
+    /// Account is an administrator's, and the licence allows no further administrator.
+    AdminsTaken,
 }
 
 /// Store of users that SCIM clients manage: all accounts but those that a

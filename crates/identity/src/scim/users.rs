@@ -8,7 +8,7 @@ use crate::people::registration::RegistrationRules;
 use crate::people::roles::{RoleError, Roles};
 use crate::ports::{
     NewScimUser, ScimUserChanged, ScimUserCreated, ScimUserEdit, ScimUserPage, ScimUserQuery,
-    ScimUserStore, Seats, TakenAttribute,
+    ScimUserStore, SeatLimits, Seats, TakenAttribute,
 };
 use crate::scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
 use crate::violation::Violation;
@@ -40,8 +40,12 @@ pub enum ScimUserError {
     /// User is not the expected version.
     #[error("the user was changed meanwhile")]
     Stale,
-    /// Email address of an account with an administrative role.
-    #[error("the email address of an administrator or manager cannot be changed by provisioning")]
+    /// Change of the email address of an account with an administrative role, or its
+    /// reactivation.
+    #[error(
+        "provisioning cannot change the email address of an administrator or manager, \
+         or reactivate them"
+    )]
     Privileged,
     /// Operator has suspended the creation of accounts.
     #[error("no accounts can be created at the moment")]
@@ -114,12 +118,10 @@ impl ScimUsers {
         let active = update.is_active.unwrap_or(true);
         match store.create(new, limit, effects).await? {
             ScimUserCreated::Stored if active => {}
-            ScimUserCreated::Stored => self.set_active(user, false).await?,
+            ScimUserCreated::Stored => self.deactivate(user).await?,
             ScimUserCreated::Restored(user) => {
-                if active {
-                    self.set_active(user, true).await?;
-                }
-                return self.find(user).await;
+                let update = ScimUserUpdate { changes: Vec::new(), is_active: Some(active) };
+                return self.change(user, None, update).await;
             }
             ScimUserCreated::Taken(attribute) => return Err(ScimUserError::Taken(attribute)),
             ScimUserCreated::SeatsTaken => {
@@ -140,8 +142,8 @@ impl ScimUsers {
         Ok(self.0.store.list(query).await?)
     }
 
-    /// Changes a user, with `expected` only if they are that version. A
-    /// deactivated user is signed out everywhere at once.
+    /// Changes a user at once or not at all, with `expected` only if they are
+    /// that version. A deactivated user's sessions end; other instances notice within seconds.
     pub async fn change(
         &self,
         user: UserId,
@@ -149,30 +151,35 @@ impl ScimUsers {
         update: ScimUserUpdate,
     ) -> Result<ScimUser, ScimUserError> {
         let (at, changes) = (self.0.clock.now(), update.changes);
+        let roles = &self.0.roles;
+        let activation = update.is_active.map(|active| roles.activation(user, active));
         let effects = SideEffects::about(at, user, "ScimUser.Updated");
-        let edit = ScimUserEdit { user, expected, changes, at, effects };
-        let changed = match self.0.store.change(edit).await? {
-            ScimUserChanged::Done(changed) => *changed,
-            ScimUserChanged::Unknown => return Err(ScimUserError::Unknown),
-            ScimUserChanged::Stale => return Err(ScimUserError::Stale),
-            ScimUserChanged::Taken(attribute) => return Err(ScimUserError::Taken(attribute)),
-            ScimUserChanged::Invalid(violation) => return Err(ScimUserError::Invalid(violation)),
-            ScimUserChanged::Privileged => return Err(ScimUserError::Privileged),
-        };
-        match update.is_active {
-            Some(active) if active != changed.is_active => {
-                self.set_active(user, active).await?;
-                self.find(user).await
+        let edit = ScimUserEdit { user, expected, changes, activation, at, effects };
+        let changed = self.0.store.change(edit).await?;
+        roles.forget(user);
+        let limits = SeatLimits::from_seats(&*self.0.seats);
+        Err(match changed {
+            ScimUserChanged::Done(changed) => return Ok(*changed),
+            ScimUserChanged::Unknown => ScimUserError::Unknown,
+            ScimUserChanged::Stale => ScimUserError::Stale,
+            ScimUserChanged::Taken(attribute) => ScimUserError::Taken(attribute),
+            ScimUserChanged::Invalid(violation) => ScimUserError::Invalid(violation),
+            ScimUserChanged::Privileged => ScimUserError::Privileged,
+            ScimUserChanged::LastAdmin => RoleError::LastAdmin.into(),
+            ScimUserChanged::SeatsTaken => {
+                ScimUserError::SeatsTaken { limit: limits.accounts.unwrap_or_default() }
             }
-            _ => Ok(changed),
-        }
+            ScimUserChanged::AdminsTaken => {
+                RoleError::AdminsTaken { limit: limits.admins.unwrap_or_default() }.into()
+            }
+        })
     }
 
     /// Deactivates a user and hides them from SCIM clients. The account and
     /// its data stay.
     pub async fn delete(&self, user: UserId) -> Result<(), ScimUserError> {
         self.find(user).await?;
-        self.set_active(user, false).await?;
+        self.deactivate(user).await?;
         let at = self.0.clock.now();
         let effects = SideEffects::about(at, user, "ScimUser.Deleted");
         if self.0.store.withdraw(user, at, effects).await? {
@@ -182,19 +189,12 @@ impl ScimUsers {
         }
     }
 
-    async fn set_active(&self, user: UserId, active: bool) -> Result<(), ScimUserError> {
-        let done = if active {
-            self.0.roles.reactivate(None, user).await
-        } else {
-            self.0.roles.deactivate(None, user).await
-        };
-        match done {
-            Ok(()) => Ok(()),
-            Err(RoleError::Unknown) => Err(ScimUserError::Unknown),
-            Err(RoleError::SeatsTaken { limit }) => Err(ScimUserError::SeatsTaken { limit }),
-            Err(RoleError::Unavailable(err)) => Err(err.into()),
-            Err(err @ (RoleError::LastAdmin | RoleError::AdminsTaken { .. })) => Err(err.into()),
-        }
+    async fn deactivate(&self, user: UserId) -> Result<(), ScimUserError> {
+        self.0.roles.deactivate(None, user).await.map_err(|err| match err {
+            RoleError::Unknown => ScimUserError::Unknown,
+            RoleError::Unavailable(err) => err.into(),
+            err => err.into(),
+        })
     }
 }
 

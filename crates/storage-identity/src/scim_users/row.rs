@@ -16,7 +16,7 @@ pub(super) struct AttributesRow {
     pub(super) external_id: Option<String>,
     given_name: Option<String>,
     family_name: Option<String>,
-    updated_at: DbInstant,
+    pub(super) updated_at: DbInstant,
     withdrawn_at: Option<DbInstant>,
 }
 

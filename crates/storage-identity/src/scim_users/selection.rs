@@ -37,7 +37,8 @@ macro_rules! select_users {
                 // Equal names are found by an index.
                 ScimUserCondition::Text(ScimUserText::UserName, TextMatch::Equals, name) => {
                     let name = super::scim_users::row::folded(name);
-                    let address = unlinked.and(accounts::email_folded.eq(name.clone()));
+                    let forms = pia_identity::stored_forms(&name);
+                    let address = unlinked.and(accounts::email_folded.eq_any(forms));
                     query.filter(scim_users::user_name_folded.eq(name).or(address))
                 }
                 ScimUserCondition::Text(ScimUserText::Email, TextMatch::Equals, email) => {

@@ -2,10 +2,11 @@
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, Deactivation, EmailTokenPurpose, NewScimUser, PasswordReset, PasswordStore,
-    Provider, ProviderAccounts, ProviderIdentity, ProvisionedSignIn, Role, RoleStore, ScimUser,
-    ScimUserAttributes, ScimUserChange, ScimUserChanged, ScimUserCondition, ScimUserCreated,
-    ScimUserEdit, ScimUserQuery, ScimUserStore, ScimUserText, TakenAttribute, TextMatch, TokenHash,
+    AccountStore, ActivationChange, Deactivation, EmailTokenPurpose, NewScimUser, PasswordReset,
+    PasswordStore, Provider, ProviderAccounts, ProviderIdentity, ProvisionedSignIn, Role,
+    RoleStore, ScimUser, ScimUserAttributes, ScimUserChange, ScimUserChanged, ScimUserCondition,
+    ScimUserCreated, ScimUserEdit, ScimUserQuery, ScimUserStore, ScimUserText, SeatLimits,
+    TakenAttribute, TextMatch, TokenHash,
 };
 use pia_kernel::{Secret, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -14,7 +15,7 @@ use pia_storage_identity::{
 };
 
 use crate::mailed_tokens;
-use crate::people::{HOUR, START, audited, person};
+use crate::people::{HOUR, START, audited, deactivate, person};
 
 pia_testkit::contract! {
     an_account_is_listed_under_its_address_until_a_client_names_it,
@@ -24,6 +25,9 @@ pia_testkit::contract! {
     of_many_changes_at_once_none_is_lost,
     a_change_of_another_version_is_refused,
     an_administrators_address_stays,
+    a_change_happens_with_the_deactivation_or_not_at_all,
+    only_users_without_an_administrative_role_are_reactivated,
+    a_new_address_is_as_verified_as_the_one_before,
     a_deleted_user_is_hidden_and_restored_with_their_account,
     conditions_select_users,
     no_seat_no_user,
@@ -47,7 +51,7 @@ async fn create(store: &SqlScimUsers, new: NewScimUser) -> ScimUserCreated {
 
 fn edit(user: UserId, changes: Vec<ScimUserChange>) -> ScimUserEdit {
     let (at, effects) = (START + HOUR, SideEffects::about(START + HOUR, user, "ScimUser.Updated"));
-    ScimUserEdit { user, expected: None, changes, at, effects }
+    ScimUserEdit { user, expected: None, changes, activation: None, at, effects }
 }
 
 async fn changed(store: &SqlScimUsers, edit: ScimUserEdit) -> ScimUser {
@@ -180,6 +184,64 @@ async fn an_administrators_address_stays(db: Database) {
 
     assert_eq!(refused, ScimUserChanged::Privileged);
     assert_eq!(changed(&store, edit(user, name)).await.attributes.email, "ada@example.org");
+}
+
+async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
+    let (store, roles) = (SqlScimUsers::new(db.clone()), SqlRoles::new(db.clone()));
+    let admins = [person(&db, "ada@example.org").await, person(&db, "eve@example.org").await];
+    for user in admins {
+        roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
+    }
+    let name = vec![ScimUserChange::DisplayName(Some("Countess".to_owned()))];
+
+    let all = admins.map(|user| {
+        let effects = SideEffects::about(START, user, "account.deactivated");
+        let activation = Some(ActivationChange::Deactivate(effects));
+        store.change(ScimUserEdit { activation, ..edit(user, name.clone()) })
+    });
+    let all = join_all(all).await;
+
+    let last = all.iter().filter(|it| *it.as_ref().unwrap() == ScimUserChanged::LastAdmin);
+    assert_eq!(last.count(), 1, "{all:?}");
+    for user in admins {
+        let it = store.find(user).await.unwrap().unwrap();
+        let is_changed = it.attributes.display_name.as_deref() == Some("Countess");
+        assert_eq!(is_changed, !it.is_active, "{it:?}");
+        let audited = audited(&db, user, "account.deactivated").await;
+        assert_eq!(audited, i64::from(!it.is_active));
+    }
+}
+
+async fn only_users_without_an_administrative_role_are_reactivated(db: Database) {
+    let (store, roles) = (SqlScimUsers::new(db.clone()), SqlRoles::new(db.clone()));
+    let user = person(&db, "ada@example.org").await;
+    deactivate(&db, user).await;
+    let activation = ActivationChange::Reactivate(SeatLimits::default(), SideEffects::default());
+    let reactivation = ScimUserEdit { activation: Some(activation), ..edit(user, Vec::new()) };
+
+    roles.set_role(user, Role::OrgManager, None, SideEffects::default()).await.unwrap();
+    let refused = store.change(reactivation.clone()).await.unwrap();
+    roles.set_role(user, Role::User, None, SideEffects::default()).await.unwrap();
+
+    assert_eq!(refused, ScimUserChanged::Privileged);
+    assert!(changed(&store, reactivation).await.is_active);
+}
+
+async fn a_new_address_is_as_verified_as_the_one_before(db: Database) {
+    let (store, roles) = (SqlScimUsers::new(db.clone()), SqlRoles::new(db.clone()));
+    let unverified = person(&db, "ada@example.org").await;
+    let created = new_user(&[user_name("bob@example.org")]);
+    create(&store, created.clone()).await;
+
+    let is_verified = async |user, email: &str| {
+        let email = ScimUserChange::Email(email.to_owned());
+        let email = changed(&store, edit(user, vec![email])).await.attributes.email;
+        roles.member(&email).await.unwrap().unwrap().email_verified_at.is_some()
+    };
+
+    assert!(!is_verified(unverified, "Ada@example.org").await);
+    assert!(!is_verified(unverified, "eve@example.org").await);
+    assert!(is_verified(created.user, "rob@example.org").await);
 }
 
 async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) {

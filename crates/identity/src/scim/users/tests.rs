@@ -6,7 +6,7 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::people::account::CallerState;
 use crate::ports::{
-    Deactivation, MockAccountStore, MockRoleStore, MockScimUserStore, MockSeats, Reactivation,
+    ActivationChange, Deactivation, MockAccountStore, MockRoleStore, MockScimUserStore, MockSeats,
 };
 use crate::sessions::caller_cache::CallerCache;
 
@@ -49,32 +49,36 @@ fn update(is_active: Option<bool>) -> ScimUserUpdate {
 }
 
 #[tokio::test]
-async fn a_deactivated_user_is_signed_out_by_the_use_case_of_administrators() {
+async fn a_user_is_deactivated_as_administrators_do_and_with_the_other_changes() {
     let user = UserId::generate();
     let mut store = MockScimUserStore::new();
-    store.expect_change().returning(move |_| Ok(ScimUserChanged::Done(Box::new(ada(user, true)))));
-    store.expect_find().returning(move |_| Ok(Some(ada(user, false))));
-    let mut roles = MockRoleStore::new();
-    let deactivate = roles.expect_deactivate().withf(move |it, _, _| *it == user);
-    deactivate.once().returning(|_, _, _| Ok(Deactivation::Done));
+    let change = store.expect_change().withf(move |edit| {
+        let Some(ActivationChange::Deactivate(effects)) = &edit.activation else { return false };
+        edit.changes == [name("ada@example.org")]
+            && effects.audit[0].action == "account.deactivated"
+            && effects.mail.len() == 1
+    });
+    change.once().returning(move |_| Ok(ScimUserChanged::Done(Box::new(ada(user, false)))));
 
-    let changed = users(store, roles).change(user, None, update(Some(false))).await.unwrap();
+    let users = users(store, MockRoleStore::new());
+    let changed = users.change(user, None, update(Some(false))).await.unwrap();
 
     assert!(!changed.is_active);
 }
 
 #[tokio::test]
-async fn a_stale_version_deactivates_nobody() {
+async fn a_user_is_reactivated_within_the_licence() {
     let mut store = MockScimUserStore::new();
-    store.expect_change().returning(|_| Ok(ScimUserChanged::Stale));
-    let mut roles = MockRoleStore::new();
-    roles.expect_deactivate().never();
+    let limits = SeatLimits { accounts: Some(10), admins: Some(2) };
+    store
+        .expect_change()
+        .withf(move |it| matches!(&it.activation, Some(ActivationChange::Reactivate(it, _)) if *it == limits))
+        .returning(|_| Ok(ScimUserChanged::SeatsTaken));
 
-    let expected = Some("old".to_owned());
-    let changed =
-        users(store, roles).change(UserId::generate(), expected, update(Some(false))).await;
+    let users = users(store, MockRoleStore::new());
+    let full = users.change(UserId::generate(), None, update(Some(true))).await;
 
-    assert!(matches!(changed, Err(ScimUserError::Stale)), "{changed:?}");
+    assert!(matches!(full, Err(ScimUserError::SeatsTaken { limit: 10 })), "{full:?}");
 }
 
 #[tokio::test]
@@ -82,12 +86,12 @@ async fn a_user_created_again_is_reactivated_with_their_data() {
     let user = UserId::generate();
     let mut store = MockScimUserStore::new();
     store.expect_create().returning(move |_, _, _| Ok(ScimUserCreated::Restored(user)));
-    store.expect_find().returning(move |it| Ok(Some(ada(it, true))));
-    let mut roles = MockRoleStore::new();
-    let reactivate = roles.expect_reactivate().withf(move |it, _, _| *it == user);
-    reactivate.once().returning(|_, _, _| Ok(Reactivation::Done));
+    let change = store.expect_change().withf(move |edit| {
+        edit.user == user && matches!(edit.activation, Some(ActivationChange::Reactivate(..)))
+    });
+    change.once().returning(move |_| Ok(ScimUserChanged::Done(Box::new(ada(user, true)))));
 
-    let created = users(store, roles).create(update(None)).await.unwrap();
+    let created = users(store, MockRoleStore::new()).create(update(None)).await.unwrap();
 
     assert_eq!(created.user, user);
 }
