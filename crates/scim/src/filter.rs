@@ -11,6 +11,12 @@ use uuid::Uuid;
 use crate::patch::{comparison_text, name};
 use crate::refusals::invalid;
 
+/// Maximum length of a filter.
+const MAX_FILTER_BYTES: usize = 4_096;
+
+/// Maximum number of comparisons in a filter.
+const MAX_COMPARISONS: usize = 20;
+
 /// Attribute that Entra ID compares where users are matched by their address,
 /// beside the grammar of filters.
 const ENTRA_EMAIL: &str = r#"emails[type eq "work"].value"#;
@@ -25,12 +31,18 @@ pub(crate) enum Comparison {
 /// Returns the comparisons of a filter. Those inside `emails[…]` have the name
 /// of the attribute before theirs.
 pub(crate) fn comparisons(filter: &str) -> Result<Vec<Comparison>, ApiError> {
+    if filter.len() > MAX_FILTER_BYTES {
+        return Err(unsupported());
+    }
     let filter: Filter = filter
         .replace(ENTRA_EMAIL, "emails.value")
         .parse()
         .map_err(|_may_quote| invalid("invalidFilter", "The filter is malformed."))?;
     let mut all = Vec::new();
     collect(&filter, &mut all)?;
+    if all.len() > MAX_COMPARISONS {
+        return Err(unsupported());
+    }
     Ok(all)
 }
 
@@ -101,7 +113,12 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
     if let Some(attribute) = user_text(name) {
         let how = text_match(op).ok_or_else(unsupported)?;
         let CompValue::Str(text) = value else { return Err(unsupported()) };
-        return Ok(Some(ScimUserCondition::Text(attribute, how, text.clone())));
+        // No stored text contains NUL, which PostgreSQL rejects.
+        return Ok(Some(if text.contains('\0') {
+            ScimUserCondition::Id(None)
+        } else {
+            ScimUserCondition::Text(attribute, how, text.clone())
+        }));
     }
     match (name, op) {
         ("id", CompareOp::Eq) => {
@@ -120,7 +137,9 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
             Ok(Some(ScimUserCondition::ChangedAfter(before)))
         }
         // The one address of an account is the primary one at work.
-        ("emails.type", CompareOp::Eq) if comparison_text(value) == "work" => Ok(None),
+        ("emails.type", CompareOp::Eq) if comparison_text(value).eq_ignore_ascii_case("work") => {
+            Ok(None)
+        }
         ("emails.primary", CompareOp::Eq) if *value == CompValue::True => Ok(None),
         _ => Err(unsupported()),
     }
@@ -192,6 +211,7 @@ mod tests {
                 r#"emails[type eq "work" and value eq "ada@example.org"]"#,
                 vec![text(ScimUserText::Email, "ada@example.org")],
             ),
+            (r#"userName eq "a\u0000""#, vec![ScimUserCondition::Id(None)]),
             (r"active eq true", vec![ScimUserCondition::Active(true)]),
             (r"id pr", vec![]),
             (
@@ -210,6 +230,8 @@ mod tests {
 
     #[test]
     fn other_filters_are_refused() {
+        let (long, many) =
+            (format!("userName eq \"{}\"", "a".repeat(5_000)), ["id pr"; 21].join(" and "));
         let deep = format!("{}id pr{}", "not (".repeat(5_000), ")".repeat(5_000));
         for filter in [
             "",
@@ -222,6 +244,8 @@ mod tests {
             "userName eq 5",
             r#"meta.lastModified gt "yesterday""#,
             &deep,
+            &long,
+            &many,
         ] {
             let refused = user_conditions(Some(filter)).unwrap_err();
             assert_eq!(refused.code_and_message().0, "invalidFilter", "{filter}");

@@ -6,7 +6,7 @@ use pia_web::ApiError;
 use serde_json::{Map, Value};
 
 use crate::body::{member, text};
-use crate::filter::parse_id;
+use crate::filter::{parse_id, unsupported};
 use crate::group_resource::GROUP_SCHEMA;
 use crate::patch::{Operation, PatchOp, Target, operations};
 use crate::refusals::invalid;
@@ -54,8 +54,13 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<GroupChanges, ApiError>
             Target::Element { attribute, conditions, part: None }
                 if attribute == "members" && op == PatchOp::Remove =>
             {
-                let ids = conditions.iter().filter(|it| it.0 == "value");
-                let ids = ids.filter_map(|it| parse_id(&it.1)).map(UserId).collect();
+                let [(name, id)] = conditions.as_slice() else {
+                    return Err(unsupported());
+                };
+                if name != "value" {
+                    return Err(unsupported());
+                }
+                let ids = parse_id(id).map(UserId).into_iter().collect();
                 changes.members.push(MembershipChange::Remove(ids));
             }
             Target::Element { .. } => {

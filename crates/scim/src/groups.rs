@@ -177,7 +177,7 @@ fn condition(comparison: &Comparison) -> Result<GroupCondition, ApiError> {
     match (name.as_str(), op, value) {
         ("displayname", op, CompValue::Str(_)) => {
             let how = text_match(op).ok_or_else(unsupported)?;
-            Ok(GroupCondition::Name(how, text.to_lowercase()))
+            Ok(GroupCondition::Name(how, text.trim().to_lowercase()))
         }
         ("externalid", CompareOp::Eq, CompValue::Str(_)) => Ok(GroupCondition::ExternalId(text)),
         ("id", CompareOp::Eq, _) => Ok(GroupCondition::Id(parse_id(&text).map(GroupId))),

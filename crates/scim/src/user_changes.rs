@@ -9,7 +9,7 @@ use crate::patch::{Operation, PatchOp, Target, operations, plain};
 use crate::refusals::invalid;
 use crate::user_resource::USER_SCHEMA;
 
-/// Attributes that a replacement clears unless it has them. Without `emails`
+/// Attributes that a replacement clears before it sets others. Without `emails`
 /// the address stays, without `active` the state: an account has both.
 const CLEARED: [&str; 3] = ["externalid", "displayname", "name"];
 
@@ -39,7 +39,7 @@ pub(crate) fn replacement(resource: &Map<String, Value>) -> Result<ScimUserUpdat
     if member(resource, "userName").is_none() {
         return Err(invalid("invalidValue", "`userName` is required."));
     }
-    for name in CLEARED.into_iter().filter(|it| member(resource, it).is_none()) {
+    for name in CLEARED {
         changes.set(name, &Value::Null)?;
     }
     changes.set_all(resource)?;
@@ -59,13 +59,18 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
                         "`value` must be an object without `path`.",
                     ));
                 };
+                let mut members = members;
+                if op == PatchOp::Add {
+                    members.retain(|name, value| !is_further_email(name, value));
+                }
                 changes.set_all(&members)?;
             }
+            Target::Attribute(name) if op == PatchOp::Add && is_further_email(&name, &value) => {}
             Target::Attribute(name) => changes.set(&name, &value)?,
             // A user has one address, which is the primary one at work.
             Target::Element { attribute, conditions, part }
                 if attribute == "emails"
-                    && conditions.iter().all(|it| OWN_EMAIL.contains(&(&it.0, &it.1)))
+                    && conditions.iter().all(is_own_email)
                     && matches!(part.as_deref(), None | Some("value")) =>
             {
                 changes.set("emails", &value)?;
@@ -76,13 +81,40 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
     Ok(changes.finish())
 }
 
+/// Returns whether addresses are added beside the one that is stored: none of them is the
+/// primary one or at work.
+fn is_further_email(name: &str, value: &Value) -> bool {
+    let emails = match value {
+        Value::Array(emails) => emails.as_slice(),
+        email => std::slice::from_ref(email),
+    };
+    name.eq_ignore_ascii_case("emails")
+        && emails.iter().all(|it| it.is_object() && !OWN_EMAIL.iter().any(|own| has(it, own)))
+}
+
+/// Returns whether a part of an email has a value.
+fn has(email: &Value, (name, expected): &(&str, &str)) -> bool {
+    let value = email.as_object().and_then(|it| member(it, name));
+    value.is_some_and(|it| plain(it).eq_ignore_ascii_case(expected))
+}
+
+/// Returns whether the one address of an account meets a condition on `emails`.
+fn is_own_email((name, value): &(String, String)) -> bool {
+    OWN_EMAIL.iter().any(|it| it.0 == name && value.eq_ignore_ascii_case(it.1))
+}
+
 impl Changes {
     fn set_all(&mut self, members: &Map<String, Value>) -> Result<(), ApiError> {
         for (name, value) in members {
             let name = name.to_ascii_lowercase();
             let schema = USER_SCHEMA.to_ascii_lowercase();
             let own = name.strip_prefix(&schema).and_then(|it| it.strip_prefix(':'));
-            self.set(own.unwrap_or(&name), value)?;
+            let name = own.unwrap_or(&name);
+            // No addresses are the same as none mentioned (RFC 7643, 2.5).
+            let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            if !(name == "emails" && is_empty) {
+                self.set(name, value)?;
+            }
         }
         Ok(())
     }
@@ -99,7 +131,7 @@ impl Changes {
             "active" if value.is_null() => {}
             "active" => self.update.is_active = Some(boolean("active", value)?),
             "displayname" => {
-                self.sets_display_name = true;
+                self.sets_display_name |= !value.is_null();
                 changes.push(ScimUserChange::DisplayName(text("displayName", value)?));
             }
             "name" => {
@@ -140,14 +172,67 @@ fn address(value: &Value) -> Option<&str> {
         Value::String(address) => Some(address),
         Value::Object(email) => member(email, "value")?.as_str(),
         Value::Array(emails) => {
-            let has = |email: &Value, name: &str, expected: &str| {
-                let value = email.as_object().and_then(|it| member(it, name));
-                value.is_some_and(|it| plain(it).eq_ignore_ascii_case(expected))
-            };
-            let primary = emails.iter().find(|it| has(it, "primary", "true"));
-            let work = || emails.iter().find(|it| has(it, "type", "work"));
+            let primary = emails.iter().find(|it| has(it, &("primary", "true")));
+            let work = || emails.iter().find(|it| has(it, &("type", "work")));
             address(primary.or_else(work).or_else(|| emails.first())?)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn changes(update: Result<ScimUserUpdate, ApiError>) -> Vec<ScimUserChange> {
+        update.map_err(|it| it.to_string()).unwrap().changes
+    }
+
+    fn patched(operation: &Value) -> Vec<ScimUserChange> {
+        let body = json!({ "Operations": [operation] });
+        changes(patch(body.as_object().unwrap()))
+    }
+
+    fn replaced(resource: &Value) -> Vec<ScimUserChange> {
+        changes(replacement(resource.as_object().unwrap()))
+    }
+
+    #[test]
+    fn an_address_is_added_if_it_is_the_primary_one_or_at_work() {
+        let home = json!([{ "type": "home", "value": "ada@example.net" }]);
+        let work = json!([{ "type": "Work", "value": "ada@example.org" }]);
+        let email = vec![ScimUserChange::Email("ada@example.org".to_owned())];
+
+        assert_eq!(patched(&json!({ "op": "add", "path": "emails", "value": home })), []);
+        assert_eq!(patched(&json!({ "op": "add", "value": { "emails": home } })), []);
+        assert_eq!(patched(&json!({ "op": "add", "path": "emails", "value": work })), email);
+        let path = r#"emails[type eq "Work" and primary eq "True"].value"#;
+        let replace = json!({ "op": "replace", "path": path, "value": "ada@example.org" });
+        assert_eq!(patched(&replace), email);
+    }
+
+    #[test]
+    fn a_replacement_clears_what_it_does_not_name() {
+        let resource = json!({
+            "userName": "ada", "emails": [], "name": { "givenName": "Ada", "formatted": "Ada L." },
+        });
+
+        let last = |is: fn(&ScimUserChange) -> bool| replaced(&resource).into_iter().rfind(is);
+
+        assert_eq!(last(|it| matches!(it, ScimUserChange::Email(_))), None);
+        assert_eq!(
+            last(|it| matches!(it, ScimUserChange::DisplayName(_))),
+            Some(ScimUserChange::DisplayName(Some("Ada L.".to_owned())))
+        );
+        assert_eq!(
+            last(|it| matches!(it, ScimUserChange::GivenName(_))),
+            Some(ScimUserChange::GivenName(Some("Ada".to_owned())))
+        );
+        assert_eq!(
+            last(|it| matches!(it, ScimUserChange::FamilyName(_))),
+            Some(ScimUserChange::FamilyName(None))
+        );
     }
 }
