@@ -90,7 +90,10 @@ impl Moves {
     /// Returns what changes come to, one after the other.
     fn of(changes: &[MembershipChange], members: &[DbUid], is_default: bool) -> Self {
         let mut moves = Self::default();
-        for change in changes {
+        // A replacement makes changes before it irrelevant.
+        let is_replacement = |it: &MembershipChange| matches!(it, MembershipChange::Replace(_));
+        let first = changes.iter().rposition(is_replacement).unwrap_or(0);
+        for change in changes.iter().skip(first) {
             match change {
                 MembershipChange::Add(users) => moves.join_all(users),
                 MembershipChange::Remove(users) => {
@@ -99,9 +102,9 @@ impl Moves {
                     }
                 }
                 MembershipChange::Replace(users) => {
-                    let before: Vec<Uuid> = moves.joining.iter().copied().collect();
-                    let before = before.into_iter().chain(members.iter().map(|it| it.0));
-                    before.for_each(|it| moves.leave(UserId(it)));
+                    for member in members {
+                        moves.leave(UserId(member.0));
+                    }
                     moves.join_all(users);
                 }
             }
