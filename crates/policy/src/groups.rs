@@ -44,7 +44,7 @@ pub enum GroupError {
     #[error("no such group")]
     Unknown,
     /// Group is the default group of new accounts.
-    #[error("the default group stays: new accounts are in it")]
+    #[error("the default group cannot be deleted; new accounts join it")]
     IsDefault,
     /// Group is in use.
     #[error("the group is in use by {0}")]

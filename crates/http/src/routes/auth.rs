@@ -119,7 +119,7 @@ fn refresh() -> Route {
             summary: "Spends a refresh token for the next pair of tokens.",
             request: Some(wire::<auth::RefreshRequest>),
             answer: ResponseDoc::Json(wire::<auth::RefreshResponse>),
-            refusals: &[(401, "The token is not good, or no longer: `invalid_refresh_token`.")],
+            refusals: &[(401, "The token is invalid or expired: `invalid_refresh_token`.")],
         },
     }
 }

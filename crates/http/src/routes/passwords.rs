@@ -53,7 +53,7 @@ fn reset() -> Route {
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(
                 400,
-                "The token is not good, or not for this address: `invalid_reset_token`. Or the \
+                "The token is invalid, or not for this address: `invalid_reset_token`. Or the \
                  password is weak; see `errors`.",
             )],
         },
@@ -93,10 +93,7 @@ fn verify() -> Route {
                       address is its owner's. A browser is sent on to a page that does.",
             request: Some(wire::<auth::VerificationLink>),
             answer: ResponseDoc::JsonOrPage(wire::<auth::Done>),
-            refusals: &[(
-                400,
-                "The token is not good, or no longer: `invalid_verification_token`.",
-            )],
+            refusals: &[(400, "The token is invalid or expired: `invalid_verification_token`.")],
         },
         ..forgot()
     }

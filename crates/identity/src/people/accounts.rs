@@ -33,7 +33,7 @@ pub struct TraderDeclaration {
 #[derive(Debug, thiserror::Error)]
 pub enum DeclareError {
     /// Declaration is incomplete.
-    #[error("the declaration is not filled in correctly")]
+    #[error("the declaration is invalid")]
     Invalid(Vec<Violation>),
     /// Account was deleted during the request.
     #[error("there is no such account")]

@@ -26,7 +26,7 @@ const EMAIL_LIMIT: RateQuota = RateQuota { burst: 3, window: Duration::from_hour
 #[derive(Debug, thiserror::Error)]
 pub enum EmailTokenError {
     /// Mail is not configured.
-    #[error("no mail is set up")]
+    #[error("mail is not configured")]
     NotConfigured,
     /// A dependency is unavailable.
     #[error(transparent)]

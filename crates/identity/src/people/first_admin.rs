@@ -27,13 +27,15 @@ pub struct NewAdmin {
 #[derive(Debug, thiserror::Error)]
 pub enum FirstAdminError {
     /// Server has an administrator already.
-    #[error("the server has an administrator; they can make others, and so can `pia-server admin`")]
+    #[error(
+        "the server has an administrator; others are created in the console or with `pia-server admin`"
+    )]
     AlreadySetUp,
     /// Setup token is wrong.
     #[error("the setup token is wrong: it is in the file that Setup:TokenPath names")]
     WrongToken,
     /// Form has these violations, all reported at once.
-    #[error("the account is not filled in correctly")]
+    #[error("the account is invalid")]
     Invalid(Vec<Violation>),
     /// Address belongs to an account. That is not promoted, as the caller may not be its owner.
     #[error(
@@ -43,7 +45,7 @@ pub enum FirstAdminError {
     )]
     EmailTaken,
     /// Registration is suspended.
-    #[error("no accounts are made while FreeTier:Suspended is set")]
+    #[error("no accounts can be created while FreeTier:Suspended is set")]
     Suspended,
     /// Licence has no seat left.
     #[error("the licence has no seat left for this account")]

@@ -45,7 +45,7 @@ pub struct Invited {
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
     /// Address is invalid.
-    #[error("the invitation is not filled in correctly")]
+    #[error("the invitation is invalid")]
     Invalid(Violation),
     /// Group does not exist.
     #[error("there is no such group")]

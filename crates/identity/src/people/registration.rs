@@ -100,19 +100,19 @@ pub enum RegistrationOutcome {
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
     /// Form has these violations, all reported at once.
-    #[error("the registration is not filled in correctly")]
+    #[error("the registration is invalid")]
     Invalid(Vec<Violation>),
     /// Rules do not allow this registration.
     #[error("registration is closed")]
     Closed,
     /// Registration is suspended.
-    #[error("no accounts are made for now")]
+    #[error("registration is suspended")]
     Suspended,
     /// Address belongs to another account.
-    #[error("the address has an account already")]
+    #[error("an account with this address exists")]
     EmailTaken,
     /// Licence has no seat left.
-    #[error("all {limit} accounts of the licence are taken")]
+    #[error("licence limit of active accounts reached: {limit}")]
     SeatsTaken {
         /// Licensed number of accounts.
         limit: u32,

@@ -26,7 +26,7 @@ const LINK: Link = Link {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// Token is unknown, of another user, used or expired.
-    #[error("the token is not good")]
+    #[error("the token is invalid")]
     Invalid,
     /// The store is unavailable.
     #[error(transparent)]
