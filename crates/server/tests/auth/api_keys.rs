@@ -151,11 +151,14 @@ async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
 
     assert_eq!(none, "User ada@example.org has no API keys\n");
     let lines: Vec<&str> = listed.lines().collect();
-    assert!(lines[0].contains(" Nightly, made ") && lines[0].contains(", used "), "{listed}");
-    assert!(lines[1].ends_with(", until 2099-01-01T00:00:00Z, never used, 9 credits a week"));
-    assert_eq!(revoked, format!("API key {id} opens nothing any more.\n"));
-    assert!(again.is_err_and(|it| it.starts_with("there is no such API key")));
-    assert!(unknown.is_err_and(|it| it.contains("there is no such account")));
+    assert!(
+        lines[0].contains(" Nightly, created ") && lines[0].contains(", last used "),
+        "{listed}"
+    );
+    assert!(lines[1].ends_with(", expires 2099-01-01T00:00:00Z, never used, 9 credits per week"));
+    assert_eq!(revoked, format!("API key {id} revoked\n"));
+    assert!(again.is_err_and(|it| it.starts_with("no such API key")));
+    assert!(unknown.is_err_and(|it| it.contains("no account has the address nobody@example.org")));
     until(async || (script.get(TEMPLATES).await.status == 401).then_some(())).await;
     let entry = "audit_identities WHERE part = 'actor' AND entry_id IN \
                  (SELECT id FROM audit_entries WHERE action = 'ApiKey.Revoked')";

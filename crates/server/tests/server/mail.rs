@@ -79,8 +79,12 @@ async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
     let forgot = format!("{}/auth/forgot-password.html", app.config.latest().server.public_url);
     assert_eq!(mail.link(), forgot);
     wait_until_empty(&app).await;
-    let metrics = app.stranger().get("/metrics").await.text();
-    assert!(metrics.contains("\npia_mails_sent_total 1\n"), "{metrics}");
+    // Counted after the deletion.
+    until(async || {
+        let metrics = app.stranger().get("/metrics").await.text();
+        metrics.contains("\npia_mails_sent_total 1\n").then_some(())
+    })
+    .await;
 }
 
 async fn an_email_waits_for_a_relay_that_is_down(database: TestDatabase) {
