@@ -8,18 +8,19 @@ use crate::failure::Outcome;
 pub const USAGE: &str = "\
 usage: pia-bench gateway|identity|sync|admin [OPTIONS]
 
-  --rounds N          rounds to take the medians over (gateway 10, the
+  --rounds N          number of rounds for the medians (gateway 10, the
                       others 5; 2 with --quick)
-  --quick             short loads: to see that it works, not to publish
-  --server PATH       the server's program (pia-server beside this one)
-  --demo PATH         the demo upstream's program (pia-demo-upstream beside it);
-                      for gateway
-  --litellm PATH      a LiteLLM proxy's program, measured as a peer; for gateway
-  --postgres-url URL  a PostgreSQL where a database may be made and dropped;
-                      without it the server is measured on SQLite alone
-  --postgres-log FILE the log of that PostgreSQL, to count statements in; for
-                      sync, which then asks it to log all of them for a while
-  --users N           how many people with 10,000 things each share the database
+  --quick             short loads, not for publication
+  --server PATH       binary of the server (pia-server beside this one)
+  --demo PATH         binary of the demo upstream (pia-demo-upstream beside
+                      this one); for gateway
+  --litellm PATH      binary of a LiteLLM proxy, measured for comparison; for
+                      gateway
+  --postgres-url URL  PostgreSQL server on which databases may be created and
+                      dropped; without it only SQLite is measured
+  --postgres-log FILE log of that server, to count statements; for sync, which
+                      configures the server to log them while it counts
+  --users N           number of users with 10,000 items each in the database
                       (50; 5 with --quick); for sync
   --out FILE          write the results into this Markdown file
 ";

@@ -77,7 +77,11 @@ pub fn sync(options: &Options) -> Outcome<()> {
     let mut figures: Figures<Metric> = Figures::default();
     let mut contenders = Vec::new();
     for (index, (name, server)) in servers.iter().enumerate() {
-        log_progress(&format!("{} people get {} things each: {name}", plan.users, seeding::MANY));
+        log_progress(&format!(
+            "seeding {} users with {} items each: {name}",
+            plan.users,
+            seeding::MANY
+        ));
         figures.record(index, Metric::Before, server.process.resident()?);
         let url = postgres.as_ref().filter(|_| index > 0).map(|it| it.url.as_str());
         let prepared = Contender::prepare(server, url, options.postgres_log.as_deref(), plan.users);
