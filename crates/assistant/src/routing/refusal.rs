@@ -91,6 +91,7 @@ fn refusal_error(
         }
         400 | 422 => caller_error(body, tools).or(Some(AssistantError::UpstreamRefused)),
         413 => caller_error(body, Tools::None),
+        // Also 401 and 403: the operator's key is refused, not the caller's.
         _ => None,
     };
     error.unwrap_or(AssistantError::UpstreamFailed)
