@@ -1,8 +1,8 @@
 //! Booking of the queued entries in one transaction.
 
 mod optimistic;
-pub(crate) mod postgres;
-pub(crate) mod sqlite;
+mod postgres;
+mod sqlite;
 pub(crate) mod window_cache;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -20,6 +20,15 @@ use self::window_cache::WindowCache;
 use crate::statements::{LastWeek, Statements};
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
+
+/// Connection that writes windows outside a batch.
+pub(crate) trait PutWindows {
+    /// Writes the new values of windows.
+    fn put_windows(
+        &mut self,
+        rows: Vec<WindowRow>,
+    ) -> impl Future<Output = Result<(), DbError>> + Send;
+}
 
 /// User id of usage whose account was deleted.
 const DELETED_USER: DbUid = DbUid(Uuid::nil());

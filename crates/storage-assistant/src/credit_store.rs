@@ -15,16 +15,17 @@ use pia_kernel::{Clock, GroupId, LiveSetting, SideEffects, Unavailable};
 use pia_storage::schema::credit_windows;
 use pia_storage::{Database, DbError, DbUid, InsertAll, WriteEffects, in_tx, on_conn};
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, Notify, oneshot};
+use tokio::sync::{Mutex, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::booking::{fill, last_week, pool_of};
-use crate::lease::{self, Lease};
+use crate::context::BookingContext;
+use crate::lease;
 use crate::queue::{Entry, PendingRequest, Queue};
 use crate::sequencer::{self, Sequencer, cause};
 use crate::statements::{LockWindows, Statements};
-use crate::tally::{Counts, Tally, add};
+use crate::tally::{Counts, add};
 use crate::window_row::WindowRow;
 
 /// Maximum number of usage records queued while the database is unavailable:
@@ -38,16 +39,8 @@ const MAX_QUEUED_RECORDS: usize = 100_000;
 /// are dropped and counted. Clones share one queue.
 #[derive(Clone)]
 pub struct SqlCreditStore {
-    pub(crate) db: Database,
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) sequencer: Arc<Mutex<Sequencer>>,
-    pub(crate) lease: Arc<Lease>,
-    pub(crate) tally: Arc<Tally>,
-    pub(crate) hurry: Arc<Notify>,
-    pub(crate) stop: CancellationToken,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) weeks: LiveSetting<Weeks>,
-    pub(crate) tasks: TaskTracker,
+    context: BookingContext,
+    sequencer: Arc<Mutex<Sequencer>>,
     instances: LiveSetting<u32>,
 }
 
@@ -55,20 +48,8 @@ impl SqlCreditStore {
     /// Creates a store without a booking task: it reads windows and books
     /// top-ups, but admits no call.
     pub fn idle(db: Database, weeks: LiveSetting<Weeks>, clock: Arc<dyn Clock>) -> Self {
-        let credit_store = Self {
-            db,
-            queue: Arc::new(Queue::new(MAX_QUEUED_RECORDS)),
-            sequencer: Arc::default(),
-            lease: Arc::default(),
-            tally: Arc::default(),
-            hurry: Arc::default(),
-            stop: CancellationToken::new(),
-            clock,
-            weeks,
-            tasks: TaskTracker::new(),
-            instances: LiveSetting::new(1),
-        };
-        credit_store.queue.close();
+        let credit_store = Self::open(db, weeks, clock, TaskTracker::new());
+        credit_store.context.queue.close();
         credit_store
     }
 
@@ -81,21 +62,41 @@ impl SqlCreditStore {
         tasks: &TaskTracker,
         main: &Handle,
     ) -> Self {
-        let queue = Arc::new(Queue::new(MAX_QUEUED_RECORDS));
-        let credit_store = Self { queue, tasks: tasks.clone(), ..Self::idle(db, weeks, clock) };
-        tasks.spawn_on(sequencer::run(credit_store.clone()), main);
+        let credit_store = Self::open(db, weeks, clock, tasks.clone());
+        let sequencer = Arc::clone(&credit_store.sequencer);
+        tasks.spawn_on(sequencer::run(credit_store.context.clone(), sequencer), main);
         tasks.spawn_on(credit_store.clone().run_lease(), main);
         credit_store
+    }
+
+    fn open(
+        db: Database,
+        weeks: LiveSetting<Weeks>,
+        clock: Arc<dyn Clock>,
+        tasks: TaskTracker,
+    ) -> Self {
+        let context = BookingContext {
+            db,
+            queue: Arc::new(Queue::new(MAX_QUEUED_RECORDS)),
+            lease: Arc::default(),
+            tally: Arc::default(),
+            hurry: Arc::default(),
+            stop: CancellationToken::new(),
+            clock,
+            weeks,
+            tasks,
+        };
+        Self { context, sequencer: Arc::default(), instances: LiveSetting::new(1) }
     }
 
     /// Waits until all records are written, for at most `limit`, and ends the
     /// tasks. Returns the number of records that were not written. No records
     /// may be added any more.
     pub async fn drain(&self, limit: Duration) -> u64 {
-        self.hurry.notify_one();
+        self.context.hurry.notify_one();
         // Only the wait is cancelled, never a running statement.
-        drop(tokio::time::timeout(limit, self.queue.wait_until_empty()).await);
-        self.stop.cancel();
+        drop(tokio::time::timeout(limit, self.context.queue.wait_until_empty()).await);
+        self.context.stop.cancel();
         let left = self.waiting();
         if left > 0 {
             tracing::error!(records = left, "usage records lost at shutdown");
@@ -106,8 +107,8 @@ impl SqlCreditStore {
     /// Releases the reservations of dead instances, as happens every few
     /// seconds. Returns the number of reservations, one a window.
     pub async fn reap(&self) -> Result<u64, Unavailable> {
-        let reaped = lease::reap(&self.db).await?;
-        add(&self.tally.reaped, reaped);
+        let reaped = lease::reap(&self.context.db).await?;
+        add(&self.context.tally.reaped, reaped);
         Ok(reaped)
     }
 
@@ -124,28 +125,28 @@ impl SqlCreditStore {
 
     /// Returns the number of records written since the start.
     pub fn written(&self) -> u64 {
-        self.queue.written()
+        self.context.queue.written()
     }
 
     /// Returns the number of entries not yet written.
     pub fn waiting(&self) -> u64 {
-        self.queue.waiting()
+        self.context.queue.waiting()
     }
 
     /// Returns the number of records lost because the queue was full.
     pub fn dropped(&self) -> u64 {
-        self.queue.dropped()
+        self.context.queue.dropped()
     }
 
     /// Returns the number of batches that could not be written and were queued
     /// again.
     pub fn failures(&self) -> u64 {
-        self.queue.failures()
+        self.context.queue.failures()
     }
 
     /// Returns the admission counters.
     pub fn counts(&self) -> Counts {
-        self.tally.counts()
+        self.context.tally.counts()
     }
 
     /// Renews the lease, and releases the reservations of dead instances.
@@ -166,17 +167,17 @@ impl SqlCreditStore {
                 Err(err) => tracing::warn!(error = %err, "failed to check for dead instances"),
             }
             let pause = tokio::time::sleep(lease::RENEWAL_INTERVAL);
-            if self.stop.run_until_cancelled(pause).await.is_none() {
+            if self.context.stop.run_until_cancelled(pause).await.is_none() {
                 break;
             }
         }
         // Other instances release its remaining reservations at once.
-        drop(self.lease.end(&self.db).await);
+        drop(self.context.lease.end(&self.context.db).await);
     }
 
     async fn renew_lease(&self) -> Result<u32, DbError> {
-        self.lease.renew(&self.db).await?;
-        let living = lease::count_live(&self.db).await?.max(1);
+        self.context.lease.renew(&self.context.db).await?;
+        let living = lease::count_live(&self.context.db).await?.max(1);
         if *self.instances.get() != living {
             self.instances.set(living);
         }
@@ -186,13 +187,13 @@ impl SqlCreditStore {
 
 impl UsageLog for SqlCreditStore {
     fn record(&self, usage: UsageRecord) {
-        self.queue.push(Entry::Used(usage));
+        self.context.queue.push(Entry::Used(usage));
     }
 }
 
 impl SettlementSink for SqlCreditStore {
     fn settle(&self, settlement: Settlement) {
-        self.queue.push(Entry::Settled(settlement));
+        self.context.queue.push(Entry::Settled(settlement));
     }
 }
 
@@ -202,10 +203,10 @@ impl CreditStore for SqlCreditStore {
         let answered = async {
             loop {
                 let (reply, answer) = oneshot::channel();
-                if !self.queue.push_request(PendingRequest { request, reply }) {
+                if !self.context.queue.push_request(PendingRequest { request, reply }) {
                     return Err(Unavailable::new("credits", "the server is stopping"));
                 }
-                sequencer::spawn_booking(self);
+                sequencer::spawn_booking(&self.context, &self.sequencer);
                 // The task that took the request may end with its caller's runtime;
                 // a reservation it made ends with this instance's lease.
                 if let Ok(answer) = answer.await {
@@ -213,7 +214,7 @@ impl CreditStore for SqlCreditStore {
                 }
             }
         };
-        match tokio::time::timeout(self.db.statement_timeout(), answered).await {
+        match tokio::time::timeout(self.context.db.statement_timeout(), answered).await {
             Ok(answer) => answer,
             Err(_) => Err(Unavailable::new("credits", "no answer in time")),
         }
@@ -221,8 +222,8 @@ impl CreditStore for SqlCreditStore {
 
     async fn load_windows(&self, holder: CreditHolder) -> Result<CreditWindows, Unavailable> {
         let keys: Vec<String> = holder.windows().map(|it| it.to_string()).collect();
-        let (now, weeks) = (self.clock.now(), *self.weeks.get());
-        Ok(on_conn!(self.db.reader(), |conn| {
+        let (now, weeks) = (self.context.clock.now(), *self.context.weeks.get());
+        Ok(on_conn!(self.context.db.reader(), |conn| {
             let rows = conn.windows(&keys).await?;
             let mut windows = holder.windows().map(|it| (it, WindowRow::new(it, None, None)));
             let mut credit_windows = CreditWindows { windows: BTreeMap::new(), weeks, now };
@@ -249,7 +250,7 @@ impl CreditStore for SqlCreditStore {
         let key = WindowKey { kind: WindowKind::TopUp, owner: group.0 };
         let row = WindowRow::new(key, None, Some(DbUid(group.0)));
         let keys = [key.to_string()];
-        Ok(in_tx!(self.db, async |conn| -> Result<Option<Micros>, DbError> {
+        Ok(in_tx!(self.context.db, async |conn| -> Result<Option<Micros>, DbError> {
             if conn.existing_ids(&[], &[DbUid(group.0)]).await?.is_empty() {
                 return Ok(None);
             }
@@ -262,13 +263,13 @@ impl CreditStore for SqlCreditStore {
             update.execute(conn).await?;
             let changed = |micros| BTreeMap::from([("topUpMicros", micros)]);
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(total)));
-            conn.write_effects(&self.db, &effects).await?;
+            conn.write_effects(&self.context.db, &effects).await?;
             Ok(Some(Micros(total)))
         })?)
     }
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {
-        let found = on_conn!(self.db.reader(), |conn| conn.mismatches().await?)?;
+        let found = on_conn!(self.context.db.reader(), |conn| conn.mismatches().await?)?;
         let mismatches = found.into_iter().map(|it| CreditMismatch {
             window: it.window_key,
             reserved: Micros(it.reserved),
@@ -280,6 +281,6 @@ impl CreditStore for SqlCreditStore {
 
 impl std::fmt::Debug for SqlCreditStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SqlBank").field("queue", &self.queue).finish_non_exhaustive()
+        f.debug_struct("SqlCreditStore").field("queue", &self.context.queue).finish_non_exhaustive()
     }
 }

@@ -13,6 +13,7 @@ use pia_storage::{Database, DatabaseKind, DbError, DbUid, Uid, in_tx, on_conn};
 use tokio::time::Instant as Moment;
 use uuid::Uuid;
 
+use crate::booking::PutWindows;
 use crate::statements::LockWindows;
 
 /// Interval at which an instance renews its lease, and looks for expired ones.

@@ -1,6 +1,7 @@
 //! Storage ports of the assistant, over SQLite or PostgreSQL.
 
 mod booking;
+mod context;
 mod credit_store;
 mod lease;
 mod queue;

@@ -15,13 +15,13 @@ use pia_assistant::{
 };
 use pia_kernel::Unavailable;
 use pia_storage::DbError;
-use tokio::sync::{OwnedMutexGuard, oneshot};
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::booking::window_cache::WindowCache;
 use crate::booking::{AdmissionVerdict, Batch};
-use crate::credit_store::SqlCreditStore;
+use crate::context::BookingContext;
 use crate::queue::{AdmissionResult, Entry, PendingRequest};
 use crate::tally::add;
 use crate::usage_row::UsageRow;
@@ -70,27 +70,26 @@ impl Default for Sequencer {
 }
 
 /// Books until the end. Only waits are cancelled, never a running statement.
-pub(crate) async fn run(credit_store: SqlCreditStore) {
-    let stop = credit_store.stop.clone();
-    while stop.run_until_cancelled(credit_store.queue.wait_for_work()).await.is_some() {
-        if stop.run_until_cancelled(gather(&credit_store)).await.is_none() {
+pub(crate) async fn run(context: BookingContext, sequencer: Arc<Mutex<Sequencer>>) {
+    let stop = context.stop.clone();
+    while stop.run_until_cancelled(context.queue.wait_for_work()).await.is_some() {
+        if stop.run_until_cancelled(gather(&context, &sequencer)).await.is_none() {
             break;
         }
-        credit_store.sequencer.lock().await.round(&credit_store).await;
+        sequencer.lock().await.round(&context).await;
     }
-    credit_store.queue.close();
+    context.queue.close();
 }
 
 /// Admits queued requests, unless a booking is under way.
-pub(crate) fn spawn_booking(credit_store: &SqlCreditStore) {
-    let Ok(sequencer) = Arc::clone(&credit_store.sequencer).try_lock_owned() else { return };
-    let mut leading =
-        BookingTask { sequencer: Some(sequencer), credit_store: credit_store.clone() };
+pub(crate) fn spawn_booking(context: &BookingContext, sequencer: &Arc<Mutex<Sequencer>>) {
+    let Ok(sequencer) = Arc::clone(sequencer).try_lock_owned() else { return };
+    let mut leading = BookingTask { sequencer: Some(sequencer), context: context.clone() };
     // Continues if its caller leaves.
-    credit_store.tasks.spawn(async move {
-        let BookingTask { sequencer: Some(sequencer), credit_store } = &mut leading else { return };
-        if !sequencer.is_write_due(credit_store) {
-            sequencer.admit(credit_store).await;
+    context.tasks.spawn(async move {
+        let BookingTask { sequencer: Some(sequencer), context } = &mut leading else { return };
+        if !sequencer.is_write_due(context) {
+            sequencer.admit(context).await;
         }
     });
 }
@@ -99,36 +98,36 @@ pub(crate) fn spawn_booking(credit_store: &SqlCreditStore) {
 /// notified of requests that arrived meanwhile.
 struct BookingTask {
     sequencer: Option<OwnedMutexGuard<Sequencer>>,
-    credit_store: SqlCreditStore,
+    context: BookingContext,
 }
 
 impl Drop for BookingTask {
     fn drop(&mut self) {
         drop(self.sequencer.take());
-        if self.credit_store.queue.has_requests() {
-            self.credit_store.queue.wake();
+        if self.context.queue.has_requests() {
+            self.context.queue.wake();
         }
     }
 }
 
 /// Waits until entries are due, a request arrives, or the store is drained.
-async fn gather(credit_store: &SqlCreditStore) {
-    let Some(until) = credit_store.sequencer.lock().await.gathers_until(credit_store) else {
+async fn gather(context: &BookingContext, sequencer: &Mutex<Sequencer>) {
+    let Some(until) = sequencer.lock().await.gathers_until(context) else {
         return;
     };
     let hurries = tokio::select! {
-        () = credit_store.queue.wait_for_request() => return,
+        () = context.queue.wait_for_request() => return,
         () = tokio::time::sleep_until(until) => false,
-        () = credit_store.hurry.notified() => true,
+        () = context.hurry.notified() => true,
     };
-    credit_store.sequencer.lock().await.go_on(hurries);
+    sequencer.lock().await.go_on(hurries);
 }
 
 impl Sequencer {
     /// Returns the time until which entries may wait; `None` if they have
     /// waited long enough.
-    fn gathers_until(&mut self, credit_store: &SqlCreditStore) -> Option<Instant> {
-        let waiting = credit_store.queue.waiting();
+    fn gathers_until(&mut self, context: &BookingContext) -> Option<Instant> {
+        let waiting = context.queue.waiting();
         if waiting > 0 {
             self.gathers_since.get_or_insert_with(Instant::now);
         }
@@ -148,37 +147,36 @@ impl Sequencer {
     }
 
     /// Books requests only.
-    async fn admit(&mut self, credit_store: &SqlCreditStore) {
-        let requests = open_requests(credit_store).await;
+    async fn admit(&mut self, context: &BookingContext) {
+        let requests = open_requests(context).await;
         if requests.is_empty() {
             return;
         }
-        if let Some(requests) = self.settle_and_admit(credit_store, requests, Vec::new()).await {
+        if let Some(requests) = self.settle_and_admit(context, requests, Vec::new()).await {
             let again = requests
                 .into_iter()
                 .map(|NumberedRequest { request, reply, .. }| PendingRequest { request, reply });
-            credit_store.queue.requeue_requests(again);
+            context.queue.requeue_requests(again);
         }
     }
 
-    async fn round(&mut self, credit_store: &SqlCreditStore) {
-        let requests = open_requests(credit_store).await;
-        let entries =
-            if self.is_write_due(credit_store) { self.take(credit_store) } else { Vec::new() };
+    async fn round(&mut self, context: &BookingContext) {
+        let requests = open_requests(context).await;
+        let entries = if self.is_write_due(context) { self.take(context) } else { Vec::new() };
         if entries.is_empty() && requests.is_empty() {
             return;
         }
-        if let Some(requests) = self.settle_and_admit(credit_store, requests, entries).await {
-            let entries = self.take(credit_store);
+        if let Some(requests) = self.settle_and_admit(context, requests, entries).await {
+            let entries = self.take(context);
             // A shortage is final now.
-            drop(self.settle_and_admit(credit_store, requests, entries).await);
+            drop(self.settle_and_admit(context, requests, entries).await);
         }
     }
 
     /// Returns whether entries are to be booked now, and not only requests.
-    fn is_write_due(&self, credit_store: &SqlCreditStore) -> bool {
+    fn is_write_due(&self, context: &BookingContext) -> bool {
         let gathered = self.gathers_since.is_some_and(|it| it.elapsed() >= GATHERED_FOR);
-        let many = credit_store.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
+        let many = context.queue.waiting() >= MAX_BATCH_ENTRIES as u64;
         !self.rests() && (gathered || many || self.hurries)
     }
 
@@ -186,45 +184,44 @@ impl Sequencer {
         self.rests_until.is_some_and(|it| it > Instant::now())
     }
 
-    fn take(&mut self, credit_store: &SqlCreditStore) -> Vec<Entry> {
+    fn take(&mut self, context: &BookingContext) -> Vec<Entry> {
         (self.gathers_since, self.hurries) = (None, false);
-        credit_store.queue.take(self.batch)
+        context.queue.take(self.batch)
     }
 
     /// Books both. Returns the requests if there is not enough for one of them,
     /// but entries wait that were not among these.
     async fn settle_and_admit(
         &mut self,
-        credit_store: &SqlCreditStore,
+        context: &BookingContext,
         requests: Vec<NumberedRequest>,
         entries: Vec<Entry>,
     ) -> Option<Vec<NumberedRequest>> {
         let (settlements, usage) = split_entries(&entries);
         let records = usage.len() as u64;
-        let others_ended = entries.is_empty() && !self.rests() && credit_store.queue.waiting() > 0;
-        let booking = self.book(credit_store, (settlements, usage), &requests, others_ended);
+        let others_ended = entries.is_empty() && !self.rests() && context.queue.waiting() > 0;
+        let booking = self.book(context, (settlements, usage), &requests, others_ended);
         match booking.await {
             Ok(None) => return Some(requests),
             Ok(Some(verdicts)) => {
-                answer(credit_store, requests, verdicts);
+                answer(context, requests, verdicts);
                 if !entries.is_empty() {
-                    count(credit_store, &entries);
-                    credit_store.queue.settle(records);
+                    count(context, &entries);
+                    context.queue.settle(records);
                     self.batch = (self.batch * 2).min(MAX_BATCH_ENTRIES);
                     (self.pause, self.rests_until) = (FIRST_PAUSE, None);
                 }
             }
-            Err(err) if entries.is_empty() => refuse(credit_store, requests, &err),
+            Err(err) if entries.is_empty() => refuse(context, requests, &err),
             Err(err) => {
-                self.fail(credit_store, &err, entries);
+                self.fail(context, &err, entries);
                 // An entry may be the cause: requests must not suffer.
                 if !requests.is_empty() {
-                    match self.book(credit_store, (Vec::new(), Vec::new()), &requests, false).await
-                    {
+                    match self.book(context, (Vec::new(), Vec::new()), &requests, false).await {
                         Ok(verdicts) => {
-                            answer(credit_store, requests, verdicts.unwrap_or_default());
+                            answer(context, requests, verdicts.unwrap_or_default());
                         }
-                        Err(err) => refuse(credit_store, requests, &err),
+                        Err(err) => refuse(context, requests, &err),
                     }
                 }
             }
@@ -234,32 +231,31 @@ impl Sequencer {
 
     async fn book(
         &mut self,
-        credit_store: &SqlCreditStore,
+        context: &BookingContext,
         (settlements, usage): (Vec<Settlement>, Vec<UsageRow>),
         requests: &[NumberedRequest],
         others_ended: bool,
     ) -> Result<Option<Vec<AdmissionVerdict>>, DbError> {
         let batch = Batch {
-            instance: credit_store.lease.instance,
-            now: credit_store.clock.now(),
-            weeks: *credit_store.weeks.get(),
+            instance: context.lease.instance,
+            now: context.clock.now(),
+            weeks: *context.weeks.get(),
             settlements,
             usage,
             requests: requests.iter().map(|it| (it.id, it.request)).collect(),
             others_ended,
         };
-        let Some(booked) = Arc::new(batch).book(&credit_store.db, &mut self.last_seen).await?
-        else {
+        let Some(booked) = Arc::new(batch).book(&context.db, &mut self.last_seen).await? else {
             return Ok(None);
         };
-        add(&credit_store.tally.batches, 1);
-        add(&credit_store.tally.late, booked.late);
-        add(&credit_store.tally.guessed, u64::from(booked.guessed));
+        add(&context.tally.batches, 1);
+        add(&context.tally.late, booked.late);
+        add(&context.tally.guessed, u64::from(booked.guessed));
         Ok(Some(booked.verdicts))
     }
 
-    fn fail(&mut self, credit_store: &SqlCreditStore, err: &DbError, entries: Vec<Entry>) {
-        let queue = &credit_store.queue;
+    fn fail(&mut self, context: &BookingContext, err: &DbError, entries: Vec<Entry>) {
+        let queue = &context.queue;
         queue.requeue_entries(entries);
         let (waiting, cause) = (queue.waiting(), cause(err));
         tracing::warn!(error = %err, cause, waiting, "failed to store usage");
@@ -271,13 +267,13 @@ impl Sequencer {
 }
 
 /// Requests that this instance may answer.
-async fn open_requests(credit_store: &SqlCreditStore) -> Vec<NumberedRequest> {
-    let requests = credit_store.queue.take_requests(MAX_BATCH_ENTRIES);
+async fn open_requests(context: &BookingContext) -> Vec<NumberedRequest> {
+    let requests = context.queue.take_requests(MAX_BATCH_ENTRIES);
     if requests.is_empty() {
         return Vec::new();
     }
-    if !credit_store.lease.holds()
-        && let Err(err) = credit_store.lease.renew(&credit_store.db).await
+    if !context.lease.holds()
+        && let Err(err) = context.lease.renew(&context.db).await
     {
         let cause = cause(&err);
         tracing::error!(error = %err, cause, "failed to renew the instance lease");
@@ -311,31 +307,31 @@ fn split_entries(entries: &[Entry]) -> (Vec<Settlement>, Vec<UsageRow>) {
     (settlements, usage)
 }
 
-fn count(credit_store: &SqlCreditStore, entries: &[Entry]) {
-    add(&credit_store.tally.batched, entries.len() as u64);
+fn count(context: &BookingContext, entries: &[Entry]) {
+    add(&context.tally.batched, entries.len() as u64);
     for entry in entries {
         if let Entry::Settled(settlement) = entry {
             let micros = |it: Micros| u64::try_from(it.0).unwrap_or(0);
-            add(&credit_store.tally.hidden, micros(settlement.hidden()));
-            add(&credit_store.tally.uncharged, micros(settlement.uncharged()));
-            credit_store.tally.open.fetch_sub(1, Ordering::Relaxed);
+            add(&context.tally.hidden, micros(settlement.hidden()));
+            add(&context.tally.uncharged, micros(settlement.uncharged()));
+            context.tally.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
 fn answer(
-    credit_store: &SqlCreditStore,
+    context: &BookingContext,
     requests: Vec<NumberedRequest>,
     verdicts: Vec<AdmissionVerdict>,
 ) {
-    add(&credit_store.tally.batched, verdicts.len() as u64);
+    add(&context.tally.batched, verdicts.len() as u64);
     for (NumberedRequest { id, reply, .. }, verdict) in requests.into_iter().zip(verdicts) {
         let answer = match verdict {
             AdmissionVerdict::Granted(grant) => {
-                add(&credit_store.tally.admitted, 1);
-                credit_store.tally.open.fetch_add(1, Ordering::Relaxed);
+                add(&context.tally.admitted, 1);
+                context.tally.open.fetch_add(1, Ordering::Relaxed);
                 let to: Arc<dyn SettlementSink> =
-                    Arc::clone(&credit_store.queue) as Arc<dyn SettlementSink>;
+                    Arc::clone(&context.queue) as Arc<dyn SettlementSink>;
                 let hold = ReservationGuard::new(id, grant.lines, to);
                 Ok(Admission::Granted {
                     reservation: hold,
@@ -344,7 +340,7 @@ fn answer(
                 })
             }
             AdmissionVerdict::Refused(refusal) => {
-                add(&credit_store.tally.refused, 1);
+                add(&context.tally.refused, 1);
                 Ok(Admission::Refused(refusal))
             }
             AdmissionVerdict::Gone => {
@@ -359,7 +355,7 @@ fn answer(
 
 /// Answers requests with an error. If the outcome of the transaction is unknown,
 /// reservations that it may have made are released later.
-fn refuse(credit_store: &SqlCreditStore, requests: Vec<NumberedRequest>, err: &DbError) {
+fn refuse(context: &BookingContext, requests: Vec<NumberedRequest>, err: &DbError) {
     let cause = cause(err);
     tracing::error!(error = %err, cause, requests = requests.len(), "failed to admit calls");
     let unknown = matches!(err, DbError::Query(_));
@@ -368,8 +364,8 @@ fn refuse(credit_store: &SqlCreditStore, requests: Vec<NumberedRequest>, err: &D
         if unknown {
             let nothing = |window| ReservationLine { window, amount: Micros(0) };
             let lines = request.holder.windows().map(nothing).collect();
-            credit_store.tally.open.fetch_add(1, Ordering::Relaxed);
-            credit_store.queue.push(Entry::Settled(Settlement {
+            context.tally.open.fetch_add(1, Ordering::Relaxed);
+            context.queue.push(Entry::Settled(Settlement {
                 reservation: id,
                 lines,
                 spent: Micros(0),

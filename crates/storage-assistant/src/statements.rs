@@ -10,7 +10,6 @@ use pia_storage::{
 };
 use uuid::Uuid;
 
-use crate::booking::{postgres, sqlite};
 use crate::window_row::WindowRow;
 
 /// Subquery of the unused part of one week's allowances of a group's members, whether or not
@@ -136,22 +135,12 @@ pub(crate) trait LockWindows {
         &mut self,
         keys: &[String],
     ) -> impl Future<Output = Result<Vec<WindowRow>, DbError>> + Send;
-
-    /// Writes the new values of windows.
-    fn put_windows(
-        &mut self,
-        rows: Vec<WindowRow>,
-    ) -> impl Future<Output = Result<(), DbError>> + Send;
 }
 
 /// SQLite has one writer and needs no lock.
 impl LockWindows for AsyncSqlite {
     async fn lock_windows(&mut self, keys: &[String]) -> Result<Vec<WindowRow>, DbError> {
         self.windows(keys).await
-    }
-
-    async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
-        Ok(self.spawn_blocking(move |conn| sqlite::update_windows(conn, &rows)).await?)
     }
 }
 
@@ -163,9 +152,5 @@ impl LockWindows for AsyncPostgres {
             .select(WindowRow::as_select())
             .for_update();
         Ok(rows.load(self).await?)
-    }
-
-    async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
-        Ok(postgres::update_windows(self, &rows).await?)
     }
 }

@@ -15,7 +15,9 @@ use pia_storage::schema::{ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, Uid, columns};
 
 use super::window_cache::WindowCache;
-use super::{AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, fill, last_week};
+use super::{
+    AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, PutWindows, fill, last_week,
+};
 use crate::statements::Statements;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
@@ -202,15 +204,13 @@ const NOTE: &str = "
         v.input_rate, v.output_rate, v.cached_input_rate, v.connector_rate, v.spent_micros
     FROM ";
 
-/// Writes the new values of windows, by itself.
-pub(crate) async fn update_windows(
-    conn: &mut AsyncPostgres,
-    rows: &[WindowRow],
-) -> QueryResult<()> {
-    if rows.is_empty() {
-        return Ok(());
+impl PutWindows for AsyncPostgres {
+    async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
+        if !rows.is_empty() {
+            UpdateWindows(Windows::of(&rows)).execute(self).await?;
+        }
+        Ok(())
     }
-    UpdateWindows(Windows::of(rows)).execute(conn).await.map(drop)
 }
 
 struct UpdateWindows<'a>(Windows<'a>);

@@ -11,7 +11,9 @@ use diesel_async::pooled_connection::deadpool::Object;
 use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncSqlite, DbError, DbUid, Instant};
 
-use super::{AttemptOutcome, Batch, DELETED_USER, Entries, LockedWindows, fill, last_week};
+use super::{
+    AttemptOutcome, Batch, DELETED_USER, Entries, LockedWindows, PutWindows, fill, last_week,
+};
 use crate::statements::unused;
 use crate::usage_row::UsageRow;
 use crate::window_row::{ReservationRow, WindowRow};
@@ -106,8 +108,13 @@ fn record(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
     usage.on_conflict_do_nothing().execute(conn).map(drop)
 }
 
-/// Writes the new values of windows.
-pub(crate) fn update_windows(conn: &mut SqliteConnection, rows: &[WindowRow]) -> QueryResult<()> {
+impl PutWindows for AsyncSqlite {
+    async fn put_windows(&mut self, rows: Vec<WindowRow>) -> Result<(), DbError> {
+        Ok(self.spawn_blocking(move |conn| update_windows(conn, &rows)).await?)
+    }
+}
+
+fn update_windows(conn: &mut SqliteConnection, rows: &[WindowRow]) -> QueryResult<()> {
     rows.iter().try_for_each(|row| UpdateWindow(row).execute(conn).map(drop))
 }
 
