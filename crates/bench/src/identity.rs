@@ -7,15 +7,12 @@ mod refreshes;
 mod report;
 mod round;
 
-use std::io::Write;
 use std::time::Duration;
 
-use crate::contenders::server_program;
 use crate::failure::Outcome;
 use crate::measured::Figures;
 use crate::options::Options;
-use crate::postgres::OwnDatabase;
-use crate::{machine, page, servers};
+use crate::servers::{Servers, log_progress, publish};
 use report::Report;
 use round::Round;
 
@@ -45,25 +42,14 @@ impl Plan {
 ///
 /// Fails if a server sends a wrong response, but not if it is slow.
 pub fn identity(options: &Options) -> Outcome<()> {
-    let (plan, program) = (Plan::from_options(options), server_program(options)?);
-    let dir = tempfile::tempdir()?;
-    // Declared before the servers, so that they end before the database is
-    // dropped.
-    let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
-    let mut machine = machine::describe(dir.path());
-    if let Some(database) = &postgres {
-        machine.push(("PostgreSQL", database.describe()?));
-    }
-    let servers = servers::start(&program, postgres.as_ref(), dir.path())?;
+    let (plan, servers) = (Plan::from_options(options), Servers::start(options)?);
     let mut figures = Figures::default();
     let mut rejected = 0;
     for number in 1..=plan.rounds {
-        drop(writeln!(std::io::stderr().lock(), "pia-bench: round {number} of {}", plan.rounds));
-        rejected += Round { plan: &plan, servers: &servers, figures: &mut figures }.run()?;
+        log_progress(&format!("round {number} of {}", plan.rounds));
+        rejected += Round { plan: &plan, servers: &servers.list, figures: &mut figures }.run()?;
     }
-    let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();
-    let report = Report { plan: &plan, machine: &machine, servers: &names, figures: &figures };
-    let report = report.render(rejected);
-    std::io::stdout().lock().write_all(report.as_bytes())?;
-    options.out.as_deref().map_or(Ok(()), |file| page::write(file, "identity", &report))
+    let (machine, names) = (&servers.machine, servers.names());
+    let report = Report { plan: &plan, machine, servers: &names, figures: &figures };
+    publish(options, "identity", &report.render(rejected))
 }

@@ -14,15 +14,12 @@ mod seeding;
 mod sqlite;
 mod statements;
 
-use std::io::Write;
 use std::time::Duration;
 
-use crate::contenders::server_program;
 use crate::failure::Outcome;
 use crate::measured::Figures;
 use crate::options::Options;
-use crate::postgres::OwnDatabase;
-use crate::{machine, page, servers};
+use crate::servers::{Servers, log_progress, publish};
 use contender::Contender;
 use figures::Metric;
 use report::Report;
@@ -64,26 +61,17 @@ impl Plan {
 ///
 /// Fails if a server sends a wrong response, but not if it is slow.
 pub fn sync(options: &Options) -> Outcome<()> {
-    let (plan, program) = (Plan::from_options(options), server_program(options)?);
-    let dir = tempfile::tempdir()?;
-    // Declared before the servers, so that they end before the database is
-    // dropped.
-    let postgres = options.postgres_url.as_deref().map(OwnDatabase::create).transpose()?;
-    let mut machine = machine::describe(dir.path());
-    if let Some(database) = &postgres {
-        machine.push(("PostgreSQL", database.describe()?));
-    }
-    let servers = servers::start(&program, postgres.as_ref(), dir.path())?;
+    let (plan, servers) = (Plan::from_options(options), Servers::start(options)?);
     let mut figures: Figures<Metric> = Figures::default();
     let mut contenders = Vec::new();
-    for (index, (name, server)) in servers.iter().enumerate() {
+    for (index, (name, server)) in servers.list.iter().enumerate() {
         log_progress(&format!(
             "seeding {} users with {} items each: {name}",
             plan.users,
             seeding::MANY
         ));
         figures.record(index, Metric::Before, server.process.resident()?);
-        let url = postgres.as_ref().filter(|_| index > 0).map(|it| it.url.as_str());
+        let url = servers.postgres_url(index);
         let prepared = Contender::prepare(server, url, options.postgres_log.as_deref(), plan.users);
         contenders.push((name, prepared.map_err(|err| format!("{name}: {err}"))?));
         figures.record(index, Metric::Seeded, server.process.resident()?);
@@ -97,14 +85,7 @@ pub fn sync(options: &Options) -> Outcome<()> {
                 .map_err(with_name)?;
         }
     }
-    let names: Vec<_> = servers.iter().map(|(name, _)| *name).collect();
-    let report = Report { plan: &plan, machine: &machine, servers: &names, figures: &figures };
-    let report = report.render();
-    std::io::stdout().lock().write_all(report.as_bytes())?;
-    options.out.as_deref().map_or(Ok(()), |file| page::write(file, "sync", &report))
-}
-
-fn log_progress(message: &str) {
-    // If stderr is closed, progress is not reported.
-    drop(writeln!(std::io::stderr().lock(), "pia-bench: {message}"));
+    let (machine, names) = (&servers.machine, servers.names());
+    let report = Report { plan: &plan, machine, servers: &names, figures: &figures };
+    publish(options, "sync", &report.render())
 }
