@@ -12,6 +12,7 @@ use pia_kernel::{
 };
 use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
+use uuid::Uuid;
 
 use crate::audit_chain::SqlAuditChain;
 
@@ -19,22 +20,6 @@ use crate::audit_chain::SqlAuditChain;
 #[derive(Debug, Clone)]
 pub struct SqlAuditLog {
     db: Database,
-}
-
-/// Condition for entries with a filter's action and time.
-macro_rules! selected {
-    ($filter:expr) => {{
-        let (since, until) = ($filter.since, $filter.until);
-        let action = $filter.action.as_deref();
-        audit_entries::at
-            .ge(DbInstant(since.unwrap_or(Timestamp::UNIX_EPOCH)))
-            .and(audit_entries::at.lt(DbInstant(until.unwrap_or(Cursor::top().at))))
-            .and(
-                audit_entries::action
-                    .eq(action.unwrap_or_default())
-                    .or(action.is_none().into_sql::<Bool>()),
-            )
-    }};
 }
 
 impl SqlAuditLog {
@@ -48,16 +33,24 @@ impl SqlAuditLog {
         filter: &AuditFilter,
         page: PageRequest,
     ) -> Result<Vec<EntryRow>, DbError> {
-        use audit_entries::{at, id};
-        let after = page.after.unwrap_or_else(Cursor::top);
-        let (time, key) = (DbInstant(after.at), DbUid(after.id));
+        use audit_entries::{action, at, id};
+        // One upper bound, as SQLite uses an index for one alone.
+        let end = upper_bound(filter, page);
+        let (time, key) = (DbInstant(end.at), DbUid(end.id));
         let entries = audit_entries::table
+            .filter(at.ge(DbInstant(filter.since.unwrap_or(Timestamp::UNIX_EPOCH))))
             .filter(at.le(time).and(at.lt(time).or(id.lt(key))))
-            .filter(selected!(filter))
             .order((at.desc(), id.desc()))
             .limit(page.limit.into());
         Ok(on_conn!(self.db.reader(), |conn| {
-            entries.select(EntryRow::as_select()).load(conn).await?
+            match &filter.action {
+                // An index has the entries by action.
+                Some(name) => {
+                    let entries = entries.filter(action.eq(name));
+                    entries.select(EntryRow::as_select()).load(conn).await?
+                }
+                None => entries.select(EntryRow::as_select()).load(conn).await?,
+            }
         })?)
     }
 
@@ -68,11 +61,14 @@ impl SqlAuditLog {
         filter: &AuditFilter,
         page: PageRequest,
     ) -> Result<Vec<EntryRow>, DbError> {
+        use audit_entries::{action, at};
         use audit_identities::{entry_id, user_id};
-        let after = page.after.unwrap_or_else(Cursor::top);
+        let (after, name) = (page.after.unwrap_or_else(Cursor::top), filter.action.as_deref());
         let entry_ids = audit_identities::table
             .inner_join(audit_entries::table)
-            .filter(selected!(filter))
+            .filter(at.ge(DbInstant(filter.since.unwrap_or(Timestamp::UNIX_EPOCH))))
+            .filter(at.lt(DbInstant(filter.until.unwrap_or(Cursor::top().at))))
+            .filter(action.eq(name.unwrap_or_default()).or(name.is_none().into_sql::<Bool>()))
             .filter(user_id.eq(DbUid(user.0)).and(entry_id.lt(DbUid(after.id))))
             .select(entry_id)
             .distinct()
@@ -133,6 +129,16 @@ impl SqlAuditLog {
             }
             (None, _) => AuditSide::Nobody,
         })
+    }
+}
+
+/// Returns the cursor that all entries of a page are behind: that of the page, or
+/// the end of the filter's time.
+fn upper_bound(filter: &AuditFilter, page: PageRequest) -> Cursor {
+    let after = page.after.unwrap_or_else(Cursor::top);
+    match filter.until {
+        Some(until) if until <= after.at => Cursor { at: until, id: Uuid::nil() },
+        _ => after,
     }
 }
 
