@@ -2,7 +2,6 @@
 //! `/Schemas` (RFC 7643, 5 to 7).
 
 use actix_web::HttpResponse;
-use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use pia_web::ApiError;
 use serde_json::{Value, json};
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use crate::group_resource::GROUP_SCHEMA;
 use crate::list::{MAX_COUNT, ScimQuery};
 use crate::refusals::not_found;
-use crate::scim::{Scim, respond};
+use crate::scim::{Scim, respond_whole};
 use crate::user_resource::USER_SCHEMA;
 
 pub(crate) async fn service_provider_config(scim: Data<Scim>) -> HttpResponse {
@@ -34,11 +33,11 @@ pub(crate) async fn service_provider_config(scim: Data<Scim>) -> HttpResponse {
             "location": format!("{}/scim/v2/ServiceProviderConfig", scim.public_url),
         },
     });
-    respond(StatusCode::OK, &config)
+    respond_whole(&config)
 }
 
 pub(crate) async fn resource_types(scim: Data<Scim>) -> HttpResponse {
-    respond(StatusCode::OK, &all(&types(&scim)))
+    respond_whole(&all(&types(&scim)))
 }
 
 pub(crate) async fn resource_type(
@@ -49,7 +48,7 @@ pub(crate) async fn resource_type(
 }
 
 pub(crate) async fn schemas(scim: Data<Scim>) -> HttpResponse {
-    respond(StatusCode::OK, &all(&definitions(&scim)))
+    respond_whole(&all(&definitions(&scim)))
 }
 
 pub(crate) async fn schema(scim: Data<Scim>, id: Path<String>) -> Result<HttpResponse, ApiError> {
@@ -62,7 +61,7 @@ fn all(resources: &[Value]) -> Value {
 
 fn one(resources: [Value; 2], id: &str) -> Result<HttpResponse, ApiError> {
     let found = resources.into_iter().find(|it| it["id"].as_str() == Some(id));
-    found.map(|it| respond(StatusCode::OK, &it)).ok_or_else(not_found)
+    found.map(|it| respond_whole(&it)).ok_or_else(not_found)
 }
 
 fn types(scim: &Scim) -> [Value; 2] {

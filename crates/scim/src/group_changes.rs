@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::body::{member, text};
 use crate::filter::{parse_id, unsupported};
 use crate::group_resource::GROUP_SCHEMA;
-use crate::patch::{Operation, PatchOp, Target, operations};
+use crate::patch::{Operation, PatchOp, Target, attribute, operations};
 use crate::refusals::invalid;
 
 /// Change of a group's external id.
@@ -75,7 +75,7 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<GroupChanges, ApiError>
 impl GroupChanges {
     fn set_all(&mut self, members: &Map<String, Value>, op: PatchOp) -> Result<(), ApiError> {
         for (name, value) in members {
-            self.set(&name.to_ascii_lowercase(), value, op)?;
+            self.set(&attribute(name, GROUP_SCHEMA), value, op)?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::filter::{Comparison, comparisons, parse_id, text_match, unsupported};
 use crate::group_changes::{ExternalIdChange, GroupChanges, patch, replacement};
 use crate::list::ScimQuery;
 use crate::patch::comparison_text;
-use crate::scim::{Scim, respond};
+use crate::scim::{Scim, respond, respond_whole};
 
 /// A group and its members.
 type GroupMembers = (Group, Vec<(UserId, String)>);
@@ -46,7 +46,7 @@ pub(crate) async fn list(
     let (total, page) = scim.run(caller, page).await?;
     let resources = page.iter().map(|it| query.select(scim.group_resource(&it.0, &it.1)));
     let resources: Vec<Value> = resources.collect();
-    Ok(respond(StatusCode::OK, &query.page(total, &resources)))
+    Ok(respond_whole(&query.page(total, &resources)))
 }
 
 pub(crate) async fn show(
@@ -61,16 +61,17 @@ pub(crate) async fn show(
         load(&groups, group, with_members).await
     };
     let (group, members) = scim.run(caller, found).await?;
-    let resource = query.select(scim.group_resource(&group, &members));
-    Ok(respond(StatusCode::OK, &resource))
+    Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), &query))
 }
 
 pub(crate) async fn create(
     caller: ScimCaller,
     scim: Data<Scim>,
+    query: Query<ScimQuery>,
     Resource(resource): Resource,
 ) -> Result<HttpResponse, ApiError> {
     let (groups, changes) = (scim.groups.clone(), replacement(&resource)?);
+    let with_members = query.includes("members");
     let created = async move {
         let name = changes.name.clone().unwrap_or_default();
         let group = groups.create(None, &name).await?;
@@ -80,28 +81,30 @@ pub(crate) async fn create(
             return Err(err);
         }
         let group = groups.find(group.id).await?.group;
-        load(&groups, group, true).await
+        load(&groups, group, with_members).await
     };
     let (group, members) = scim.run(caller, created).await?;
-    Ok(respond(StatusCode::CREATED, &scim.group_resource(&group, &members)))
+    Ok(respond(StatusCode::CREATED, scim.group_resource(&group, &members), &query))
 }
 
 pub(crate) async fn replace(
     caller: ScimCaller,
     scim: Data<Scim>,
     PathId(id): PathId,
+    query: Query<ScimQuery>,
     Resource(resource): Resource,
 ) -> Result<HttpResponse, ApiError> {
-    change(caller, &scim, GroupId(id), replacement(&resource)?).await
+    change(caller, &scim, &query, GroupId(id), replacement(&resource)?).await
 }
 
 pub(crate) async fn modify(
     caller: ScimCaller,
     scim: Data<Scim>,
     PathId(id): PathId,
+    query: Query<ScimQuery>,
     Resource(body): Resource,
 ) -> Result<HttpResponse, ApiError> {
-    change(caller, &scim, GroupId(id), patch(&body)?).await
+    change(caller, &scim, &query, GroupId(id), patch(&body)?).await
 }
 
 /// Deletes a group; its members go to the default group.
@@ -127,17 +130,18 @@ pub(crate) async fn delete(
 async fn change(
     caller: ScimCaller,
     scim: &Scim,
+    query: &ScimQuery,
     id: GroupId,
     changes: GroupChanges,
 ) -> Result<HttpResponse, ApiError> {
-    let groups = scim.groups.clone();
+    let (groups, with_members) = (scim.groups.clone(), query.includes("members"));
     let changed = async move {
         apply(&groups, id, changes).await?;
         let group = groups.find(id).await?.group;
-        load(&groups, group, true).await
+        load(&groups, group, with_members).await
     };
     let (group, members) = scim.run(caller, changed).await?;
-    Ok(respond(StatusCode::OK, &scim.group_resource(&group, &members)))
+    Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), query))
 }
 
 /// Applies the changes of a group, what is most likely to be refused first.

@@ -125,6 +125,14 @@ pub(crate) fn name(path: &AttrPath) -> String {
     }
 }
 
+/// Returns the name in lower case of an attribute of a resource, without the
+/// resource's schema: `urn:…:User:userName` is `username`.
+pub(crate) fn attribute(name: &str, schema: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let own = name.strip_prefix(&schema.to_ascii_lowercase());
+    own.and_then(|it| it.strip_prefix(':')).map_or_else(|| name.clone(), str::to_owned)
+}
+
 /// Returns a value of a filter as a text.
 pub(crate) fn comparison_text(value: &CompValue) -> String {
     match value {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::LOCATION;
+use actix_web::http::header::{ETAG, LOCATION};
 use pia_identity::ScimUsers;
 use pia_kernel::RequestContext;
 use pia_policy::Groups;
 use pia_web::{ApiError, Runner, ScimCaller};
 use serde_json::Value;
 
+use crate::list::ScimQuery;
 use crate::refusals::ScimError;
 
 /// Media type of every body.
@@ -55,16 +56,21 @@ impl Scim {
     }
 }
 
-/// Returns a response with a resource as its body, and with its location if it
-/// has one.
-pub(crate) fn respond(status: StatusCode, resource: &Value) -> HttpResponse {
+/// Returns a response with the selected attributes of a resource, and with its
+/// location and version.
+pub(crate) fn respond(status: StatusCode, resource: Value, query: &ScimQuery) -> HttpResponse {
     let meta = |name| resource.get("meta")?.get(name)?.as_str();
     let mut response = HttpResponse::build(status);
     if let Some(location) = meta("location") {
         response.insert_header((LOCATION, location));
     }
     if let Some(version) = meta("version") {
-        response.insert_header(("ETag", version));
+        response.insert_header((ETAG, version));
     }
-    response.content_type(MEDIA_TYPE).body(resource.to_string())
+    response.content_type(MEDIA_TYPE).body(query.select(resource).to_string())
+}
+
+/// Returns a response with a whole document as its body.
+pub(crate) fn respond_whole(document: &Value) -> HttpResponse {
+    HttpResponse::Ok().content_type(MEDIA_TYPE).body(document.to_string())
 }

@@ -5,7 +5,7 @@ use pia_web::ApiError;
 use serde_json::{Map, Value};
 
 use crate::body::{boolean, member, text};
-use crate::patch::{Operation, PatchOp, Target, operations, plain};
+use crate::patch::{Operation, PatchOp, Target, attribute, operations, plain};
 use crate::refusals::invalid;
 use crate::user_resource::USER_SCHEMA;
 
@@ -106,14 +106,11 @@ fn is_own_email((name, value): &(String, String)) -> bool {
 impl Changes {
     fn set_all(&mut self, members: &Map<String, Value>) -> Result<(), ApiError> {
         for (name, value) in members {
-            let name = name.to_ascii_lowercase();
-            let schema = USER_SCHEMA.to_ascii_lowercase();
-            let own = name.strip_prefix(&schema).and_then(|it| it.strip_prefix(':'));
-            let name = own.unwrap_or(&name);
+            let name = attribute(name, USER_SCHEMA);
             // No addresses are the same as none mentioned (RFC 7643, 2.5).
             let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
             if !(name == "emails" && is_empty) {
-                self.set(name, value)?;
+                self.set(&name, value)?;
             }
         }
         Ok(())

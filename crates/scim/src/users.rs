@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::body::Resource;
 use crate::filter::user_conditions;
 use crate::list::ScimQuery;
-use crate::scim::{Scim, respond};
+use crate::scim::{Scim, respond, respond_whole};
 use crate::user_changes::{creation, patch, replacement};
-use crate::version::{ExpectedVersion, KnownVersion};
+use crate::version::{ExpectedVersion, KnownVersion, not_modified};
 
 pub(crate) async fn list(
     caller: ScimCaller,
@@ -26,7 +26,7 @@ pub(crate) async fn list(
     let page = scim.run(caller, async move { users.list(selected).await }).await?;
     let resources = page.users.iter().map(|it| query.select(scim.user_resource(it)));
     let resources: Vec<Value> = resources.collect();
-    Ok(respond(StatusCode::OK, &query.page(page.total, &resources)))
+    Ok(respond_whole(&query.page(page.total, &resources)))
 }
 
 pub(crate) async fn show(
@@ -39,9 +39,9 @@ pub(crate) async fn show(
     let users = scim.users.clone();
     let user = scim.run(caller, async move { users.find(UserId(id)).await }).await?;
     if known.is_some_and(|it| it == user.version()) {
-        return Ok(HttpResponse::NotModified().finish());
+        return Ok(not_modified(&user.version()));
     }
-    Ok(respond(StatusCode::OK, &query.select(scim.user_resource(&user))))
+    Ok(respond(StatusCode::OK, scim.user_resource(&user), &query))
 }
 
 pub(crate) async fn create(
@@ -51,7 +51,7 @@ pub(crate) async fn create(
 ) -> Result<HttpResponse, ApiError> {
     let (users, update) = (scim.users.clone(), creation(&resource)?);
     let user = scim.run(caller, async move { users.create(update).await }).await?;
-    Ok(respond(StatusCode::CREATED, &scim.user_resource(&user)))
+    Ok(respond(StatusCode::CREATED, scim.user_resource(&user), &ScimQuery::default()))
 }
 
 pub(crate) async fn replace(
@@ -93,5 +93,5 @@ async fn change(
     let users = scim.users.clone();
     let changed = async move { users.change(user, expected, update).await };
     let user = scim.run(caller, changed).await?;
-    Ok(respond(StatusCode::OK, &scim.user_resource(&user)))
+    Ok(respond(StatusCode::OK, scim.user_resource(&user), &ScimQuery::default()))
 }

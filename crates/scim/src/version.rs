@@ -3,8 +3,8 @@
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::http::header::{HeaderName, IF_MATCH, IF_NONE_MATCH};
-use actix_web::{FromRequest, HttpRequest};
+use actix_web::http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use pia_web::ApiError;
 
 use crate::refusals::stale;
@@ -41,6 +41,11 @@ impl FromRequest for KnownVersion {
 /// Returns the tag of a version.
 pub(crate) fn tag(version: &str) -> String {
     format!("W/\"{version}\"")
+}
+
+/// Returns the response to a client that has this version.
+pub(crate) fn not_modified(version: &str) -> HttpResponse {
+    HttpResponse::NotModified().insert_header((ETAG, tag(version))).finish()
 }
 
 fn header(request: &HttpRequest, name: HeaderName) -> Option<&str> {

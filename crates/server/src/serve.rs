@@ -10,7 +10,7 @@ use actix_web::web::Data;
 use actix_web::{App as ActixApp, HttpServer};
 use pia_web::{
     BasePath, BodyMemory, Draining, Metrics, StrictTransport, TrustedProxies, acceptable_encoding,
-    admit, keep_uncompressed, strip_base_path, surface, translate_errors,
+    admit, keep_uncompressed, query_config, strip_base_path, surface, translate_errors,
 };
 
 use crate::App;
@@ -72,8 +72,7 @@ impl Server {
         let (api, setup_pages, gates) = (Data::new(api), Data::new(setup_pages), Data::new(gates));
         let (account_pages, metrics) = (Data::new(account_pages), Data::new(metrics));
         let scim = Data::new(scim);
-        let counted = Data::clone(&metrics);
-        let draining = Draining::default();
+        let (counted, draining) = (Data::clone(&metrics), Draining::default());
         let ending = Data::new(draining.clone());
         // Once here, so that an error prevents the start.
         ai.on_worker().map_err(std::io::Error::other)?;
@@ -92,6 +91,7 @@ impl Server {
                 .app_data(Data::clone(&proxies))
                 .app_data(Data::clone(&strict_transport))
                 .app_data(Data::clone(&memory))
+                .app_data(query_config())
                 .wrap(from_fn(admit))
                 .wrap(from_fn(translate_errors))
                 .wrap(from_fn(pia_console::render_errors))

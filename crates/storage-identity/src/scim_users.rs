@@ -45,7 +45,7 @@ impl SqlScimUsers {
         seats: Option<u32>,
         effects: &SideEffects,
     ) -> Result<ScimUserCreated, DbError> {
-        let NewScimUser { user, attributes, created_at } = new;
+        let NewScimUser { user, attributes, is_active, created_at } = new;
         in_tx!(self.db, async |conn| -> Result<ScimUserCreated, DbError> {
             conn.take_turn().await?;
             let same = with_address(&attributes.email).left_join(scim_users::table);
@@ -65,7 +65,7 @@ impl SqlScimUsers {
                 return Ok(ScimUserCreated::Taken(taken));
             }
             if outcome == ScimUserCreated::Stored {
-                if !conn.room_for_account(seats).await? {
+                if *is_active && !conn.room_for_account(seats).await? {
                     return Ok(ScimUserCreated::SeatsTaken);
                 }
                 let default = user_groups::table.filter(user_groups::is_default);
@@ -82,6 +82,7 @@ impl SqlScimUsers {
                     accounts::group_id.eq(group),
                     accounts::email_verified_at.eq(DbInstant(*created_at)),
                     accounts::credentials_epoch.eq(0),
+                    accounts::deactivated_at.eq((!is_active).then_some(DbInstant(*created_at))),
                 );
                 diesel::insert_into(accounts::table).values(account).execute(conn).await?;
             } else {

@@ -136,11 +136,10 @@ impl Gates {
             | Access::OwnerOrGone
             | Access::Console(_)
             | Access::GroupConsole(_) => {
-                let state = self.caller_state(credential, route).await?;
+                let state = self.caller_state(request, credential, route).await?;
                 if route.console_roles().is_some() {
                     self.check_forgery(request)?;
                 }
-                check_group(request, route, &state)?;
                 request.extensions_mut().insert(Caller(state));
             }
             Access::Operator => self.check_operator(request)?,
@@ -178,18 +177,19 @@ impl Gates {
     /// A cached state may only admit, not refuse.
     async fn caller_state(
         &self,
+        request: &ServiceRequest,
         credential: Option<Credential>,
         route: &Route,
     ) -> Result<CallerState, ApiError> {
         let credential = credential.ok_or_else(ApiError::unauthenticated)?;
         if let Some(state) = self.cached(credential)
-            && self.refusal(state, route).is_none()
+            && self.refusal(request, state, route).is_none()
         {
             return Ok(state);
         }
         let fresh = self.fresh(credential, route).await?;
         let Some(state) = fresh else { return Err(self.rejection(credential, route).await?) };
-        match self.refusal(state, route) {
+        match self.refusal(request, state, route) {
             Some(refusal) => Err(refusal),
             None => Ok(state),
         }
@@ -209,13 +209,21 @@ impl Gates {
         Ok(if is_gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
     }
 
-    fn refusal(&self, state: CallerState, route: &Route) -> Option<ApiError> {
+    fn refusal(
+        &self,
+        request: &ServiceRequest,
+        state: CallerState,
+        route: &Route,
+    ) -> Option<ApiError> {
         let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
         if !route.accepts(state.scope) {
             return Some(ApiError::unauthenticated());
         }
         if route.console_roles().is_some_and(|roles| !roles.contains(&state.role)) {
             return Some(refused("forbidden", "Your role does not include this."));
+        }
+        if manages_another_group(request, route, state) {
+            return Some(ApiError::not_found());
         }
         if route.owners_only() && state.scope == SessionScope::Data {
             let message = "This session began with an app password: sign in with your own \
@@ -275,21 +283,14 @@ impl Gates {
     }
 }
 
-/// Refuses a manager whose group is not the one in the path.
-fn check_group(
-    request: &ServiceRequest,
-    route: &Route,
-    state: &CallerState,
-) -> Result<(), ApiError> {
-    let Access::GroupConsole(_) = route.access else { return Ok(()) };
+/// Returns whether the caller is a manager whose group is not the one in the path.
+fn manages_another_group(request: &ServiceRequest, route: &Route, state: CallerState) -> bool {
+    let Access::GroupConsole(_) = route.access else { return false };
     // The router has yet to match the path.
     let mut segments = route.path.split('/').zip(request.path().split('/'));
     let named = segments.find(|(pattern, _)| *pattern == "{id}");
     let named = named.and_then(|(_, id)| id.parse().ok());
-    if state.role == Role::Admin || named == Some(state.group.0) {
-        return Ok(());
-    }
-    Err(ApiError::not_found())
+    state.role != Role::Admin && named != Some(state.group.0)
 }
 
 fn payer(request: &ServiceRequest, user: Option<UserId>) -> Option<Payer> {

@@ -55,7 +55,7 @@ pub use gates::{Gates, admit};
 pub use gzipped::Gzipped;
 pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::{CreditDocs, openapi};
-pub use paging::Paging;
+pub use paging::{Paging, query_config};
 pub use path_id::{ClientId, PathId, PathVersion};
 pub use request_id::RequestId;
 pub use routes::{

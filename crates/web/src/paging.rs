@@ -3,12 +3,21 @@
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::web::Query;
+use actix_web::web::{Query, QueryConfig};
 use actix_web::{FromRequest, HttpRequest};
 use pia_kernel::{Cursor, PageRequest, Timestamp};
 use uuid::Uuid;
 
 use crate::{ApiError, FieldError};
+
+/// Returns the configuration of `Query` extractors: a query that one cannot
+/// parse is refused in the form of all errors.
+pub fn query_config() -> QueryConfig {
+    QueryConfig::default().error_handler(|_may_quote, _| {
+        let message = "A parameter of the query string is malformed.".to_owned();
+        ApiError::invalid(vec![field_error("", message)]).into()
+    })
+}
 
 const DEFAULT_PAGE_ITEMS: u16 = 50;
 const MAX_PAGE_ITEMS: u16 = 200;

@@ -79,6 +79,8 @@ pub struct NewScimUser {
     pub user: UserId,
     /// Attributes.
     pub attributes: ScimUserAttributes,
+    /// False for an account that is deactivated until a client activates it.
+    pub is_active: bool,
     /// Creation time.
     pub created_at: Timestamp,
 }

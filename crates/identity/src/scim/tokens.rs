@@ -59,7 +59,7 @@ pub enum CreateScimTokenError {
     #[error("the request is invalid")]
     Invalid(Vec<Violation>),
     /// Maximum number of tokens is reached.
-    #[error("there are {limit} SCIM tokens already")]
+    #[error("the maximum of {limit} SCIM tokens is reached")]
     Full {
         /// Maximum number of tokens.
         limit: usize,

@@ -8,9 +8,6 @@ use ring::digest;
 use crate::people::email::{self, fold_email};
 use crate::violation::{self, Violation};
 
-/// Maximum length of a `userName` or `externalId`, in characters.
-const MAX_ID_CHARS: usize = 254;
-
 /// Attributes of a user that SCIM clients change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScimUserAttributes {
@@ -165,14 +162,7 @@ fn name(field: &'static str, name: Option<&str>) -> Result<Option<String>, Viola
 }
 
 fn id(field: &'static str, id: Option<&str>) -> Result<Option<String>, Violation> {
-    let id = violation::name(field, "The value", id)?;
-    match id {
-        Some(id) if id.chars().count() > MAX_ID_CHARS => {
-            let message = format!("`{field}` may have {MAX_ID_CHARS} characters.");
-            Err(Violation::new(field, "too_long", message))
-        }
-        id => Ok(id),
-    }
+    violation::name(field, "The value", id)
 }
 
 #[cfg(test)]

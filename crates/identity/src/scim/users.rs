@@ -38,7 +38,7 @@ pub enum ScimUserError {
     #[error("there is no such user")]
     Unknown,
     /// User is not the expected version.
-    #[error("the user was changed meanwhile")]
+    #[error("the user was changed in the meantime")]
     Stale,
     /// Change of the email address of an account with an administrative role, or its
     /// reactivation.
@@ -114,13 +114,12 @@ impl ScimUsers {
         }
         let (user, created_at, limit) = (UserId::generate(), clock.now(), seats.limit());
         let effects = SideEffects::about(created_at, user, "ScimUser.Created");
-        let new = NewScimUser { user, attributes, created_at };
-        let active = update.is_active.unwrap_or(true);
+        let is_active = update.is_active.unwrap_or(true);
+        let new = NewScimUser { user, attributes, is_active, created_at };
         match store.create(new, limit, effects).await? {
-            ScimUserCreated::Stored if active => {}
-            ScimUserCreated::Stored => self.deactivate(user).await?,
+            ScimUserCreated::Stored => {}
             ScimUserCreated::Restored(user) => {
-                let update = ScimUserUpdate { changes: Vec::new(), is_active: Some(active) };
+                let update = ScimUserUpdate { changes: Vec::new(), is_active: Some(is_active) };
                 return self.change(user, None, update).await;
             }
             ScimUserCreated::Taken(attribute) => return Err(ScimUserError::Taken(attribute)),

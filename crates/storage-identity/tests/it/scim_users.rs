@@ -31,6 +31,7 @@ pia_testkit::contract! {
     a_deleted_user_is_hidden_and_restored_with_their_account,
     conditions_select_users,
     no_seat_no_user,
+    an_inactive_user_takes_no_seat,
     of_many_first_sign_ins_at_a_provider_one_is_linked,
     the_first_password_of_a_created_user_makes_the_account_local,
 }
@@ -41,7 +42,7 @@ fn user_name(name: &str) -> ScimUserChange {
 
 fn new_user(changes: &[ScimUserChange]) -> NewScimUser {
     let attributes = ScimUserAttributes::new(changes).unwrap();
-    NewScimUser { user: UserId::generate(), attributes, created_at: START }
+    NewScimUser { user: UserId::generate(), attributes, is_active: true, created_at: START }
 }
 
 async fn create(store: &SqlScimUsers, new: NewScimUser) -> ScimUserCreated {
@@ -314,6 +315,17 @@ async fn conditions_select_users(db: Database) {
     let second = ScimUserQuery { conditions: vec![], offset: 1, limit: 1 };
     let page = store.list(second).await.unwrap();
     assert_eq!((page.total, page.users[0].user), (2, ada.user));
+}
+
+async fn an_inactive_user_takes_no_seat(db: Database) {
+    let store = SqlScimUsers::new(db);
+    let new = NewScimUser { is_active: false, ..new_user(&[user_name("ada@example.org")]) };
+    let effects = SideEffects::about(START, new.user, "ScimUser.Created");
+
+    let created = store.create(new.clone(), Some(0), effects).await.unwrap();
+
+    assert_eq!(created, ScimUserCreated::Stored);
+    assert!(!store.find(new.user).await.unwrap().unwrap().is_active);
 }
 
 async fn of_many_first_sign_ins_at_a_provider_one_is_linked(db: Database) {

@@ -15,7 +15,7 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 fn users(store: MockScimUserStore, roles: MockRoleStore) -> ScimUsers {
     let clock = Arc::new(FixedClock(NOW));
     let mut accounts = MockAccountStore::new();
-    accounts.expect_standing().returning(|user, it, _| Ok(Some(CallerState::new(user, it))));
+    accounts.expect_caller_state().returning(|user, it, _| Ok(Some(CallerState::new(user, it))));
     let cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     let mut seats = MockSeats::new();
     seats.expect_limit().return_const(Some(10));
