@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::client::{Answer, Client, parse, unchunked};
-use crate::harness::{Setting, TestApp};
+use crate::client::{Client, TestResponse, parse, unchunked};
+use crate::harness::{TestApp, TestConfig};
 
 /// Path of the chat.
 pub const CHAT: &str = "/api/ai/chat";
@@ -27,8 +27,8 @@ pub const TIMED_OUT: (&str, &str) = ("Bad Gateway", "Request to upstream AI prov
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Returns the setting of a server on SQLite with this upstream.
-pub fn before(endpoint: &str) -> Setting {
-    Setting::on(TestDatabase::sqlite()).with_upstream(endpoint)
+pub fn before(endpoint: &str) -> TestConfig {
+    TestConfig::on(TestDatabase::sqlite()).with_upstream(endpoint)
 }
 
 /// Starts a demo upstream, and a server on SQLite that calls it.
@@ -120,7 +120,7 @@ impl Heard {
     }
 
     /// Parses a successful response, which must be a complete, valid stream.
-    pub fn of(response: &Answer) -> Self {
+    pub fn of(response: &TestResponse) -> Self {
         assert_eq!(response.status, 200, "{}", response.text());
         assert_eq!(response.header("content-type"), Some("text/event-stream"));
         let heard = Self::from(&response.text());
@@ -222,7 +222,7 @@ impl Live {
     }
 
     /// Reads the response to its end.
-    pub async fn rest(mut self) -> Answer {
+    pub async fn rest(mut self) -> TestResponse {
         let read = tokio::time::timeout(PATIENCE, self.socket.read_to_end(&mut self.raw));
         drop(read.await.expect("an end in time"));
         parse(&self.raw)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::client::{Answer, Client};
+use crate::client::{Client, TestResponse};
 
 /// Path of all chats.
 pub const CHATS: &str = "/api/v1/chats";
@@ -32,12 +32,12 @@ pub fn chat(id: &str, updated_at: &str) -> Value {
 }
 
 /// Stores a text as a chat, which need not be valid.
-pub async fn put_text(client: &Client, id: &str, document: &str) -> Answer {
+pub async fn put_text(client: &Client, id: &str, document: &str) -> TestResponse {
     client.send("PUT", &format!("{CHATS}/{id}"), &[JSON], document.as_bytes()).await
 }
 
 /// Stores a chat.
-pub async fn put(client: &Client, chat: &Value) -> Answer {
+pub async fn put(client: &Client, chat: &Value) -> TestResponse {
     put_text(client, chat["id"].as_str().expect("an id"), &chat.to_string()).await
 }
 
@@ -50,6 +50,6 @@ pub async fn stored(client: &Client) -> String {
 }
 
 /// Deletes a chat.
-pub async fn delete(client: &Client, id: &str) -> Answer {
+pub async fn delete(client: &Client, id: &str) -> TestResponse {
     client.send("DELETE", &format!("{CHATS}/{id}"), &[], b"").await
 }

@@ -26,7 +26,7 @@ pub struct Client {
 
 /// HTTP response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TestResponse {
     /// Status code.
     pub status: u16,
     /// Headers, with their names in lower case.
@@ -37,7 +37,7 @@ pub struct Answer {
     pub bytes: Vec<u8>,
 }
 
-impl Answer {
+impl TestResponse {
     /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
@@ -103,12 +103,12 @@ impl Client {
     }
 
     /// Sends a `GET`.
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, &[], b"").await
     }
 
     /// Sends a `POST` with a JSON body.
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub async fn post(&self, path: &str, body: &Value) -> TestResponse {
         let headers = [("content-type", "application/json; charset=utf-8")];
         self.send("POST", path, &headers, body.to_string().as_bytes()).await
     }
@@ -120,7 +120,7 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Answer {
+    ) -> TestResponse {
         let mut socket = self.begin(method, path, headers, body).await;
         let mut raw = Vec::new();
         let reading = async {
@@ -177,7 +177,7 @@ fn is_complete(raw: &[u8]) -> bool {
 }
 
 /// Parses a response that ends with its connection.
-pub fn parse(raw: &[u8]) -> Answer {
+pub fn parse(raw: &[u8]) -> TestResponse {
     let end = raw.windows(4).position(|it| it == b"\r\n\r\n").expect("a complete head");
     let head = String::from_utf8_lossy(&raw[..end]).into_owned();
     let mut lines = head.split("\r\n");
@@ -190,7 +190,7 @@ pub fn parse(raw: &[u8]) -> Answer {
         headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
     let bytes = if chunked { unchunked(&raw[end + 4..]) } else { raw[end + 4..].to_vec() };
     let body = serde_json::from_slice(&bytes).unwrap_or_default();
-    Answer { status: status.expect("a status"), headers, body, bytes }
+    TestResponse { status: status.expect("a status"), headers, body, bytes }
 }
 
 /// Decodes a chunked body, as far as its chunks have arrived.

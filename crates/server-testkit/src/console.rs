@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client};
-use crate::harness::{PASSWORD, Setting, TestApp};
+use crate::client::{Client, TestResponse};
+use crate::harness::{PASSWORD, TestApp, TestConfig};
 
 /// Browser that is signed in to the console.
 pub struct Console {
@@ -17,7 +17,7 @@ pub struct Console {
 
 /// Starts a server that requires no second factor. Returns it with an
 /// administrator's desktop and console.
-pub async fn administrator(setting: Setting) -> (TestApp, Client, Console) {
+pub async fn administrator(setting: TestConfig) -> (TestApp, Client, Console) {
     const ADA: &str = "ada@example.org";
     let app = setting.with("Admin:RequireSecondFactor", false).start().await;
     let client = app.sign_up(ADA).await;
@@ -30,7 +30,7 @@ pub async fn scim_client(app: &TestApp, console: &Console) -> Client {
     let created = console.write("POST", "/api/admin/scim-tokens", json!({ "name": "IdP" })).await;
     assert_eq!(created.status, 201, "{}", created.text());
     let token = created.body["token"].as_str().map(str::to_owned);
-    Client { access: token, ..app.stranger() }
+    Client { access: token, ..app.anonymous() }
 }
 
 impl Console {
@@ -39,27 +39,27 @@ impl Console {
     pub async fn open(app: &TestApp, email: &str) -> Self {
         app.admin(&format!("grant {email} --role admin")).await.expect("a role");
         let credentials = json!({ "email": email, "password": PASSWORD });
-        let response = app.stranger().post("/admin/login", &credentials).await;
+        let response = app.anonymous().post("/admin/login", &credentials).await;
         Self::from_answer(app, &response)
     }
 
     /// Reads the cookie and the CSRF token from a sign-in response.
-    pub fn from_answer(app: &TestApp, response: &Answer) -> Self {
+    pub fn from_answer(app: &TestApp, response: &TestResponse) -> Self {
         assert_eq!(response.status, 200, "{}", response.text());
         let cookie = response.header("set-cookie").expect("a cookie");
         assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
         let cookie = cookie.split(';').next().expect("a value").to_owned();
         let csrf_token = response.body["csrfToken"].as_str().expect("a token").to_owned();
-        Self { client: app.stranger(), cookie, csrf_token }
+        Self { client: app.anonymous(), cookie, csrf_token }
     }
 
     /// Sends a `GET`.
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, &[], &Value::Null).await
     }
 
     /// Sends a write with the CSRF token.
-    pub async fn write(&self, method: &str, path: &str, body: Value) -> Answer {
+    pub async fn write(&self, method: &str, path: &str, body: Value) -> TestResponse {
         let token = [("x-csrf-token", self.csrf_token.as_str())];
         self.send(method, path, &token, &body).await
     }
@@ -71,7 +71,7 @@ impl Console {
         path: &str,
         headers: &[(&str, &str)],
         body: &Value,
-    ) -> Answer {
+    ) -> TestResponse {
         let cookie = [("cookie", self.cookie.as_str()), ("content-type", "application/json")];
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         self.client.send(method, path, &[&cookie[..], headers].concat(), &body).await

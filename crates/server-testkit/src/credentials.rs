@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::authenticator::Authenticator;
-use crate::client::{Answer, Client};
+use crate::client::{Client, TestResponse};
 use crate::harness::{PASSWORD, TestApp};
 
 /// Lists the sessions of the client.
@@ -51,7 +51,7 @@ pub async fn api_key_id(client: &Client) -> String {
 /// Returns a client that holds nothing but a new API key of the owner.
 pub async fn script(app: &TestApp, owner: &Client) -> Client {
     let key = text(&create_api_key(owner, json!({})).await["apiKey"]);
-    Client { access: Some(key), ..app.stranger() }
+    Client { access: Some(key), ..app.anonymous() }
 }
 
 /// Requests the options for a new passkey with the default password.
@@ -68,7 +68,7 @@ pub async fn add_passkey(
     options: &Value,
     name: &str,
     credential: &Value,
-) -> Answer {
+) -> TestResponse {
     let token = &options["challengeToken"];
     let body = json!({ "challengeToken": token, "name": name, "credential": credential });
     client.post("/auth/webauthn/register/complete", &body).await

@@ -46,7 +46,7 @@ pub struct TestApp {
 }
 
 /// Configuration of a server before it starts.
-pub struct Setting {
+pub struct TestConfig {
     database: Arc<TestDatabase>,
     variables: Vec<(String, String)>,
     clock: Arc<dyn Clock>,
@@ -69,7 +69,7 @@ const BASE: &[(&str, &str)] = &[
     ("RateLimits__Sync", "1000000"),
 ];
 
-impl Setting {
+impl TestConfig {
     /// Configures a licensed server on this database.
     pub fn on(database: TestDatabase) -> Self {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -147,10 +147,10 @@ pub fn licence(terms: &Terms) -> String {
 impl TestApp {
     /// Starts a licensed server on SQLite.
     pub async fn spawn() -> Self {
-        Setting::on(TestDatabase::sqlite()).start().await
+        TestConfig::on(TestDatabase::sqlite()).start().await
     }
 
-    async fn start(setting: Setting) -> Self {
+    async fn start(setting: TestConfig) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let dir = folder.path().to_owned();
         if let Some(content) = &setting.licence {
@@ -237,7 +237,7 @@ impl TestApp {
     }
 
     /// Returns a client that is not signed in.
-    pub fn stranger(&self) -> Client {
+    pub fn anonymous(&self) -> Client {
         Client::new(self.addr)
     }
 
@@ -252,13 +252,13 @@ impl TestApp {
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         let first = self.sign_up(&email).await;
         let credentials = json!({ "email": email, "password": PASSWORD });
-        let envelope = self.stranger().post("/auth/login/local", &credentials).await;
-        (first, self.stranger().with_tokens(&envelope.body))
+        let envelope = self.anonymous().post("/auth/login/local", &credentials).await;
+        (first, self.anonymous().with_tokens(&envelope.body))
     }
 
     /// Registers an account with this address and returns a client that is signed in.
     pub async fn sign_up(&self, email: &str) -> Client {
-        let client = self.stranger();
+        let client = self.anonymous();
         let credentials = json!({ "email": email, "password": PASSWORD });
         let registered = client.post("/auth/register", &credentials).await;
         assert_eq!(registered.status, 200, "{:?}", registered.body);

@@ -7,7 +7,7 @@ use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::schema::mails;
 use pia_storage::{Database, DbError, DbUid, StoredEmail, on_conn};
 
-use crate::client::{Answer, Client};
+use crate::client::{Client, TestResponse};
 use crate::harness::TestApp;
 
 type Row = (DbUid, Option<Vec<u8>>);
@@ -48,7 +48,7 @@ pub fn target<'a>(app: &TestApp, link: &'a str) -> &'a str {
 }
 
 /// Follows a link as a client that accepts JSON.
-pub async fn redeem(client: &Client, path: &str) -> Answer {
+pub async fn redeem(client: &Client, path: &str) -> TestResponse {
     client.send("GET", path, &[("accept", "application/json")], b"").await
 }
 

@@ -8,7 +8,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as 
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::client::{Answer, Client};
+use crate::client::{Client, TestResponse};
 
 /// Device with its keys. Its "ciphertexts" are not encrypted, as the server
 /// cannot read them anyway.
@@ -106,7 +106,7 @@ impl Machine {
     }
 
     /// Stores its own wrapped key.
-    pub async fn keep(&self, client: &Client, byte: u8) -> Answer {
+    pub async fn keep(&self, client: &Client, byte: u8) -> TestResponse {
         client.post(&self.path("wrapped-umk"), &self.own_key(byte)).await
     }
 
@@ -162,7 +162,7 @@ pub async fn encrypt(client: &Client) -> Machine {
 }
 
 /// Stores a proof key.
-pub async fn put_proof_key(client: &Client, key: &Value) -> Answer {
+pub async fn put_proof_key(client: &Client, key: &Value) -> TestResponse {
     let headers = [("content-type", "application/json")];
     let body = key.to_string();
     client.send("PUT", "/api/e2ee/recovery/proof-key", &headers, body.as_bytes()).await

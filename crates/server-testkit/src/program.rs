@@ -152,7 +152,7 @@ impl Call {
 
 impl ServerProcess {
     /// Creates a client without tokens.
-    pub fn stranger(&self) -> Client {
+    pub fn anonymous(&self) -> Client {
         Client::new(self.addr)
     }
 

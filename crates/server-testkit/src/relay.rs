@@ -8,14 +8,14 @@ use pia_storage::schema::{accounts, mails};
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::client::Client;
-use crate::harness::{Setting, TestApp};
+use crate::harness::{TestApp, TestConfig};
 
 pub use pia_testkit::relay::{DeliveredMail, FakeRelay, RelayBehaviour};
 
 /// Sender of all mail in these tests.
 pub const FROM: &str = "pia@pia.example";
 
-impl Setting {
+impl TestConfig {
     /// Sends its mail through this relay.
     pub fn with_relay(self, relay: &FakeRelay) -> Self {
         self.with_relay_at(relay.port)

@@ -5,8 +5,8 @@ use pia_server_testkit::ai_client::{
     CHAT, COMPLETIONS, Heard, JSON, OPTIMIZE, before, chat_request, streamed, with_demo, with_tool,
 };
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, WHOLE};
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
@@ -223,7 +223,7 @@ async fn invalid_requests_are_rejected_by_field_and_call_no_model() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
     let message = json!({ "role": "user", "content": "x" });
-    let violations = |answer: &Answer| -> Vec<(String, String)> {
+    let violations = |answer: &TestResponse| -> Vec<(String, String)> {
         let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
         let errors = answer.body["errors"].as_array().into_iter().flatten();
         errors.map(|it| (text(&it["field"]), text(&it["code"]))).collect()
@@ -255,7 +255,7 @@ async fn invalid_requests_are_rejected_by_field_and_call_no_model() {
     let malformed = ada.send("POST", CHAT, &[JSON], b"{\"messages\": [").await;
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let unsupported = ada.send("POST", CHAT, &form, b"messages=x").await;
-    let stranger = app.stranger().post(CHAT, &chat_request("x")).await;
+    let stranger = app.anonymous().post(CHAT, &chat_request("x")).await;
     assert_eq!((malformed.status, malformed.error()), (400, "malformed_json"));
     assert_eq!((unsupported.status, unsupported.error()), (415, "unsupported_media_type"));
     assert_eq!((stranger.status, stranger.error()), (401, "unauthorized"));
@@ -282,7 +282,7 @@ async fn calls_without_an_upstream_are_refused_as_not_configured() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_lists_the_served_modes_without_calling_a_model() {
     let (demo, app) = with_demo().await;
-    let partly = Setting::on(TestDatabase::sqlite())
+    let partly = TestConfig::on(TestDatabase::sqlite())
         .with("Ai__Modes__Research__Endpoint", demo.endpoint())
         .with("Ai__Modes__Research__Model", "m")
         .start()
@@ -290,7 +290,7 @@ async fn the_status_lists_the_served_modes_without_calling_a_model() {
 
     let all = app.signed_in().await.get("/api/ai/status").await;
     let one = partly.signed_in().await.get("/api/ai/status").await;
-    let anonymous = app.stranger().get("/api/ai/status").await;
+    let anonymous = app.anonymous().get("/api/ai/status").await;
 
     assert_eq!(
         all.body,

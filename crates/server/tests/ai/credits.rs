@@ -7,9 +7,9 @@ use pia_demo_upstream::Demo;
 use pia_kernel::{Clock, SystemClock, Timestamp};
 use pia_server_testkit::ai_client::{CHAT, Live, OPTIMIZE, chat_request, streamed};
 use pia_server_testkit::ai_peer::Fixed;
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::credentials::create_api_key;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_server_testkit::program::Call;
@@ -46,10 +46,10 @@ struct Scene {
 
 /// A server whose default group says this; a token in and out costs a credit.
 async fn start(database: TestDatabase, settings: &str) -> Scene {
-    start_with(Setting::on(database), settings).await
+    start_with(TestConfig::on(database), settings).await
 }
 
-async fn start_with(setting: Setting, settings: &str) -> Scene {
+async fn start_with(setting: TestConfig, settings: &str) -> Scene {
     let demo = Demo::start(0).expect("a demo upstream");
     // In the middle of a week, so that none ends while a test runs.
     let now = SystemClock.now().micros();
@@ -68,7 +68,7 @@ async fn start_with(setting: Setting, settings: &str) -> Scene {
 }
 
 /// A token in and out costs a credit.
-fn priced(setting: Setting) -> Setting {
+fn priced(setting: TestConfig) -> TestConfig {
     let kinds = ["Input", "Output", "CachedInput"];
     kinds.into_iter().fold(setting, |setting, kind| {
         setting.with(&format!("Ai__CreditRates__{kind}PerMillion"), 1_000_000)
@@ -94,7 +94,7 @@ async fn reported_once(client: &Client, so: impl Fn(&Value) -> bool) -> Value {
 }
 
 /// A refusal for a budget, without its sentence.
-fn refused(answer: &Answer) -> Value {
+fn refused(answer: &TestResponse) -> Value {
     assert_eq!((answer.status, answer.error()), (429, "Token Limit Exceeded"), "{}", answer.text());
     let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
     assert!(wait.is_some_and(|it| it > 0), "{:?}", answer.headers);
@@ -116,7 +116,7 @@ async fn without_limits_nothing_else_is_reported(database: TestDatabase) {
 
     assert_eq!(before, json!({ "limited": false }));
     assert_eq!(demo.last().body.get("max_tokens"), None);
-    assert_eq!(app.stranger().get(CREDITS).await.refusal(), (401, "unauthorized"));
+    assert_eq!(app.anonymous().get(CREDITS).await.refusal(), (401, "unauthorized"));
 }
 
 async fn what_is_spent_is_reported_by_window(database: TestDatabase) {
@@ -150,7 +150,7 @@ async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDat
     let Scene { ada, app, .. } = &scene;
     let wish = json!({ "weeklyCredits": 1006 });
     let key = create_api_key(ada, wish).await["apiKey"].as_str().expect("a key").to_owned();
-    let script = Client { access: Some(key), ..app.stranger() };
+    let script = Client { access: Some(key), ..app.anonymous() };
 
     assert_eq!(script.post(CHAT, &chat_request("good day")).await.status, 200);
     let unlimited = reported_once(&script, |it| it["key"]["used"] == 7).await;
@@ -261,7 +261,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     let reported = reported(ada).await;
     let person =
         json!({ "email": "new@example.org", "password": pia_server_testkit::harness::PASSWORD });
-    let register = app.stranger().post("/auth/register", &person).await;
+    let register = app.anonymous().post("/auth/register", &person).await;
     app.admin("group create Paying").await.expect("a group");
     let email = ada.get("/auth/me").await.body["email"].as_str().unwrap_or_default().to_owned();
     app.admin(&format!("group add {email} Paying")).await.expect("a member");
@@ -282,9 +282,9 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     // Each may have 1,000 tokens, and its prompt has up to 10.
     let scene = start(database, "credits.group-weekly=50500").await;
     let Scene { ada, app, demo, clock } = &scene;
-    let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
+    let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let other = priced(beside.with_upstream(&demo.endpoint())).start().await;
-    let elsewhere = Client { addr: other.addr, ..other.stranger() };
+    let elsewhere = Client { addr: other.addr, ..other.anonymous() };
     let elsewhere = Client { access: ada.access.clone(), ..elsewhere };
 
     // Nobody is answered before all have asked.
@@ -297,7 +297,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     }
     assert!(demo.until(|it| it.open == 50).await);
     let settled = until(async || {
-        let metrics = [app.stranger(), other.stranger()];
+        let metrics = [app.anonymous(), other.anonymous()];
         let mut refused = 0;
         for it in metrics {
             let text = it.get("/metrics").await.text();
@@ -341,7 +341,7 @@ async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database
         "usage": { "prompt_tokens": 300, "completion_tokens": 1200 },
     });
     let upstream = Fixed::giving(&cut.to_string()).await;
-    let beside = Setting::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
+    let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let other = priced(beside.with_upstream(&upstream.endpoint)).start().await;
     let elsewhere = Client { addr: other.addr, ..ada.clone() };
 
@@ -429,9 +429,9 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
     let program = server.start().await;
     let person =
         json!({ "email": "ada@example.org", "password": pia_server_testkit::harness::PASSWORD });
-    assert_eq!(program.stranger().post("/auth/register", &person).await.status, 200);
-    let envelope = program.stranger().post("/auth/login/local", &person).await;
-    let ada = program.stranger().with_tokens(&envelope.body);
+    assert_eq!(program.anonymous().post("/auth/register", &person).await.status, 200);
+    let envelope = program.anonymous().post("/auth/login/local", &person).await;
+    let ada = program.anonymous().with_tokens(&envelope.body);
     let words = ["admin", "group", "set", "default", "credits.weekly=900"];
     let set = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
     assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));

@@ -5,7 +5,7 @@ use pia_server_testkit::ai_client::{
     CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, before, chat_request, streamed, with_demo, with_tool,
 };
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, response};
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use serde_json::{Value, json};
 
 /// Confidential text in an upstream's response.
@@ -21,7 +21,7 @@ fn chunk(content: &str) -> String {
 }
 
 /// Returns the error of a broken stream, which must not hold the upstream's text.
-fn failed(answer: &Answer) -> (String, String) {
+fn failed(answer: &TestResponse) -> (String, String) {
     assert!(!answer.text().contains(SECRET), "{}", answer.text());
     let heard = Heard::of(answer);
     assert_eq!(heard.finish, None, "{}", answer.text());

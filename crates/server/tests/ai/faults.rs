@@ -8,8 +8,8 @@ use pia_server_testkit::ai_client::{
     CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, chat_request, streamed,
 };
 use pia_server_testkit::ai_peer::{EVENTS, WHOLE, response};
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
@@ -141,7 +141,7 @@ fn timeout_faults() -> Vec<Fault> {
 }
 
 impl Expected {
-    fn assert_matches(self, answer: &Answer, name: &str) {
+    fn assert_matches(self, answer: &TestResponse, name: &str) {
         match self {
             Self::Refused(status, code) => {
                 assert_eq!(answer.refusal(), (status, code), "{name}");
@@ -184,7 +184,7 @@ const REST: [&str; 2] = ["pia_http_requests_in_flight", "pia_ai_usage_waiting"];
 
 /// Reads gauges from `/metrics`.
 async fn read_gauges<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {
-    let text = app.stranger().get("/metrics").await.text();
+    let text = app.anonymous().get("/metrics").await.text();
     gauges.map(|name| {
         let mut lines = text.lines().filter_map(|it| it.strip_prefix(name)?.strip_prefix(' '));
         lines.next().and_then(|it| it.parse().ok()).expect("a gauge")
@@ -209,7 +209,7 @@ fn alive_tasks() -> usize {
 
 /// Starts a server with few permits of its upstream, and signs in a user whose
 /// group has limits of every kind.
-async fn start(setting: Setting) -> (TestApp, Client) {
+async fn start(setting: TestConfig) -> (TestApp, Client) {
     let setting =
         setting.with("Ai__Protection__MaxConcurrent", MAX_WAITING_CALLS).with("Ai__MaxWait", "20s");
     let app = setting.start().await;
@@ -222,7 +222,7 @@ async fn start(setting: Setting) -> (TestApp, Client) {
 
 async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDatabase) {
     let upstream = Upstream::start().await;
-    let (app, ada) = start(Setting::on(database).with_upstream(&upstream.endpoint)).await;
+    let (app, ada) = start(TestConfig::on(database).with_upstream(&upstream.endpoint)).await;
 
     // Callers who disconnect while the upstream is silent do move the gauges.
     let mut open = Vec::new();
@@ -278,7 +278,7 @@ async fn a_call_is_aborted_if_its_upstream_accepts_no_connection(database: TestD
         queue.push(connected.expect("a connection"));
         assert!(queue.len() < 10, "the queue has no end");
     }
-    let setting = Setting::on(database).with_upstream(&format!("http://{address}/v1"));
+    let setting = TestConfig::on(database).with_upstream(&format!("http://{address}/v1"));
     let (app, ada) = start(setting.with("Ai__ConnectTimeout", "1s")).await;
 
     assert_results(&ada, "no connection", (REFUSED, REFUSED)).await;

@@ -68,7 +68,7 @@ async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
         }
         let second = ben.send("POST", CHAT, &[JSON], &full).await;
         let more = ada.send("POST", CHAT, &[JSON], &full).await;
-        let small = app.stranger().get("/health").await;
+        let small = app.anonymous().get("/health").await;
         let mut call = unread.read().await;
         let third = send_chat(&ada, &full).await;
         let mut next = upstream.call().await;
@@ -95,7 +95,7 @@ async fn program(endpoint: &str) -> (ServerProcess, Client) {
 
 async fn signed_in(program: &ServerProcess, email: &str) -> Client {
     let person = json!({ "email": email, "password": PASSWORD });
-    let caller = program.stranger();
+    let caller = program.anonymous();
     assert_eq!(caller.post("/auth/register", &person).await.status, 200);
     let envelope = caller.post("/auth/login/local", &person).await;
     caller.with_tokens(&envelope.body)

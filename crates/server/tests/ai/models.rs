@@ -5,8 +5,8 @@ use pia_server_testkit::ai_client::{
     CHAT, COMPLETIONS, Heard, Live, OPTIMIZE, chat_request, streamed,
 };
 use pia_server_testkit::ai_peer::{Fixed, response};
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
@@ -24,14 +24,14 @@ fn answer_with(text: &str) -> String {
 }
 
 /// Configures a default model and catalogue entries with these ids.
-fn with_entries(setting: Setting, default: &Fixed, entries: &[(&str, &Fixed)]) -> Setting {
+fn with_entries(setting: TestConfig, default: &Fixed, entries: &[(&str, &Fixed)]) -> TestConfig {
     let setting = setting.with_upstream(&default.endpoint);
     let numbered = entries.iter().enumerate();
     numbered.fold(setting, |setting, (at, (id, upstream))| with_entry(setting, at, id, upstream))
 }
 
 /// Configures a catalogue entry with this number and id.
-fn with_entry(setting: Setting, at: usize, id: &str, upstream: &Fixed) -> Setting {
+fn with_entry(setting: TestConfig, at: usize, id: &str, upstream: &Fixed) -> TestConfig {
     let name = |key: &str| format!("Ai__Providers__{at}__{key}");
     setting
         .with(&name("Id"), id)
@@ -57,7 +57,7 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
     let (large, coder) =
         (Fixed::giving(&answer_with("large")).await, Fixed::giving(&answer_with("coder")).await);
     let entries = [("large", &large), ("coder", &coder)];
-    let app = with_entries(Setting::on(database), &default, &entries).start().await;
+    let app = with_entries(TestConfig::on(database), &default, &entries).start().await;
     let ada = app.signed_in().await;
     let with = |key: &str, value: Value| {
         let mut request = chat_request("x");
@@ -70,7 +70,7 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
     assert_eq!(ada.get(MODELS).await.body["data"].as_array().map(Vec::len), Some(1));
 
     set_rules(&app, "mode.Research=large persona.code=coder models=Large,gone").await;
-    let app = with_entries(Setting::beside(&app), &default, &entries).start().await;
+    let app = with_entries(TestConfig::beside(&app), &default, &entries).start().await;
     let ada = Client { addr: app.addr, ..ada };
     assert_eq!(answered(&ada, "Research", &coding).await, "large");
     assert_eq!(answered(&ada, "Assistant", &coding).await, "coder");
@@ -111,12 +111,12 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_is_that_of_the_callers_group() {
     let large = Fixed::giving(&answer_with("large")).await;
-    let app = with_entry(Setting::on(TestDatabase::sqlite()), 0, "large", &large).start().await;
+    let app = with_entry(TestConfig::on(TestDatabase::sqlite()), 0, "large", &large).start().await;
     let ada = app.signed_in().await;
     let before = ada.get("/api/ai/status").await.body;
 
     set_rules(&app, "mode.Research=large").await;
-    let app = with_entry(Setting::beside(&app), 0, "large", &large).start().await;
+    let app = with_entry(TestConfig::beside(&app), 0, "large", &large).start().await;
     let ada = Client { addr: app.addr, ..ada };
 
     let after = ada.get("/api/ai/status").await.body;
@@ -129,12 +129,12 @@ async fn the_status_is_that_of_the_callers_group() {
 
 async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
-    let protected = |setting: Setting| {
+    let protected = |setting: TestConfig| {
         let setting = setting.with_upstream(&demo.endpoint()).with("Ai__MaxWait", "200ms");
         setting.with("Ai__Protection__MaxConcurrent", 4)
     };
-    let app = protected(Setting::on(database)).start().await;
-    let other = protected(Setting::beside(&app)).start().await;
+    let app = protected(TestConfig::on(database)).start().await;
+    let other = protected(TestConfig::beside(&app)).start().await;
     let ada = app.signed_in().await;
     let elsewhere = Client { addr: other.addr, ..ada.clone() };
     for client in [&ada, &elsewhere] {
@@ -160,7 +160,7 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
         (answer.status == 200).then_some(())
     });
 
-    assert_eq!(refused.each_ref().map(Answer::refusal), [(503, "ai_crowded"); 2]);
+    assert_eq!(refused.each_ref().map(TestResponse::refusal), [(503, "ai_crowded"); 2]);
     served.await;
     assert_eq!(demo.call_counts().calls, 5);
 }
@@ -176,7 +176,7 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
     .await;
     let other = Fixed::giving(&answer_with("other")).await;
     let setting = with_entries(
-        Setting::on(TestDatabase::sqlite()),
+        TestConfig::on(TestDatabase::sqlite()),
         &down,
         &[("first", &down), ("second", &other)],
     );
@@ -206,7 +206,7 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
 async fn an_upstream_receives_no_more_requests_than_its_limit() {
     let upstream = Fixed::giving(&answer_with("one")).await;
     let setting =
-        with_entries(Setting::on(TestDatabase::sqlite()), &upstream, &[("only", &upstream)]);
+        with_entries(TestConfig::on(TestDatabase::sqlite()), &upstream, &[("only", &upstream)]);
     let app = setting
         .with("Ai__Providers__0__Protection__RequestsPerMinute", 2)
         .with("Ai__MaxWait", "200ms")
@@ -229,7 +229,8 @@ async fn an_upstream_receives_no_more_requests_than_its_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_is_drafted_from_a_description() {
     let upstream = Fixed::giving(&answer_with(" Write like a friend. ")).await;
-    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
     let path = "/api/ai/generate-prompt";
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{JSON, Live, before, chat_request, streamed, with_demo};
 use pia_server_testkit::ai_peer::{Fixed, Peer, WHOLE, response};
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use serde_json::{Value, json};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -22,7 +22,7 @@ fn named(model: &str, text: &str) -> Value {
     request
 }
 
-fn error_of(answer: &Answer) -> (u16, &str, &str, Option<&str>) {
+fn error_of(answer: &TestResponse) -> (u16, &str, &str, Option<&str>) {
     let error = &answer.body["error"];
     assert!(error["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", answer.text());
     let text = |key: &str| error[key].as_str();
@@ -49,10 +49,10 @@ async fn both_prefixes_answer_like_the_desktop_clients_api() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     let (_demo, app) = with_demo().await;
-    let (ada, stranger) = (app.signed_in().await, app.stranger());
+    let (ada, stranger) = (app.signed_in().await, app.anonymous());
     let mut invalid = chat_request("x");
     invalid["messages"][0]["role"] = json!("nobody");
-    let cases: Vec<(Answer, Expected)> = vec![
+    let cases: Vec<(TestResponse, Expected)> = vec![
         (
             stranger.post(CHAT, &chat_request("x")).await,
             (401, "authentication_error", "invalid_api_key", None),
@@ -83,7 +83,7 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     assert_eq!(unknown.status, 200, "the desktop client's models are passed over");
 }
 
-async fn refused_by(answer: Vec<u8>) -> (Answer, Answer) {
+async fn refused_by(answer: Vec<u8>) -> (TestResponse, TestResponse) {
     let upstream = Fixed::answering(answer).await;
     let app = before(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::credentials::create_api_key;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
@@ -12,14 +12,14 @@ use tokio::process::Command;
 
 on_both_databases!(embeddings_are_charged_to_the_callers_budget);
 
-/// Answer with one embedding, four bytes of a float in Base64, for 3,000 tokens.
+/// Response with one embedding, four bytes of a float in Base64, for 3,000 tokens.
 const ANSWER: &str = r#"{"object":"list","model":"embed-3","data":[
     {"object":"embedding","index":0,"embedding":"AAAAPw=="}],
     "usage":{"prompt_tokens":3000,"total_tokens":3000}}"#;
 
 /// Starts a server with an embedding model for all users.
 async fn before(upstream: &Fixed, database: TestDatabase) -> TestApp {
-    let setting = Setting::on(database)
+    let setting = TestConfig::on(database)
         .with("Ai__Providers__0__Id", "vectors")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", &upstream.endpoint)

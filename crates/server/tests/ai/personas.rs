@@ -4,7 +4,7 @@ use pia_server_testkit::ai_client::{CHAT, chat_request};
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::Client;
 use pia_server_testkit::console::Console;
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ async fn messages(client: &Client, upstream: &Fixed, persona: &str) -> Value {
 
 async fn a_chat_follows_a_persona_of_the_callers_group_alone(database: TestDatabase) {
     let upstream = Fixed::giving(ANSWER).await;
-    let setting = Setting::on(database).with_upstream(&upstream.endpoint);
+    let setting = TestConfig::on(database).with_upstream(&upstream.endpoint);
     let app = setting.with("Admin:RequireSecondFactor", false).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let console = Console::open(&app, "ada@example.org").await;

@@ -2,7 +2,7 @@
 
 use pia_server_testkit::ai_client::{CHAT, Heard, chat_request, streamed};
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const HEADERS: [(&str, &str); 2] =
 
 /// Starts a server whose model searches the web through this service.
 async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
-    let setting = Setting::on(TestDatabase::sqlite())
+    let setting = TestConfig::on(TestDatabase::sqlite())
         .with("Ai__Providers__0__Id", "talker")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", &model.endpoint)
@@ -157,7 +157,7 @@ async fn calls_are_translated_to_and_from_anthropics_api() {
         "usage": { "input_tokens": 12, "output_tokens": 3 },
     });
     let upstream = Fixed::giving(&answer.to_string()).await;
-    let app = Setting::on(TestDatabase::sqlite())
+    let app = TestConfig::on(TestDatabase::sqlite())
         .with_upstream(&upstream.endpoint)
         .with("Ai__ProviderType", "Anthropic")
         .start()
@@ -188,7 +188,8 @@ fn with_hosted_tool(tool: &Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_cannot_enable_tools_that_an_upstream_runs() {
     let upstream = Fixed::giving(WHOLE).await;
-    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
     let ada = app.signed_in().await;
 
     for (tool, field, code) in [
@@ -243,7 +244,7 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn upstream_tools_are_charged_as_configured() {
     let upstream = Fixed::giving(WHOLE).await;
-    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint);
     let app = setting.with("Ai__UpstreamTools", "web_search=40").start().await;
     let ada = app.signed_in().await;
     app.admin("group set default credits.hourly=50").await.expect("settings");

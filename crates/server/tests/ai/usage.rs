@@ -5,7 +5,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{CHAT, JSON, Live, OPTIMIZE, before, chat_request, streamed};
 use pia_server_testkit::client::Client;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_storage::schema::ai_usage;
@@ -67,7 +67,7 @@ impl Ledger {
 
 async fn start(database: TestDatabase) -> (Demo, TestApp, Client, Ledger) {
     let demo = Demo::start(0).expect("a demo upstream");
-    let setting = Setting::on(database).with_upstream(&demo.endpoint());
+    let setting = TestConfig::on(database).with_upstream(&demo.endpoint());
     let app = setting.with("Ai__SilenceTimeout", "800ms").start().await;
     let ada = app.signed_in().await;
     let ledger = Ledger::of(&app, &ada);
@@ -177,7 +177,7 @@ async fn recorded_usage_is_counted_in_the_metrics() {
     ada.post(CHAT, &chat_request("good day")).await;
 
     until(async || {
-        let metrics = app.stranger().get("/metrics").await.text();
+        let metrics = app.anonymous().get("/metrics").await.text();
         metrics.contains("pia_ai_usage_written_total 1\n").then_some(())
     })
     .await;

@@ -14,6 +14,6 @@ async fn execute(app: &TestApp, sql: &str) {
     app.execute(sql).await;
 }
 
-async fn delete_account(client: &Client, password: &str) -> Answer {
+async fn delete_account(client: &Client, password: &str) -> TestResponse {
     client.post(DELETE, &json!({ "confirm": "DELETE", "password": password })).await
 }

@@ -1,6 +1,6 @@
 //! Internationalised domains, which browsers send in ASCII and programs as typed.
 
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::relay::FakeRelay;
 use pia_testkit::databases::TestDatabase;
@@ -20,13 +20,13 @@ on_both_databases!(
 
 /// Signs in with one spelling of an address and returns the stored one.
 async fn signed_in_address(app: &TestApp, email: &str) -> String {
-    let envelope = sign_in(&app.stranger(), email, PASSWORD).await;
+    let envelope = sign_in(&app.anonymous(), email, PASSWORD).await;
     assert_eq!(envelope.status, 200, "{email}: {}", envelope.text());
     envelope.body["user"]["email"].as_str().expect("an address").to_owned()
 }
 
 async fn a_program_signs_in_to_an_account_that_a_browser_registered(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
 
     app.sign_up(ASCII).await;
 
@@ -34,31 +34,31 @@ async fn a_program_signs_in_to_an_account_that_a_browser_registered(database: Te
         assert_eq!(signed_in_address(&app, email).await, TYPED);
     }
     let credentials = json!({ "email": TYPED, "password": PASSWORD });
-    let again = app.stranger().post("/auth/register", &credentials).await;
+    let again = app.anonymous().post("/auth/register", &credentials).await;
     assert_eq!(again.refusal(), (409, "email_exists"));
     let granted = app.admin(&format!("grant {TYPED} --role org-manager")).await;
     assert!(granted.is_ok(), "{granted:?}");
 }
 
 async fn a_browser_accepts_an_invitation_to_the_address_as_typed(database: TestDatabase) {
-    let app = Setting::on(database).with("LocalAuth__Registration", "invitation").start().await;
+    let app = TestConfig::on(database).with("LocalAuth__Registration", "invitation").start().await;
     let output = app.admin(&format!("invite {TYPED}")).await.expect("an invitation");
     let (_, token) = output.trim_end().rsplit_once("invitation=").expect("a link");
 
     let body = json!({ "email": ASCII, "password": PASSWORD, "invitationToken": token });
-    let registered = app.stranger().post("/auth/register", &body).await;
+    let registered = app.anonymous().post("/auth/register", &body).await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
 }
 
 async fn accounts_of_older_versions_are_folded_at_startup(database: TestDatabase) {
-    let first = Setting::on(database).start().await;
+    let first = TestConfig::on(database).start().await;
     first.sign_up("karl@example.org").await;
     let update = format!("UPDATE accounts SET email = '{TYPED}', email_folded = '{TYPED}'");
     first.execute(&update).await;
 
     let (second, third) =
-        tokio::join!(Setting::beside(&first).start(), Setting::beside(&first).start());
+        tokio::join!(TestConfig::beside(&first).start(), TestConfig::beside(&first).start());
 
     for app in [&second, &third] {
         assert_eq!(signed_in_address(app, ASCII).await, TYPED);
@@ -69,11 +69,11 @@ async fn accounts_of_older_versions_are_folded_at_startup(database: TestDatabase
 
 async fn emails_go_to_the_ascii_form_of_a_domain(database: TestDatabase) {
     let relay = FakeRelay::start().await;
-    let app = Setting::on(database).with_relay(&relay).start().await;
+    let app = TestConfig::on(database).with_relay(&relay).start().await;
     app.sign_up(TYPED).await;
 
     let body = json!({ "email": TYPED });
-    let requested = app.stranger().post("/auth/forgot-password", &body).await;
+    let requested = app.anonymous().post("/auth/forgot-password", &body).await;
 
     let mail = relay.next_mail().await;
     assert_eq!((requested.status, &*mail.to), (200, &[ASCII.to_owned()][..]));

@@ -7,9 +7,9 @@ use pia_demo_upstream::Demo;
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Feature, Terms};
 use pia_server_testkit::ai_client::{CHAT, COMPLETIONS, OPTIMIZE, chat_request};
-use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::client::{Client, TestResponse, keys};
 use pia_server_testkit::credentials::{create_api_key, script};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::letters::names_to;
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
@@ -41,13 +41,13 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-async fn remove(client: &Client, id: &str) -> Answer {
+async fn remove(client: &Client, id: &str) -> TestResponse {
     client.send("DELETE", &format!("{PATH}/{id}"), &[], b"").await
 }
 
 async fn a_script_calls_models_with_a_key(database: TestDatabase) {
     let demo = Demo::start(0).expect("a demo upstream");
-    let app = Setting::on(database).with_upstream(&demo.endpoint()).start().await;
+    let app = TestConfig::on(database).with_upstream(&demo.endpoint()).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let script = script(&app, &ada).await;
 
@@ -76,7 +76,7 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
 }
 
 async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
-    let app = Setting::on(database).with_mail().start().await;
+    let app = TestConfig::on(database).with_mail().start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
     let plain = create_api_key(&ada, json!({ "name": " Nightly " })).await;
@@ -114,7 +114,7 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
 }
 
 async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
-    let app = Setting::on(database).with_mail().start().await;
+    let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let (script, other) = (script(&app, &ada).await, script(&app, &ada).await);
     let id = text(&ada.get(PATH).await.body["items"][0]["id"]);
@@ -132,7 +132,7 @@ async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
 }
 
 async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let none = app.admin("api-key list ada@example.org").await.expect("a list");
     let script = script(&app, &ada).await;
@@ -167,11 +167,11 @@ async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
 
 async fn a_key_is_valid_until_it_expires(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock) as _).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock) as _).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let end = (clock.now() + Duration::from_mins(2)).to_string();
     let key = text(&create_api_key(&ada, json!({ "expiresAt": end })).await["apiKey"]);
-    let script = Client { access: Some(key), ..app.stranger() };
+    let script = Client { access: Some(key), ..app.anonymous() };
 
     clock.advance(Duration::from_mins(1));
     let before = script.get(TEMPLATES).await;
@@ -183,7 +183,7 @@ async fn a_key_is_valid_until_it_expires(database: TestDatabase) {
 }
 
 async fn a_key_is_rejected_in_browsers(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let script = script(&app, &ada).await;
     assert_eq!(script.get(TEMPLATES).await.status, 200);
@@ -200,10 +200,10 @@ async fn a_key_is_rejected_in_browsers(database: TestDatabase) {
 
 async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
     let without = Terms { features: Some([Feature::Sync].into()), ..terms() };
-    let first = Setting::on(database).with("RateLimits__Ai", 2).start().await;
+    let first = TestConfig::on(database).with("RateLimits__Ai", 2).start().await;
     let ada = first.sign_up("ada@example.org").await;
     let script = script(&first, &ada).await;
-    let unlicensed = Setting::beside(&first).licensed(Some(without)).start().await;
+    let unlicensed = TestConfig::beside(&first).licensed(Some(without)).start().await;
     let elsewhere = Client { addr: unlicensed.addr, ..script.clone() };
     assert_eq!(script.get(TEMPLATES).await.status, 200);
 
@@ -223,7 +223,7 @@ async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
 }
 
 async fn a_key_survives_a_password_change_but_not_its_owners_account(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let (of_ada, of_bob) = (script(&app, &ada).await, script(&app, &bob).await);
     let other = "another good passphrase of mine";
@@ -248,7 +248,7 @@ async fn a_key_survives_a_password_change_but_not_its_owners_account(database: T
 }
 
 async fn made_up_keys_are_rate_limited(database: TestDatabase) {
-    let app = Setting::on(database).with("RateLimits__Global", "4").start().await;
+    let app = TestConfig::on(database).with("RateLimits__Global", "4").start().await;
     let ada = app.sign_up("ada@example.org").await;
     let known = script(&app, &ada).await;
     assert_eq!(known.get(TEMPLATES).await.status, 200);
@@ -256,7 +256,7 @@ async fn made_up_keys_are_rate_limited(database: TestDatabase) {
     let mut refused = Vec::new();
     for n in 0..8 {
         let made_up = format!("pia_{}", char::from(b'a' + n).to_string().repeat(43));
-        let stranger = Client { access: Some(made_up), ..app.stranger() };
+        let stranger = Client { access: Some(made_up), ..app.anonymous() };
         refused.push(stranger.get(TEMPLATES).await.status);
     }
 
@@ -270,12 +270,12 @@ async fn made_up_keys_are_rate_limited(database: TestDatabase) {
 }
 
 async fn no_key_is_created_without_a_proof_or_by_an_app_password(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let new = json!({ "name": "Desktop", "password": PASSWORD });
     let password = text(&ada.post("/auth/app-passwords", &new).await.body["appPassword"]);
-    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
-    let desktop = app.stranger().with_tokens(&envelope.body);
+    let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
+    let desktop = app.anonymous().with_tokens(&envelope.body);
     let script = script(&app, &ada).await;
 
     let unproved = ada.post(PATH, &json!({ "name": "a" })).await;
@@ -308,7 +308,7 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
         };
         let response = script.send(route.method.as_str(), &path, &[], b"").await;
         if route.access == Access::Anonymous {
-            let stranger = app.stranger().send(route.method.as_str(), &path, &[], b"").await;
+            let stranger = app.anonymous().send(route.method.as_str(), &path, &[], b"").await;
             assert_eq!(response.status, stranger.status, "{path}");
         } else if route.access == Access::Bearer
             && ["/api/ai/", "/v1/"].iter().any(|it| path.starts_with(it))
@@ -340,11 +340,11 @@ async fn malformed_keys_are_rejected() {
         format!("pia_{}", "A".repeat(43)),
         "pia_".to_owned(),
     ] {
-        let client = Client { access: Some(token.clone()), ..app.stranger() };
+        let client = Client { access: Some(token.clone()), ..app.anonymous() };
         assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{token}");
     }
     let basic = [("authorization", &*format!("Basic {good}"))];
-    let basic = app.stranger().send("GET", TEMPLATES, &basic, b"").await;
+    let basic = app.anonymous().send("GET", TEMPLATES, &basic, b"").await;
     assert_eq!(basic.refusal(), (401, "unauthorized"));
 }
 

@@ -1,8 +1,8 @@
 //! App passwords, for programs that do not support second factors.
 
-use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::client::{Client, TestResponse, keys};
 use pia_server_testkit::credentials::{create_app_password, current_session, sessions};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use pia_web::Access;
@@ -26,14 +26,14 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-async fn remove(client: &Client, id: &str) -> Answer {
+async fn remove(client: &Client, id: &str) -> TestResponse {
     client.send("DELETE", &format!("{PATH}/{id}"), &[], b"").await
 }
 
 async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let password = text(&create_app_password(&ada.client, "Desktop").await["appPassword"]);
-    let desktop = ada.app.stranger();
+    let desktop = ada.app.anonymous();
     let json_utf8 = ("content-type", "application/json; charset=utf-8");
     let device = [
         json_utf8,
@@ -66,7 +66,7 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
 }
 
 async fn an_app_password_is_created_returned_once_and_listed(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
     let new = create_app_password(&ada, " Desktop ").await;
@@ -74,8 +74,8 @@ async fn an_app_password_is_created_returned_once_and_listed(database: TestDatab
     let before = ada.get(PATH).await;
     let password = text(&new["appPassword"]);
     let typed = password.to_uppercase().replace('-', " ");
-    let signed_in = sign_in(&app.stranger(), "ada@example.org", &typed).await;
-    let as_bob = sign_in(&app.stranger(), "bob@example.org", &password).await;
+    let signed_in = sign_in(&app.anonymous(), "ada@example.org", &typed).await;
+    let as_bob = sign_in(&app.anonymous(), "bob@example.org", &password).await;
     let after = ada.get(PATH).await;
 
     assert_eq!(keys(&new), ["appPassword", "createdAt", "id", "name"]);
@@ -91,12 +91,12 @@ async fn an_app_password_is_created_returned_once_and_listed(database: TestDatab
 }
 
 async fn revoking_an_app_password_ends_its_sessions(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let new = create_app_password(&ada, "Desktop").await;
     let (id, password) = (text(&new["id"]), text(&new["appPassword"]));
-    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
-    let desktop = app.stranger().with_tokens(&envelope.body);
+    let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
+    let desktop = app.anonymous().with_tokens(&envelope.body);
     assert_eq!(desktop.get("/auth/me").await.status, 200);
 
     let removed = remove(&ada, &id.to_uppercase()).await;
@@ -105,22 +105,22 @@ async fn revoking_an_app_password_ends_its_sessions(database: TestDatabase) {
     assert_eq!((removed.status, &removed.body), (200, &json!({ "success": true })));
     assert_eq!(again.refusal(), (404, "not_found"));
     assert_eq!(desktop.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.stranger(), refresh_token(&desktop)).await;
+    let dead = refresh(&app.anonymous(), refresh_token(&desktop)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
-    let refused = sign_in(&app.stranger(), "ada@example.org", &password).await;
+    let refused = sign_in(&app.anonymous(), "ada@example.org", &password).await;
     assert_eq!(refused.refusal(), (401, "invalid_credentials"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
 async fn an_app_password_is_rejected_in_browsers(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let password = text(&create_app_password(&ada, "Desktop").await["appPassword"]);
-    let wrong = sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
+    let wrong = sign_in(&app.anonymous(), "ada@example.org", "a wrong password").await;
     let sign_in_with = async |path, password: &str, header| {
         let body = json!({ "email": "ada@example.org", "password": password }).to_string();
         let headers = [("content-type", "application/json"), header];
-        app.stranger().send("POST", path, &headers, body.as_bytes()).await
+        app.anonymous().send("POST", path, &headers, body.as_bytes()).await
     };
 
     for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
@@ -166,8 +166,8 @@ async fn an_app_password_cannot_change_what_secures_the_account() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let password = text(&create_app_password(&ada, "Desktop").await["appPassword"]);
-    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
-    let desktop = app.stranger().with_tokens(&envelope.body);
+    let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
+    let desktop = app.anonymous().with_tokens(&envelope.body);
     let owner_session = current_session(&ada).await;
     let all = pia_server::routes().into_iter();
     let closed: Vec<_> = all.filter(|it| it.access == Access::Owner).collect();

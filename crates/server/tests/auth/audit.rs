@@ -10,7 +10,7 @@ use pia_kernel::{
     PageRequest, SystemClock, UserId,
 };
 use pia_sealing::{MasterKeys, ServerSeal};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{Database, DbError, on_conn};
@@ -44,7 +44,7 @@ async fn entries(app: &TestApp) -> Vec<AuditRecord> {
 }
 
 /// Sends a request with a known agent and address, and returns its id too.
-async fn send(client: &Client, path: &str, body: &Value) -> (Answer, String) {
+async fn send(client: &Client, path: &str, body: &Value) -> (TestResponse, String) {
     let headers = [("content-type", "application/json"), ("user-agent", AGENT), FROM];
     let response = client.send("POST", path, &headers, body.to_string().as_bytes()).await;
     let id = response.header("x-request-id").expect("an id").to_owned();
@@ -62,13 +62,13 @@ fn by(user: Option<UserId>) -> AuditSide {
 }
 
 async fn every_entry_records_actor_address_client_and_request(database: TestDatabase) {
-    let app = Setting::on(database).with("Server__TrustedProxies", "127.0.0.1").start().await;
+    let app = TestConfig::on(database).with("Server__TrustedProxies", "127.0.0.1").start().await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
 
     let (_, registered) = send(&stranger, "/auth/register", &credentials).await;
     let (envelope, signed_in) = send(&stranger, "/auth/login/local", &credentials).await;
-    let ada = app.stranger().with_tokens(&envelope.body);
+    let ada = app.anonymous().with_tokens(&envelope.body);
     let (_, other) = send(&stranger, "/auth/login/local", &credentials).await;
     let (setup, _) = send(&ada, "/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let url = setup.body["otpauthUri"].as_str().expect("a URI");
@@ -110,10 +110,10 @@ async fn every_entry_records_actor_address_client_and_request(database: TestData
 }
 
 async fn addresses_are_taken_from_trusted_proxies_only(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
 
-    send(&app.stranger(), "/auth/register", &credentials).await;
+    send(&app.anonymous(), "/auth/register", &credentials).await;
 
     let entries = entries(&app).await;
     let AuditSide::Known(actor) = &entries[0].actor else { panic!("an actor") };
@@ -121,7 +121,7 @@ async fn addresses_are_taken_from_trusted_proxies_only(database: TestDatabase) {
 }
 
 async fn entries_of_deleted_accounts_are_anonymous(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let confirmation = json!({ "confirm": "DELETE", "password": PASSWORD });
 
@@ -145,7 +145,7 @@ async fn entries_of_deleted_accounts_are_anonymous(database: TestDatabase) {
 async fn entries_are_deleted_after_the_retention_period(database: TestDatabase) {
     let day = Duration::from_hours(24);
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     app.sign_up("ada@example.org").await;
     app.admin("audit checkpoint").await.expect("a chain");
     clock.advance(day * 2);
@@ -153,7 +153,7 @@ async fn entries_are_deleted_after_the_retention_period(database: TestDatabase) 
     clock.advance(day * 2);
 
     // An instance deletes old entries when it starts.
-    let setting = Setting::beside(&app).at(Arc::<ManualClock>::clone(&clock));
+    let setting = TestConfig::beside(&app).at(Arc::<ManualClock>::clone(&clock));
     let _beside = setting.with("Audit__RetentionDays", 3).start().await;
 
     pia_server_testkit::patience::until(async || (entries(&app).await.len() == 2).then_some(()))

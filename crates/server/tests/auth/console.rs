@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::Console;
-use pia_server_testkit::harness::{PASSWORD, Setting};
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -25,23 +25,23 @@ on_both_databases!(
 
 /// Signs Ada in with a code of her authenticator app.
 async fn open(ada: &Ada) -> Console {
-    let challenge = log_in(&ada.app.stranger()).await;
+    let challenge = log_in(&ada.app.anonymous()).await;
     assert_eq!(challenge.refusal(), (401, "mfa_required"));
     let body = json!({ "mfaToken": challenge.body["mfaToken"], "code": ada.code() });
-    let opened = ada.app.stranger().post("/admin/login", &body).await;
+    let opened = ada.app.anonymous().post("/admin/login", &body).await;
     ada.clock.advance(Duration::from_secs(30));
     Console::from_answer(&ada.app, &opened)
 }
 
-async fn session(console: &Console) -> Answer {
+async fn session(console: &Console) -> TestResponse {
     console.get("/api/admin/session").await
 }
 
-async fn log_out(console: &Console, headers: &[(&str, &str)]) -> Answer {
+async fn log_out(console: &Console, headers: &[(&str, &str)]) -> TestResponse {
     console.send("POST", "/admin/logout", headers, &Value::Null).await
 }
 
-async fn log_in(client: &Client) -> Answer {
+async fn log_in(client: &Client) -> TestResponse {
     client.post("/admin/login", &json!({ "email": EMAIL, "password": PASSWORD })).await
 }
 
@@ -74,7 +74,7 @@ async fn the_cookie_and_access_tokens_are_not_interchangeable(database: TestData
 
     let bearer = [("authorization", format!("Bearer {token}"))];
     let bearer = bearer.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let as_bearer = ada.app.stranger().send("GET", "/auth/me", &bearer, b"").await;
+    let as_bearer = ada.app.anonymous().send("GET", "/auth/me", &bearer, b"").await;
     assert_eq!(as_bearer.refusal(), (401, "unauthorized"));
 
     assert_eq!(ada.client.get("/api/admin/session").await.refusal(), (401, "unauthorized"));
@@ -82,7 +82,7 @@ async fn the_cookie_and_access_tokens_are_not_interchangeable(database: TestData
     let (name, _) = console.cookie.split_once('=').expect("a name");
     let cookie = format!("{name}={access}");
     let as_cookie =
-        ada.app.stranger().send("GET", "/api/admin/session", &[("cookie", &cookie)], b"").await;
+        ada.app.anonymous().send("GET", "/api/admin/session", &[("cookie", &cookie)], b"").await;
     assert_eq!(as_cookie.refusal(), (401, "unauthorized"));
 }
 
@@ -110,21 +110,21 @@ async fn a_write_requires_the_csrf_token_and_the_same_origin(database: TestDatab
 }
 
 async fn the_console_requires_an_administrative_role_and_a_second_factor(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up(EMAIL).await;
 
-    assert_eq!(log_in(&app.stranger()).await.refusal(), (403, "forbidden"));
+    assert_eq!(log_in(&app.anonymous()).await.refusal(), (403, "forbidden"));
     for role in ["kb-manager", "org-manager", "admin"] {
         app.admin(&format!("grant {EMAIL} --role {role}")).await.expect("a role");
-        let refused = log_in(&app.stranger()).await;
+        let refused = log_in(&app.anonymous()).await;
         assert_eq!(refused.refusal(), (403, "second_factor_required"), "{role}");
     }
     let credentials = json!({ "email": EMAIL, "password": "not the password at all" });
-    let wrong = app.stranger().post("/admin/login", &credentials).await;
+    let wrong = app.anonymous().post("/admin/login", &credentials).await;
     assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
 
     app.reload(&json!({ "Admin": { "RequireSecondFactor": false } }));
-    let console = Console::from_answer(&app, &log_in(&app.stranger()).await);
+    let console = Console::from_answer(&app, &log_in(&app.anonymous()).await);
     assert_eq!(session(&console).await.body["role"], "admin");
 }
 
@@ -174,18 +174,18 @@ async fn a_console_session_ends_when_idle_and_after_its_lifetime(database: TestD
 }
 
 async fn console_sessions_do_not_evict_devices(database: TestDatabase) {
-    let app = Setting::on(database).with("Admin:RequireSecondFactor", false).start().await;
+    let app = TestConfig::on(database).with("Admin:RequireSecondFactor", false).start().await;
     let device = app.sign_up(EMAIL).await;
     app.admin(&format!("grant {EMAIL} --role admin")).await.expect("a role");
     let mut consoles = Vec::new();
     for _ in 0..11 {
-        consoles.push(Console::from_answer(&app, &log_in(&app.stranger()).await));
+        consoles.push(Console::from_answer(&app, &log_in(&app.anonymous()).await));
     }
 
-    let other = another_session(&app.stranger(), EMAIL).await;
+    let other = another_session(&app.anonymous(), EMAIL).await;
     assert_eq!(device.get("/auth/me").await.status, 200);
     assert_eq!(other.get("/auth/me").await.status, 200);
     assert_eq!(session(&consoles[0]).await.status, 401);
     assert_eq!(session(&consoles[1]).await.status, 200);
-    assert_eq!(sign_in(&app.stranger(), EMAIL, PASSWORD).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), EMAIL, PASSWORD).await.status, 200);
 }

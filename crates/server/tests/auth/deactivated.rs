@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -25,7 +25,7 @@ const ADA: &str = "ada@example.org";
 /// Starts a server with a manual clock, and signs Ada in.
 async fn with_ada(database: TestDatabase) -> (TestApp, Client, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let setting = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
     let ada = app.sign_up(ADA).await;
     (app, ada, clock)
@@ -37,7 +37,7 @@ async fn admin(app: &TestApp, clock: &Arc<ManualClock>, line: &str) {
     clock.advance(Duration::from_millis(5001));
 }
 
-fn observable(response: &Answer) -> (u16, &str, Vec<u8>) {
+fn observable(response: &TestResponse) -> (u16, &str, Vec<u8>) {
     (response.status, response.error(), response.bytes.clone())
 }
 
@@ -48,7 +48,7 @@ async fn a_deactivated_account_is_refused_like_an_unknown_one(database: TestData
     let me = ada.get("/auth/me").await;
     let refreshed = refresh(&ada, refresh_token(&ada)).await;
     let unknown = refresh(&ada, "unknown").await;
-    let (stranger, unknown_address) = (app.stranger(), "nobody@example.org");
+    let (stranger, unknown_address) = (app.anonymous(), "nobody@example.org");
     let signed_in = sign_in(&stranger, ADA, PASSWORD).await;
     let unknown_sign_in = sign_in(&stranger, unknown_address, PASSWORD).await;
     let registered =
@@ -68,7 +68,7 @@ async fn a_reactivated_account_signs_in_again(database: TestDatabase) {
 
     admin(&app, &clock, "reactivate ada@example.org").await;
     let old = (ada.get("/auth/me").await.status, refresh(&ada, refresh_token(&ada)).await.status);
-    let anew = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    let anew = sign_in(&app.anonymous(), ADA, PASSWORD).await;
 
     assert_eq!((old, anew.status), ((401, 401), 200), "{}", anew.text());
     assert_eq!(anew.body["user"]["id"].as_str(), ada.user.as_deref());
@@ -85,14 +85,14 @@ async fn a_sign_in_that_waits_for_its_second_factor_is_ended(database: TestDatab
     };
     assert_eq!(ada.post("/auth/mfa/totp/verify", &code(&clock)).await.status, 200);
     clock.advance(Duration::from_secs(30));
-    let waiting = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    let waiting = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(waiting.refusal(), (401, "mfa_required"));
 
     admin(&app, &clock, "deactivate ada@example.org").await;
     admin(&app, &clock, "reactivate ada@example.org").await;
     let mut body = code(&clock);
     body["mfaToken"] = waiting.body["mfaToken"].clone();
-    let completed = app.stranger().post("/auth/login/mfa", &body).await;
+    let completed = app.anonymous().post("/auth/login/mfa", &body).await;
 
     assert_eq!(completed.refusal(), (401, "invalid_mfa_token"));
 }
@@ -102,8 +102,8 @@ async fn no_sign_in_that_races_a_deactivation_survives_it() {
     let (app, _, clock) = with_ada(TestDatabase::sqlite()).await;
 
     let signing_in = join_all((0..16).map(|_| async {
-        let envelope = sign_in(&app.stranger(), ADA, PASSWORD).await;
-        app.stranger().with_tokens(&envelope.body)
+        let envelope = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+        app.anonymous().with_tokens(&envelope.body)
     }));
     let (clients, ()) =
         futures_util::join!(signing_in, admin(&app, &clock, "deactivate ada@example.org"));

@@ -1,7 +1,7 @@
 //! The declaration as a business, if the operator requires one.
 
 use pia_server_testkit::client::Client;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn registration(customer_type: i32, company: Option<&str>) -> Value {
 
 /// Returns a client whose account is older than the requirement of a declaration.
 async fn undeclared(database: TestDatabase) -> (TestApp, Client) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     app.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
     (app, ada)
@@ -42,8 +42,8 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
     let chat = ada.post("/api/ai/chat", &json!({})).await;
     let templates = ada.get("/api/ai/templates").await;
     let me = ada.get("/auth/me").await;
-    let envelope = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
-    let next = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let envelope = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
+    let next = refresh(&app.anonymous(), refresh_token(&ada)).await;
     let capabilities = ada.get("/api/capabilities").await;
     let declared = ada.post("/auth/business-profile", &declaration()).await;
 
@@ -64,7 +64,7 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
 async fn signing_out_needs_no_declaration() {
     let (app, ada) = undeclared(TestDatabase::sqlite()).await;
 
-    assert_eq!(log_out(&app.stranger(), refresh_token(&ada)).await.status, 200);
+    assert_eq!(log_out(&app.anonymous(), refresh_token(&ada)).await.status, 200);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
@@ -88,7 +88,7 @@ async fn an_incomplete_declaration_is_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn registration_requires_the_declaration() {
-    let app = Setting::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
 
     for (body, refused) in [
         (registration(0, None), Some("customerType")),
@@ -97,7 +97,7 @@ async fn registration_requires_the_declaration() {
         (registration(1, Some("Ada & Co")), None),
         (registration(2, None), None),
     ] {
-        let response = app.stranger().post("/auth/register", &body).await;
+        let response = app.anonymous().post("/auth/register", &body).await;
 
         match refused {
             Some(field) => {
@@ -111,13 +111,13 @@ async fn registration_requires_the_declaration() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn consumers_need_no_declaration() {
-    let app = Setting::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
     let bob = registration(2, Some("not kept"));
-    app.stranger().post("/auth/register", &bob).await;
+    app.anonymous().post("/auth/register", &bob).await;
 
     let email = bob["email"].as_str().expect("an address");
-    let envelope = sign_in(&app.stranger(), email, PASSWORD).await;
-    let client = app.stranger().with_tokens(&envelope.body);
+    let envelope = sign_in(&app.anonymous(), email, PASSWORD).await;
+    let client = app.anonymous().with_tokens(&envelope.body);
 
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], false);
     assert_eq!(client.get("/api/ai/templates").await.status, 200);

@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::credentials::sessions;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
@@ -59,15 +59,15 @@ fn quoted(text: &str) -> String {
 }
 
 /// Posts a raw body.
-async fn post(client: &Client, path: &str, extra: &[(&str, &str)], body: &str) -> Answer {
+async fn post(client: &Client, path: &str, extra: &[(&str, &str)], body: &str) -> TestResponse {
     let mut headers = vec![("Content-Type", "application/json; charset=utf-8")];
     headers.extend_from_slice(extra);
     client.send("POST", path, &headers, body.as_bytes()).await
 }
 
 /// Sends a request without an access token.
-async fn bare(app: &TestApp, path: &str, extra: &[(&str, &str)], body: &str) -> Answer {
-    post(&app.stranger(), path, extra, body).await
+async fn bare(app: &TestApp, path: &str, extra: &[(&str, &str)], body: &str) -> TestResponse {
+    post(&app.anonymous(), path, extra, body).await
 }
 
 fn refresh_body(client: &Client) -> String {
@@ -88,14 +88,14 @@ async fn start(app: &TestApp, client: Client, extra: &[(&str, &str)]) -> Client 
 
 /// Returns a client with the tokens of a sign-in response, which must have all
 /// fields that the desktop client reads.
-fn signed_in_client(app: &TestApp, envelope: &Answer, email: &str) -> Client {
+fn signed_in_client(app: &TestApp, envelope: &TestResponse, email: &str) -> Client {
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     let user = &envelope.body["user"];
     assert_eq!(user["email"], email);
     assert!(user["provider"].is_string() && user["requiresBusinessProfile"].is_boolean());
     let id = user["id"].as_str().expect("an id");
     assert_eq!((id.len(), id), (36, id.to_lowercase().as_str()));
-    app.stranger().with_tokens(&envelope.body)
+    app.anonymous().with_tokens(&envelope.body)
 }
 
 /// Signs out, and asserts that the session has ended.
@@ -115,9 +115,9 @@ fn strings_are_escaped_as_the_client_escapes_them() {
 }
 
 async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let registration = json!({ "email": EMAIL, "password": SECRET });
-    assert_eq!(app.stranger().post("/auth/register", &registration).await.status, 200);
+    assert_eq!(app.anonymous().post("/auth/register", &registration).await.status, 200);
     app.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
     let credentials = format!("{{\"email\":{},\"password\":{}}}", quoted(EMAIL), quoted(SECRET));
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::client::{Client, TestResponse, keys};
 use pia_server_testkit::credentials::{current_session, sessions};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -25,29 +25,29 @@ on_both_databases!(
 
 const DEVICE: &str = "0199f0e0-0000-7000-8000-00000000000a";
 
-async fn revoke(client: &Client, id: &str) -> Answer {
+async fn revoke(client: &Client, id: &str) -> TestResponse {
     client.send("DELETE", &format!("/auth/sessions/{id}"), &[], b"").await
 }
 
-async fn revoke_others(client: &Client) -> Answer {
+async fn revoke_others(client: &Client) -> TestResponse {
     client.post("/auth/sessions/revoke-others", &json!({})).await
 }
 
-async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Value) -> TestResponse {
     let headers = [&[("content-type", "application/json")], headers].concat();
     client.send("POST", path, &headers, body.to_string().as_bytes()).await
 }
 
 async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let setting = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
     let browser = app.sign_up("ada@example.org").await;
     clock.advance(Duration::from_secs(1));
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
     let from_home = [("x-forwarded-for", "192.0.2.1"), ("user-agent", "an\tagent")];
-    let envelope = send(&app.stranger(), "/auth/login/local", &from_home, &credentials).await;
-    let desktop = app.stranger().with_tokens(&envelope.body);
+    let envelope = send(&app.anonymous(), "/auth/login/local", &from_home, &credentials).await;
+    let desktop = app.anonymous().with_tokens(&envelope.body);
 
     let at_first = sessions(&browser).await;
     clock.advance(Duration::from_mins(1));
@@ -58,10 +58,10 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
         ("x-pia-os-version", "Microsoft Windows NT 10.0.22631.0"),
     ];
     let token = json!({ "refreshToken": desktop.refresh });
-    let next = send(&app.stranger(), "/auth/refresh", &from_work, &token).await;
-    let desktop = app.stranger().with_tokens(&next.body);
-    let without_device = refresh(&app.stranger(), refresh_token(&desktop)).await;
-    let later = sessions(&app.stranger().with_tokens(&without_device.body)).await;
+    let next = send(&app.anonymous(), "/auth/refresh", &from_work, &token).await;
+    let desktop = app.anonymous().with_tokens(&next.body);
+    let without_device = refresh(&app.anonymous(), refresh_token(&desktop)).await;
+    let later = sessions(&app.anonymous().with_tokens(&without_device.body)).await;
 
     let (second, first) = (&at_first[0], &at_first[1]);
     assert_eq!([&first["current"], &second["current"]], [true, false]);
@@ -99,9 +99,9 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
 }
 
 async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let other = another_session(&app.anonymous(), "ada@example.org").await;
     let id = current_session(&other).await;
 
     let ended = revoke(&ada, &id.to_uppercase()).await;
@@ -110,7 +110,7 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     assert_eq!((ended.status, &ended.body), (200, &json!({ "success": true })));
     assert_eq!(again.refusal(), (404, "not_found"));
     assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.stranger(), refresh_token(&other)).await;
+    let dead = refresh(&app.anonymous(), refresh_token(&other)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(sessions(&ada).await.len(), 1);
 
@@ -121,11 +121,11 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
 }
 
 async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let mut others = Vec::new();
     for _ in 0..3 {
-        let other = another_session(&app.stranger(), "ada@example.org").await;
+        let other = another_session(&app.anonymous(), "ada@example.org").await;
         assert_eq!(other.get("/auth/me").await.status, 200);
         others.push(other);
     }
@@ -137,18 +137,18 @@ async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) 
     assert_eq!((again.status, &again.body), (200, &json!({ "revoked": 0 })));
     for other in &others {
         assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        assert_eq!(refresh(&app.stranger(), refresh_token(other)).await.status, 401);
+        assert_eq!(refresh(&app.anonymous(), refresh_token(other)).await.status, 401);
     }
-    assert_eq!(refresh(&app.stranger(), refresh_token(&ada)).await.status, 200);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&ada)).await.status, 200);
     assert_eq!(bob.get("/auth/me").await.status, 200);
 }
 
 async fn a_revoked_session_cannot_revoke_others(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let beside = Setting::beside(&app).start().await;
-    let thief = another_session(&app.stranger(), "ada@example.org").await;
-    let elsewhere = beside.stranger().with_tokens(&json!({ "accessToken": thief.access }));
+    let beside = TestConfig::beside(&app).start().await;
+    let thief = another_session(&app.anonymous(), "ada@example.org").await;
+    let elsewhere = beside.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
     let (own, stolen) = (current_session(&ada).await, current_session(&elsewhere).await);
 
     // The other instance caches the session for some seconds.
@@ -162,10 +162,10 @@ async fn a_revoked_session_cannot_revoke_others(database: TestDatabase) {
 }
 
 async fn sessions_are_listed_in_pages(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for _ in 1..5 {
-        another_session(&app.stranger(), "ada@example.org").await;
+        another_session(&app.anonymous(), "ada@example.org").await;
     }
     let expected = sessions(&ada).await;
 
@@ -211,9 +211,9 @@ async fn device_headers_are_truncated_and_sanitised() {
         ("x-pia-app-version", "<b>\t1"),
     ];
 
-    let envelope = send(&app.stranger(), "/auth/login/local", &headers, &credentials).await;
+    let envelope = send(&app.anonymous(), "/auth/login/local", &headers, &credentials).await;
 
-    let client = app.stranger().with_tokens(&envelope.body);
+    let client = app.anonymous().with_tokens(&envelope.body);
     let listed = sessions(&client).await;
     let session = listed.iter().find(|it| it["current"] == true).expect("a session");
     assert_eq!(session["osVersion"], "ü".repeat(128));
@@ -225,7 +225,7 @@ async fn of_sessions_that_revoke_each_other_one_survives() {
     let app = TestApp::spawn().await;
     let mut clients = vec![app.sign_up("ada@example.org").await];
     for _ in 1..8 {
-        clients.push(another_session(&app.stranger(), "ada@example.org").await);
+        clients.push(another_session(&app.anonymous(), "ada@example.org").await);
     }
 
     let responses = join_all(clients.iter().map(revoke_others)).await;

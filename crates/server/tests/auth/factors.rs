@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::client::{Answer, Client, keys};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse, keys};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -51,10 +51,10 @@ pub(super) struct Ada {
 impl Ada {
     /// Enables the second factor of an account, long enough ago for a new code.
     pub(super) async fn on(database: TestDatabase) -> Self {
-        Self::set_up(Setting::on(database)).await
+        Self::set_up(TestConfig::on(database)).await
     }
 
-    pub(super) async fn set_up(setting: Setting) -> Self {
+    pub(super) async fn set_up(setting: TestConfig) -> Self {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
         let client = app.sign_up(EMAIL).await;
@@ -95,18 +95,18 @@ impl Ada {
 }
 
 async fn challenge(app: &TestApp) -> String {
-    let challenge = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let challenge = sign_in(&app.anonymous(), EMAIL, PASSWORD).await;
     assert_eq!(challenge.refusal(), (401, "mfa_required"));
     challenge.body["mfaToken"].as_str().expect("a token").to_owned()
 }
 
-async fn submit_code(app: &TestApp, token: &str, code: &str) -> Answer {
-    app.stranger().post("/auth/login/mfa", &json!({ "mfaToken": token, "code": code })).await
+async fn submit_code(app: &TestApp, token: &str, code: &str) -> TestResponse {
+    app.anonymous().post("/auth/login/mfa", &json!({ "mfaToken": token, "code": code })).await
 }
 
-async fn submit_recovery_code(app: &TestApp, token: &str, code: &str) -> Answer {
+async fn submit_recovery_code(app: &TestApp, token: &str, code: &str) -> TestResponse {
     let body = json!({ "mfaToken": token, "recoveryCode": code });
-    app.stranger().post("/auth/login/mfa", &body).await
+    app.anonymous().post("/auth/login/mfa", &body).await
 }
 
 fn texts(list: &Value) -> Vec<String> {
@@ -114,23 +114,23 @@ fn texts(list: &Value) -> Vec<String> {
     list.map(|it| it.as_str().expect("a text").to_owned()).collect()
 }
 
-fn count_status(responses: &[Answer], status: u16) -> usize {
+fn count_status(responses: &[TestResponse], status: u16) -> usize {
     responses.iter().filter(|it| it.status == status).count()
 }
 
 async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let client = app.sign_up(EMAIL).await;
 
     let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
-    let not_yet = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let not_yet = sign_in(&app.anonymous(), EMAIL, PASSWORD).await;
     let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = || u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
     let first_code = totp.generate(now()).to_string();
     let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
     let again = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
-    let challenged = sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let challenged = sign_in(&app.anonymous(), EMAIL, PASSWORD).await;
     let token = challenged.body["mfaToken"].as_str().expect("a token").to_owned();
     let replayed = submit_code(&app, &token, &first_code).await;
     clock.advance(Duration::from_secs(30));
@@ -151,9 +151,9 @@ async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: Test
     assert_eq!(replayed.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
-    let client = app.stranger().with_tokens(&envelope.body);
+    let client = app.anonymous().with_tokens(&envelope.body);
     assert_eq!(client.get("/auth/me").await.body["email"], EMAIL);
-    assert_eq!(refresh(&app.stranger(), refresh_token(&client)).await.status, 200);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&client)).await.status, 200);
 }
 
 async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
@@ -163,7 +163,7 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let first = submit_recovery_code(&ada.app, &ada.challenge().await, &lower).await;
     let again = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
     let other = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
-    let client = ada.app.stranger().with_tokens(&other.body);
+    let client = ada.app.anonymous().with_tokens(&other.body);
     let proof = json!({ "recoveryCode": ada.codes[5] });
     let new = client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
     let old = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[6]).await;
@@ -177,9 +177,9 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
 }
 
 async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let first = app.sign_up(EMAIL).await;
-    let second = another_session(&app.stranger(), EMAIL).await;
+    let second = another_session(&app.anonymous(), EMAIL).await;
     let eve = app.sign_up("eve@example.org").await;
     assert_eq!(second.get("/auth/me").await.status, 200);
 
@@ -192,9 +192,9 @@ async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
 
     assert_eq!((untouched.status, verified.status), (200, 200));
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.stranger(), refresh_token(&second)).await.status, 401);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
     assert_eq!(first.get("/auth/me").await.status, 200);
-    assert_eq!(refresh(&app.stranger(), refresh_token(&first)).await.status, 200);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&first)).await.status, 200);
     assert_eq!(eve.get("/auth/me").await.status, 200);
 }
 
@@ -205,7 +205,7 @@ async fn each_fresh_proof_disables_the_factor(database: TestDatabase) {
     let first = ada.client.post("/auth/mfa/disable", &json!({ "code": ada.code() })).await;
     let off = ada.client.post("/auth/mfa/disable", &nothing).await;
     let regenerated = ada.client.post("/auth/mfa/recovery-codes/regenerate", &nothing).await;
-    let signed_in = sign_in(&ada.app.stranger(), EMAIL, PASSWORD).await;
+    let signed_in = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
 
     assert_eq!((first.status, &first.body), (200, &json!({ "success": true })));
     assert_eq!(off.refusal(), (409, "mfa_not_enabled"));
@@ -281,7 +281,7 @@ async fn wrong_codes_are_in_the_history(database: TestDatabase) {
 }
 
 async fn setting_up_a_factor_requires_the_password(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let thief = app.sign_up(EMAIL).await;
     let begin = async |body: Value| thief.post("/auth/mfa/totp/begin", &body).await;
 
@@ -316,7 +316,7 @@ async fn a_clock_may_be_a_step_early_or_late() {
 async fn a_sign_in_starts_on_one_instance_and_completes_on_another() {
     let ada = Ada::on(TestDatabase::postgres().await).await;
     let clock = Arc::<ManualClock>::clone(&ada.clock);
-    let other = Setting::beside(&ada.app).at(clock).start().await;
+    let other = TestConfig::beside(&ada.app).at(clock).start().await;
 
     let token = ada.challenge().await;
     let there = submit_code(&other, &token, &ada.code()).await;
@@ -345,8 +345,8 @@ async fn a_wrong_password_is_refused_alike_with_and_without_a_factor() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.app.sign_up("bob@example.org").await;
 
-    let with = sign_in(&ada.app.stranger(), EMAIL, "a wrong password").await;
-    let without = sign_in(&ada.app.stranger(), "bob@example.org", "a wrong password").await;
+    let with = sign_in(&ada.app.anonymous(), EMAIL, "a wrong password").await;
+    let without = sign_in(&ada.app.anonymous(), "bob@example.org", "a wrong password").await;
 
     assert_eq!(with.refusal(), (401, "invalid_credentials"));
     assert_eq!((with.status, with.bytes), (without.status, without.bytes));
@@ -359,12 +359,12 @@ async fn second_factors_work_after_the_licence_has_expired() {
         expires_at: Some(start + Duration::from_mins(2)),
         ..pia_server_testkit::harness::terms()
     };
-    let ada = Ada::set_up(Setting::on(TestDatabase::sqlite()).licensed(Some(terms))).await;
+    let ada = Ada::set_up(TestConfig::on(TestDatabase::sqlite()).licensed(Some(terms))).await;
     ada.clock.set(start + Duration::from_mins(3));
 
-    let refused = ada.app.stranger().post("/auth/register", &json!({})).await;
+    let refused = ada.app.anonymous().post("/auth/register", &json!({})).await;
     let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
-    let client = ada.app.stranger().with_tokens(&answered.body);
+    let client = ada.app.anonymous().with_tokens(&answered.body);
     let proof = json!({ "recoveryCode": ada.codes[0] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
     let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
@@ -374,7 +374,7 @@ async fn second_factors_work_after_the_licence_has_expired() {
 }
 
 async fn enabled_factors_are_reported(database: TestDatabase) {
-    let ada = Ada::set_up(Setting::on(database).with("Server__Name", "Acme: Pia")).await;
+    let ada = Ada::set_up(TestConfig::on(database).with("Server__Name", "Acme: Pia")).await;
     let eve = ada.app.signed_in().await;
     let token = ada.challenge().await;
     assert_eq!(submit_recovery_code(&ada.app, &token, &ada.codes[0]).await.status, 200);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -30,32 +30,32 @@ struct World {
 impl World {
     /// Starts a server where Ada has an account and has signed in from home.
     async fn new(database: TestDatabase) -> Self {
-        let world = Self::on(Setting::on(database), SystemClock.now()).await;
+        let world = Self::on(TestConfig::on(database), SystemClock.now()).await;
         let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-        world.app.stranger().post("/auth/register", &credentials).await;
+        world.app.anonymous().post("/auth/register", &credentials).await;
         assert_eq!(world.guess(HOME, PASSWORD).await.status, 200);
         world
     }
 
-    async fn on(setting: Setting, now: pia_kernel::Timestamp) -> Self {
+    async fn on(setting: TestConfig, now: pia_kernel::Timestamp) -> Self {
         let clock = Arc::new(ManualClock::new(now));
         let setting = setting.at(Arc::<ManualClock>::clone(&clock));
         let app = setting.with("Server__TrustedProxies", "127.0.0.0/8").start().await;
         Self { app, clock }
     }
 
-    async fn guess(&self, from: &str, password: &str) -> Answer {
+    async fn guess(&self, from: &str, password: &str) -> TestResponse {
         self.guess_at("ada@example.org", from, password).await
     }
 
-    async fn guess_at(&self, email: &str, from: &str, password: &str) -> Answer {
+    async fn guess_at(&self, email: &str, from: &str, password: &str) -> TestResponse {
         let body = json!({ "email": email, "password": password }).to_string();
         let headers = [("content-type", "application/json"), ("x-forwarded-for", from)];
-        self.app.stranger().send("POST", "/auth/login/local", &headers, body.as_bytes()).await
+        self.app.anonymous().send("POST", "/auth/login/local", &headers, body.as_bytes()).await
     }
 }
 
-fn count_status(responses: &[Answer], status: u16) -> usize {
+fn count_status(responses: &[TestResponse], status: u16) -> usize {
     responses.iter().filter(|it| it.status == status).count()
 }
 
@@ -133,7 +133,7 @@ async fn an_address_without_an_account_is_throttled_alike(database: TestDatabase
 
 async fn instances_share_their_counts(database: TestDatabase) {
     let first = World::new(database).await;
-    let second = World::on(Setting::beside(&first.app), first.clock.now()).await;
+    let second = World::on(TestConfig::beside(&first.app), first.clock.now()).await;
 
     let mut statuses = Vec::new();
     for world in [&first, &second, &first, &second, &first, &second, &first] {

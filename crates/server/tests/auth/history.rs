@@ -6,7 +6,7 @@ use std::time::Duration;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::client::{Client, keys};
 use pia_server_testkit::credentials::current_session;
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -32,11 +32,11 @@ fn outcomes(history: &Value) -> Vec<&str> {
 }
 
 async fn attempts_are_listed_for_their_own_account_only(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
-    sign_in(&app.stranger(), " ADA@example.org", "a wrong password").await;
-    sign_in(&app.stranger(), "nobody@example.org", "a wrong password").await;
-    sign_in(&app.stranger(), "ada@example.org", "").await;
+    sign_in(&app.anonymous(), " ADA@example.org", "a wrong password").await;
+    sign_in(&app.anonymous(), "nobody@example.org", "a wrong password").await;
+    sign_in(&app.anonymous(), "ada@example.org", "").await;
 
     let (adas, bobs) = (history(&ada, "").await, history(&bob, "").await);
 
@@ -51,12 +51,12 @@ async fn attempts_are_listed_for_their_own_account_only(database: TestDatabase) 
 }
 
 async fn an_attempt_outlives_its_session(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let ended = current_session(&ada).await;
-    log_out(&app.stranger(), refresh_token(&ada)).await;
+    log_out(&app.anonymous(), refresh_token(&ada)).await;
 
-    let again = another_session(&app.stranger(), "ada@example.org").await;
+    let again = another_session(&app.anonymous(), "ada@example.org").await;
 
     let attempts = history(&again, "").await;
     assert_eq!(outcomes(&attempts), ["signed_in", "signed_in"]);
@@ -65,12 +65,12 @@ async fn an_attempt_outlives_its_session(database: TestDatabase) {
 
 async fn attempts_are_listed_in_pages(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
     // The throttle has expired before each guess.
     let fail = async || {
         clock.advance(Duration::from_secs(16));
-        sign_in(&app.stranger(), "ada@example.org", "a wrong password").await
+        sign_in(&app.anonymous(), "ada@example.org", "a wrong password").await
     };
     for _ in 0..6 {
         fail().await;

@@ -1,7 +1,7 @@
 //! Tests of the hosted routes, which are aliases of the local ones.
 
 use pia_server_testkit::client::keys;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use super::refresh_token;
 async fn an_account_is_one_account_under_both_names() {
     let app = TestApp::spawn().await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
 
     let registered = stranger.post("/api/auth/register", &credentials).await;
     let taken = stranger.post("/auth/register", &credentials).await;
@@ -30,7 +30,7 @@ async fn an_account_is_one_account_under_both_names() {
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_identical_under_both_names() {
     let app = TestApp::spawn().await;
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
 
     for (hosted, local) in
         [("/api/auth/register", "/auth/register"), ("/api/auth/login", "/auth/login/local")]
@@ -52,10 +52,10 @@ async fn errors_are_identical_under_both_names() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_names_share_one_budget() {
-    let setting = Setting::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
     let app = setting.with("RateLimits__Auth", 2).start().await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let call = async |path| app.stranger().post(path, &credentials).await.status;
+    let call = async |path| app.anonymous().post(path, &credentials).await.status;
 
     let registered = [
         call("/api/auth/register").await,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
@@ -12,11 +12,11 @@ use serde_json::json;
 use super::{log_out, refresh, refresh_token, sign_in};
 
 /// Starts two instances on one PostgreSQL database, with one clock.
-async fn two(configure: impl Fn(Setting) -> Setting) -> (TestApp, TestApp, Arc<ManualClock>) {
+async fn two(configure: impl Fn(TestConfig) -> TestConfig) -> (TestApp, TestApp, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let at = |setting: Setting| configure(setting.at(Arc::<ManualClock>::clone(&clock)));
-    let first = at(Setting::on(TestDatabase::postgres().await)).start().await;
-    let second = at(Setting::beside(&first)).start().await;
+    let at = |setting: TestConfig| configure(setting.at(Arc::<ManualClock>::clone(&clock)));
+    let first = at(TestConfig::on(TestDatabase::postgres().await)).start().await;
+    let second = at(TestConfig::beside(&first)).start().await;
     (first, second, clock)
 }
 
@@ -25,10 +25,10 @@ async fn a_session_of_one_instance_is_valid_on_the_other() {
     let (first, second, _clock) = two(|it| it).await;
     let ada = first.signed_in().await;
 
-    let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
+    let there = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
     let me = there.get("/auth/me").await;
-    let next = refresh(&second.stranger(), refresh_token(&ada)).await;
-    let again = refresh(&first.stranger(), refresh_token(&ada)).await;
+    let next = refresh(&second.anonymous(), refresh_token(&ada)).await;
+    let again = refresh(&first.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!((me.status, me.body["id"].as_str()), (200, ada.user.as_deref()));
     assert_eq!((next.status, again.status), (200, 200));
@@ -39,10 +39,10 @@ async fn a_session_of_one_instance_is_valid_on_the_other() {
 async fn a_session_that_ended_on_one_is_over_on_the_other_within_five_seconds() {
     let (first, second, clock) = two(|it| it).await;
     let ada = first.signed_in().await;
-    let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
+    let there = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
     assert_eq!(there.get("/auth/me").await.status, 200);
 
-    log_out(&first.stranger(), refresh_token(&ada)).await;
+    log_out(&first.anonymous(), refresh_token(&ada)).await;
     let here = ada.get("/auth/me").await;
     clock.advance(Duration::from_millis(5001));
     let over = there.get("/auth/me").await;
@@ -54,7 +54,7 @@ async fn a_session_that_ended_on_one_is_over_on_the_other_within_five_seconds() 
 #[tokio::test(flavor = "multi_thread")]
 async fn guesses_on_all_instances_are_counted_together() {
     let (first, second, clock) = two(|it| it.with("RateLimits__LocalAuth", 3)).await;
-    let guess = async |app: &TestApp| sign_in(&app.stranger(), "a@example.org", PASSWORD).await;
+    let guess = async |app: &TestApp| sign_in(&app.anonymous(), "a@example.org", PASSWORD).await;
 
     let allowed =
         [guess(&first).await.status, guess(&second).await.status, guess(&first).await.status];
@@ -72,7 +72,7 @@ async fn registrations_on_all_instances_are_counted_together() {
     let (first, second, _clock) = two(|it| it.with("RateLimits__Auth", 2)).await;
     let register = async |app: &TestApp, email: &str| {
         let credentials = json!({ "email": email, "password": PASSWORD });
-        app.stranger().post("/auth/register", &credentials).await.status
+        app.anonymous().post("/auth/register", &credentials).await.status
     };
 
     let statuses = [

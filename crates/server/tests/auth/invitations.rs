@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -22,8 +22,8 @@ on_both_databases!(
     invalid_invitations_are_refused_alike,
 );
 
-fn by_invitation(database: TestDatabase) -> Setting {
-    Setting::on(database).with("LocalAuth__Registration", "invitation")
+fn by_invitation(database: TestDatabase) -> TestConfig {
+    TestConfig::on(database).with("LocalAuth__Registration", "invitation")
 }
 
 /// Creates an invitation and returns its token.
@@ -33,9 +33,9 @@ async fn invite(app: &TestApp, line: &str) -> Value {
     json!(token)
 }
 
-async fn register(app: &TestApp, email: &str, token: &Value) -> Answer {
+async fn register(app: &TestApp, email: &str, token: &Value) -> TestResponse {
     let body = json!({ "email": email, "password": PASSWORD, "invitationToken": token });
-    app.stranger().post("/auth/register", &body).await
+    app.anonymous().post("/auth/register", &body).await
 }
 
 async fn invitation_only_registration_accepts_an_invitation_once(database: TestDatabase) {
@@ -51,7 +51,7 @@ async fn invitation_only_registration_accepts_an_invitation_once(database: TestD
     assert_eq!(other.refusal(), (403, "registration_closed"));
     assert_eq!(registered.status, 200, "{}", registered.text());
     assert_eq!(again.refusal(), (403, "registration_closed"));
-    let envelope = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
+    let envelope = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
 }
 

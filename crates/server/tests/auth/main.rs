@@ -28,20 +28,20 @@ mod tokens;
 mod traces;
 mod verification;
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::PASSWORD;
 use serde_json::{Value, json};
 
-async fn sign_in(client: &Client, email: &str, password: &str) -> Answer {
+async fn sign_in(client: &Client, email: &str, password: &str) -> TestResponse {
     let credentials = json!({ "email": email, "password": password });
     client.post("/auth/login/local", &credentials).await
 }
 
-async fn refresh(client: &Client, token: &str) -> Answer {
+async fn refresh(client: &Client, token: &str) -> TestResponse {
     client.post("/auth/refresh", &json!({ "refreshToken": token })).await
 }
 
-async fn log_out(client: &Client, token: &str) -> Answer {
+async fn log_out(client: &Client, token: &str) -> TestResponse {
     client.post("/auth/logout", &json!({ "refreshToken": token })).await
 }
 
@@ -53,7 +53,7 @@ async fn another_session(client: &Client, email: &str) -> Client {
 }
 
 /// Returns the invalid fields of a request, with their error codes.
-fn field_errors(response: &Answer) -> Vec<(&str, &str)> {
+fn field_errors(response: &TestResponse) -> Vec<(&str, &str)> {
     let errors = response.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     errors
         .iter()

@@ -12,9 +12,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
-use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::client::{Client, TestResponse, keys};
 use pia_server_testkit::credentials::{add_passkey, enrol, passkey_options, sessions};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -36,8 +36,8 @@ on_both_databases!(
     failures_of_a_known_passkey_are_in_its_owners_history,
 );
 
-fn setting(database: TestDatabase) -> Setting {
-    Setting::on(database).with("Server__PublicUrl", ORIGIN)
+fn setting(database: TestDatabase) -> TestConfig {
+    TestConfig::on(database).with("Server__PublicUrl", ORIGIN)
 }
 
 async fn spawn(database: TestDatabase) -> TestApp {
@@ -46,17 +46,17 @@ async fn spawn(database: TestDatabase) -> TestApp {
 
 /// Requests the options for a sign-in, as a browser.
 async fn sign_in_options(app: &TestApp) -> Value {
-    let response = app.stranger().post("/auth/webauthn/login/begin", &json!({})).await;
+    let response = app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await;
     assert_eq!(response.status, 200, "{}", response.text());
     response.body
 }
 
-async fn complete_sign_in(app: &TestApp, options: &Value, credential: &Value) -> Answer {
+async fn complete_sign_in(app: &TestApp, options: &Value, credential: &Value) -> TestResponse {
     let body = json!({ "challengeToken": options["challengeToken"], "credential": credential });
-    app.stranger().post("/auth/webauthn/login/complete", &body).await
+    app.anonymous().post("/auth/webauthn/login/complete", &body).await
 }
 
-async fn sign_in(app: &TestApp, key: &mut Authenticator) -> Answer {
+async fn sign_in(app: &TestApp, key: &mut Authenticator) -> TestResponse {
     let options = sign_in_options(app).await;
     let credential = key.get(&options["publicKey"]);
     complete_sign_in(app, &options, &credential).await
@@ -68,7 +68,7 @@ async fn list(client: &Client) -> Vec<Value> {
     response.body["items"].as_array().expect("a list").clone()
 }
 
-async fn remove(client: &Client, id: &str) -> Answer {
+async fn remove(client: &Client, id: &str) -> TestResponse {
     client.send("DELETE", &format!("/auth/webauthn/credentials/{id}"), &[], b"").await
 }
 
@@ -83,7 +83,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn count_status(responses: &[Answer], status: u16) -> usize {
+fn count_status(responses: &[TestResponse], status: u16) -> usize {
     responses.iter().filter(|it| it.status == status).count()
 }
 
@@ -100,7 +100,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let login = sign_in_options(&app).await;
     let credential = key.get(&login["publicKey"]);
     let envelope = complete_sign_in(&app, &login, &credential).await;
-    let signed_in = app.stranger().with_tokens(&envelope.body);
+    let signed_in = app.anonymous().with_tokens(&envelope.body);
     let used = list(&signed_in).await;
     let sessions = sessions(&signed_in).await;
     let removed = remove(&signed_in, text(&added.body["id"])).await;
@@ -132,7 +132,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     assert_eq!((removed.status, &removed.body), (200, &json!({ "success": true })));
     assert_eq!(after.refusal(), (401, "invalid_passkey"));
     assert!(list(&signed_in).await.is_empty());
-    assert_eq!(refresh(&app.stranger(), refresh_token(&signed_in)).await.status, 200);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&signed_in)).await.status, 200);
 }
 
 async fn several_passkeys_each_sign_in(database: TestDatabase) {
@@ -167,18 +167,18 @@ async fn several_passkeys_each_sign_in(database: TestDatabase) {
 async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
     let app = spawn(database).await;
     let first = app.sign_up(EMAIL).await;
-    let second = another_session(&app.stranger(), EMAIL).await;
+    let second = another_session(&app.anonymous(), EMAIL).await;
     let eve = app.sign_up("eve@example.org").await;
     assert_eq!(second.get("/auth/me").await.status, 200);
 
     let id = enrol(&first, &mut Authenticator::new(), "Key").await;
     let after_adding = second.get("/auth/me").await;
-    let third = another_session(&app.stranger(), EMAIL).await;
+    let third = another_session(&app.anonymous(), EMAIL).await;
     let before_removing = third.get("/auth/me").await;
     remove(&first, &id).await;
 
     assert_eq!(after_adding.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.stranger(), refresh_token(&second)).await.status, 401);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
     assert_eq!(before_removing.status, 200);
     assert_eq!(third.get("/auth/me").await.refusal(), (401, "unauthorized"));
     assert_eq!(first.get("/auth/me").await.status, 200);
@@ -312,9 +312,9 @@ async fn failures_of_a_known_passkey_are_in_its_owners_history(database: TestDat
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ceremony_starts_on_one_instance_and_completes_on_another() {
     let first = spawn(TestDatabase::postgres().await).await;
-    let second = Setting::beside(&first).with("Server__PublicUrl", ORIGIN).start().await;
+    let second = TestConfig::beside(&first).with("Server__PublicUrl", ORIGIN).start().await;
     let ada = first.sign_up(EMAIL).await;
-    let there = second.stranger().with_tokens(&json!({ "accessToken": ada.access }));
+    let there = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
     let mut key = Authenticator::counting();
 
     let options = passkey_options(&ada).await;
@@ -331,7 +331,7 @@ async fn a_ceremony_starts_on_one_instance_and_completes_on_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_suitable_address_every_route_reports_that_passkeys_are_unavailable() {
     for address in ["http://127.0.0.1:8080", "http://pia.example.com"] {
-        let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", address);
+        let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", address);
         let app = setting.start().await;
         let ada = app.sign_up(EMAIL).await;
 
@@ -339,7 +339,7 @@ async fn without_a_suitable_address_every_route_reports_that_passkeys_are_unavai
         let responses = [
             ada.post("/auth/webauthn/register/begin", &proof).await,
             add_passkey(&ada, &body, "Key", &json!({})).await,
-            app.stranger().post("/auth/webauthn/login/begin", &json!({})).await,
+            app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await,
             complete_sign_in(&app, &body, &json!({})).await,
         ];
 

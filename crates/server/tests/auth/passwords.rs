@@ -9,8 +9,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::client::{Answer, keys};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::{TestResponse, keys};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::letters::{letters_to, link_to, names_to, open, target, token};
 use pia_server_testkit::on_both_databases;
 use pia_storage::schema::{accounts, mailed_tokens};
@@ -33,7 +33,7 @@ on_both_databases!(
 );
 
 async fn with_mail(database: TestDatabase) -> TestApp {
-    Setting::on(database).with_mail().start().await
+    TestConfig::on(database).with_mail().start().await
 }
 
 /// Starts a server where Ada has requested a reset. Returns it with her token.
@@ -51,13 +51,13 @@ async fn request_token(app: &TestApp) -> String {
     token(&link_to(app, ADA).await).to_owned()
 }
 
-async fn forgot(app: &TestApp, email: &str) -> Answer {
-    app.stranger().post("/auth/forgot-password", &json!({ "email": email })).await
+async fn forgot(app: &TestApp, email: &str) -> TestResponse {
+    app.anonymous().post("/auth/forgot-password", &json!({ "email": email })).await
 }
 
-async fn reset(app: &TestApp, email: &str, token: &str, password: &str) -> Answer {
+async fn reset(app: &TestApp, email: &str, token: &str, password: &str) -> TestResponse {
     let body = json!({ "token": token, "email": email, "newPassword": password });
-    app.stranger().post("/auth/reset-password", &body).await
+    app.anonymous().post("/auth/reset-password", &body).await
 }
 
 /// Removes all passwords, as if every account came from a provider.
@@ -71,7 +71,7 @@ async fn remove_passwords(app: &TestApp) {
 async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
     let app = with_mail(database).await;
     let ada = app.sign_up(ADA).await;
-    let other = another_session(&app.stranger(), ADA).await;
+    let other = another_session(&app.anonymous(), ADA).await;
     assert_eq!(other.get("/auth/me").await.status, 200);
 
     let requested = forgot(&app, " Ada@Example.org").await;
@@ -85,13 +85,13 @@ async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
     assert_eq!(again.refusal(), (400, "invalid_reset_token"));
     for session in [&ada, &other] {
         assert_eq!(session.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        let refused = refresh(&app.stranger(), refresh_token(session)).await;
+        let refused = refresh(&app.anonymous(), refresh_token(session)).await;
         assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
     }
-    let old = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
-    let new = sign_in(&app.stranger(), ADA, NEW).await;
-    let me = app.stranger().with_tokens(&new.body).get("/auth/me").await;
+    let new = sign_in(&app.anonymous(), ADA, NEW).await;
+    let me = app.anonymous().with_tokens(&new.body).get("/auth/me").await;
     assert_eq!(me.body["emailVerified"], true, "the link was opened");
     assert_eq!(names_to(&app, ADA).await, ["password-reset", "password-changed"]);
 }
@@ -105,7 +105,7 @@ async fn of_concurrent_uses_of_a_token_one_resets_the_password(database: TestDat
     let chosen: Vec<_> = responses.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
     let refused = responses.iter().filter(|it| it.error() == "invalid_reset_token").count();
     assert_eq!((chosen.len(), refused), (1, 23));
-    assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), ADA, chosen[0].1).await.status, 200);
 }
 
 async fn every_address_gets_the_same_response(database: TestDatabase) {
@@ -129,14 +129,14 @@ async fn every_address_gets_the_same_response(database: TestDatabase) {
 
 async fn a_token_is_valid_on_every_instance(database: TestDatabase) {
     let (app, token) = with_reset_token(database).await;
-    let other = Setting::beside(&app).with_mail().start().await;
+    let other = TestConfig::beside(&app).with_mail().start().await;
 
     let done = reset(&other, ADA, &token, NEW).await;
     let again = reset(&app, ADA, &token, "yet another passphrase").await;
 
     assert_eq!(done.status, 200, "{}", done.text());
     assert_eq!(again.refusal(), (400, "invalid_reset_token"));
-    assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), ADA, NEW).await.status, 200);
 }
 
 async fn no_token_is_stored_in_plain_text(database: TestDatabase) {
@@ -167,7 +167,7 @@ async fn links_ignore_forwarded_hosts() {
         ("x-forwarded-proto", "gopher"),
     ];
 
-    app.stranger().send("POST", "/auth/forgot-password", &headers, body.as_bytes()).await;
+    app.anonymous().send("POST", "/auth/forgot-password", &headers, body.as_bytes()).await;
 
     let link = link_to(&app, ADA).await;
     assert!(link.starts_with(app.config.latest().server.public_url.as_str()), "{link}");
@@ -206,7 +206,7 @@ async fn wrong_tokens_and_addresses_are_refused_alike() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_expires_after_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(TestDatabase::sqlite()).with_mail();
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail();
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     app.sign_up(ADA).await;
     let first = request_token(&app).await;
@@ -273,21 +273,21 @@ async fn missing_fields_and_other_types_are_reported_by_field() {
         ] {
             let mut body = valid.clone();
             body[field] = value;
-            let response = app.stranger().post("/auth/reset-password", &body).await;
+            let response = app.anonymous().post("/auth/reset-password", &body).await;
 
             assert_eq!(response.refusal(), (400, "validation_failed"), "{field} {code}");
             assert_eq!(field_errors(&response), [(field, code)]);
         }
     }
-    let nothing = app.stranger().post("/auth/reset-password", &json!({})).await;
+    let nothing = app.anonymous().post("/auth/reset-password", &json!({})).await;
     let all = [("token", "required"), ("email", "required"), ("newPassword", "required")];
     assert_eq!(field_errors(&nothing), all);
-    assert_eq!(app.stranger().post("/auth/reset-password", &valid).await.status, 200);
+    assert_eq!(app.anonymous().post("/auth/reset-password", &valid).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn guesses_of_tokens_are_rate_limited_by_address() {
-    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with("RateLimits__Auth", 3);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail().with("RateLimits__Auth", 3);
     let app = setting.start().await;
 
     let mut statuses = Vec::new();
@@ -301,7 +301,7 @@ async fn guesses_of_tokens_are_rate_limited_by_address() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_leaves_the_second_factor_on() {
     let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
-    let ada = another_session(&app.stranger(), ADA).await;
+    let ada = another_session(&app.anonymous(), ADA).await;
     let setup = ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let uri = setup.body["otpauthUri"].as_str().expect("a URI");
     let totp = totp_rs::Totp::from_url(uri).expect("TOTP");
@@ -311,7 +311,7 @@ async fn a_reset_leaves_the_second_factor_on() {
 
     assert_eq!(reset(&app, ADA, &token, NEW).await.status, 200);
 
-    let envelope = sign_in(&app.stranger(), ADA, NEW).await;
+    let envelope = sign_in(&app.anonymous(), ADA, NEW).await;
     assert_eq!(envelope.refusal(), (401, "mfa_required"));
 }
 
@@ -323,7 +323,7 @@ async fn an_unknown_address_takes_as_long_as_a_known_one() {
     for round in 0..ROUNDS {
         let credentials =
             json!({ "email": format!("{round}@known.example"), "password": PASSWORD });
-        assert_eq!(app.stranger().post("/auth/register", &credentials).await.status, 200);
+        assert_eq!(app.anonymous().post("/auth/register", &credentials).await.status, 200);
     }
     let time = async |email: String| {
         let started = Instant::now();

@@ -13,8 +13,8 @@ mod outages;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use url::Url;
@@ -32,11 +32,11 @@ const PROGRAM: &str = "http://localhost:49152/";
 const STATE: &str = "a&b=c?d#e+f%20g ü/\"<>";
 
 /// Configures a server with a provider named `oidc`.
-fn with_provider(database: TestDatabase, authority: &str) -> Setting {
-    configure_provider(Setting::on(database), authority)
+fn with_provider(database: TestDatabase, authority: &str) -> TestConfig {
+    configure_provider(TestConfig::on(database), authority)
 }
 
-fn configure_provider(setting: Setting, authority: &str) -> Setting {
+fn configure_provider(setting: TestConfig, authority: &str) -> TestConfig {
     setting
         .with("Server__PublicUrl", PUBLIC_URL)
         .with("OAUTH_OIDC_CLIENT_ID", "pia")
@@ -78,7 +78,7 @@ fn path_of(url: &Url) -> String {
 }
 
 /// Returns the target of a redirect.
-fn location(response: &Answer) -> Url {
+fn location(response: &TestResponse) -> Url {
     assert_eq!(response.status, 302, "{}", response.text());
     assert_eq!(response.header("cache-control"), Some("no-store"));
     assert_eq!(response.header("referrer-policy"), Some("no-referrer"));
@@ -92,19 +92,19 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
 
 /// Returns the parameters of a redirect to a program, except the state, which
 /// must be unchanged.
-fn program_parameters(response: &Answer) -> Vec<(String, String)> {
+fn program_parameters(response: &TestResponse) -> Vec<(String, String)> {
     let location = response.header("location").expect("a location");
     assert!(location.starts_with(&format!("{PROGRAM}?")), "{location}");
     assert_eq!(parameter(&self::location(response), "state").as_deref(), Some(STATE));
     location_pairs(response).into_iter().filter(|(name, _)| name != "state").collect()
 }
 
-fn location_pairs(response: &Answer) -> Vec<(String, String)> {
+fn location_pairs(response: &TestResponse) -> Vec<(String, String)> {
     location(response).query_pairs().into_owned().collect()
 }
 
 /// Returns the error in a redirect to a program, which must have a message.
-fn redirect_error(response: &Answer) -> String {
+fn redirect_error(response: &TestResponse) -> String {
     let parameters = program_parameters(response);
     assert_eq!(parameters.len(), 2, "{parameters:?}");
     assert_eq!((parameters[0].0.as_str(), parameters[1].0.as_str()), ("error", "message"));
@@ -112,7 +112,7 @@ fn redirect_error(response: &Answer) -> String {
     parameters[0].1.clone()
 }
 
-fn redirect_code(response: &Answer) -> String {
+fn redirect_code(response: &TestResponse) -> String {
     let parameters = program_parameters(response);
     assert_eq!(parameters.len(), 1, "{parameters:?}");
     let (name, code) = &parameters[0];
@@ -120,22 +120,22 @@ fn redirect_code(response: &Answer) -> String {
     code.clone()
 }
 
-async fn redeem(client: &Client, code: &str, verifier: &str) -> Answer {
+async fn redeem(client: &Client, code: &str, verifier: &str) -> TestResponse {
     client.post("/auth/token", &json!({ "code": code, "codeVerifier": verifier })).await
 }
 
 /// Signs in at a fake provider in a browser, and returns the response of the
 /// callback.
-async fn sign_in_at_provider(app: &TestApp, fake: &Fake) -> Answer {
+async fn sign_in_at_provider(app: &TestApp, fake: &Fake) -> TestResponse {
     sign_in_at(app, fake, "oidc").await
 }
 
-async fn sign_in_at(app: &TestApp, fake: &Fake, provider: &str) -> Answer {
+async fn sign_in_at(app: &TestApp, fake: &Fake, provider: &str) -> TestResponse {
     browse(app, fake, &desktop_login_at(provider)).await
 }
 
 /// Opens a path of the server in a browser and signs in at the provider.
-async fn browse(app: &TestApp, fake: &Fake, start: &str) -> Answer {
+async fn browse(app: &TestApp, fake: &Fake, start: &str) -> TestResponse {
     let mut browser = Browser::of(app);
     let redirect = browser.get(start).await;
     let callback = fake.admit(&location(&redirect));
@@ -152,7 +152,7 @@ impl ServerWithProvider {
     /// Starts a server whose provider is named `google`.
     pub(super) async fn google(database: TestDatabase) -> Self {
         let fake = Fake::start().await;
-        let setting = Setting::on(database)
+        let setting = TestConfig::on(database)
             .with("Server__PublicUrl", PUBLIC_URL)
             .with("OAUTH_GOOGLE_CLIENT_ID", "pia")
             .with("OAUTH_GOOGLE_CLIENT_SECRET", CLIENT_SECRET)
@@ -162,7 +162,7 @@ impl ServerWithProvider {
 
     /// Opens a path of the server in a browser, signs in at the provider, and
     /// returns the response of the callback.
-    pub(super) async fn browse(&self, start: &str) -> Answer {
+    pub(super) async fn browse(&self, start: &str) -> TestResponse {
         browse(&self.app, &self.fake, start).await
     }
 }
@@ -170,9 +170,9 @@ impl ServerWithProvider {
 /// Returns a client that signed in at a fake provider.
 async fn signed_in(app: &TestApp, fake: &Fake) -> Client {
     let code = redirect_code(&sign_in_at_provider(app, fake).await);
-    let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
+    let envelope = redeem(&app.anonymous(), &code, VERIFIER).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
-    app.stranger().with_tokens(&envelope.body)
+    app.anonymous().with_tokens(&envelope.body)
 }
 
 fn encoded(value: &Value) -> String {

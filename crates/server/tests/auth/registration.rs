@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use pia_policy::Terms;
 use pia_server_testkit::client::keys;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -23,15 +23,15 @@ fn registration(email: &str) -> Value {
 }
 
 async fn an_account_is_created_and_usable(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = json!({
         "email": " Ada@Example.org ", "password": PASSWORD, "displayName": " Ada ",
         "customerType": 1, "companyName": "Ada & Co", "unknown": [1, 2],
     });
 
-    let registered = app.stranger().post("/auth/register", &ada).await;
-    let envelope = sign_in(&app.stranger(), "ada@example.ORG", PASSWORD).await;
-    let me = app.stranger().with_tokens(&envelope.body).get("/auth/me").await;
+    let registered = app.anonymous().post("/auth/register", &ada).await;
+    let envelope = sign_in(&app.anonymous(), "ada@example.ORG", PASSWORD).await;
+    let me = app.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
     assert_eq!(keys(&registered.body), ["message", "requiresEmailVerification", "success"]);
@@ -54,7 +54,7 @@ async fn an_account_is_created_and_usable(database: TestDatabase) {
 
 /// .NET and JavaScript count UTF-16 code units: an emoji is two.
 async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     // Consecutive characters would be refused as easy to guess.
     let faces: Vec<char> = ('😀'..='🙏').collect();
     let password: String = (0..64).map(|it| faces[it * 37 % faces.len()]).collect();
@@ -69,17 +69,17 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     });
     let short = json!({ "email": "bob@example.org", "password": "🦊🌵🚂" });
 
-    let registered = app.stranger().post("/auth/register", &fits).await;
-    let refused = app.stranger().post("/auth/register", &too_long).await;
-    let weak = app.stranger().post("/auth/register", &short).await;
-    let envelope = sign_in(&app.stranger(), "ada@example.org", &password).await;
+    let registered = app.anonymous().post("/auth/register", &fits).await;
+    let refused = app.anonymous().post("/auth/register", &too_long).await;
+    let weak = app.anonymous().post("/auth/register", &short).await;
+    let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
     assert_eq!(envelope.body["user"]["displayName"], name, "{}", envelope.text());
     let long = ["password", "displayName", "companyName"].map(|it| (it, "too_long"));
     assert_eq!(field_errors(&refused), long);
     assert_eq!(field_errors(&weak), [("password", "too_short")]);
-    let ada = app.stranger().with_tokens(&envelope.body);
+    let ada = app.anonymous().with_tokens(&envelope.body);
     for path in ["/auth/api-keys", "/auth/app-passwords"] {
         let body = |name: String| json!({ "name": name, "password": password });
         let accepted = ada.post(path, &body("🔑".repeat(32))).await;
@@ -90,21 +90,21 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
 }
 
 async fn an_address_has_one_account_however_it_is_written(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up("grüße@example.org").await;
 
     for again in ["grüße@example.org", "GRÜßE@Example.ORG", "  Grüße@example.org "] {
-        let response = app.stranger().post("/auth/register", &registration(again)).await;
+        let response = app.anonymous().post("/auth/register", &registration(again)).await;
         assert_eq!(response.refusal(), (409, "email_exists"), "{again}");
     }
-    let signed_in = sign_in(&app.stranger(), "grüße@example.org", PASSWORD).await;
+    let signed_in = sign_in(&app.anonymous(), "grüße@example.org", PASSWORD).await;
     assert_eq!(signed_in.status, 200);
 }
 
 async fn of_concurrent_registrations_of_an_address_one_succeeds(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
 
-    let (stranger, ada) = (app.stranger(), registration("ada@example.org"));
+    let (stranger, ada) = (app.anonymous(), registration("ada@example.org"));
     let responses = join_all((0..20).map(|_| stranger.post("/auth/register", &ada))).await;
 
     let registered = responses.iter().filter(|it| it.status == 200).count();
@@ -114,9 +114,9 @@ async fn of_concurrent_registrations_of_an_address_one_succeeds(database: TestDa
 
 async fn the_licensed_seats_are_never_exceeded(database: TestDatabase) {
     let three = Terms { max_users: Some(3), ..terms() };
-    let app = Setting::on(database).licensed(Some(three)).start().await;
+    let app = TestConfig::on(database).licensed(Some(three)).start().await;
 
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     let bodies: Vec<_> = (0..20).map(|it| registration(&format!("p{it}@example.org"))).collect();
     let responses = join_all(bodies.iter().map(|it| stranger.post("/auth/register", it))).await;
 
@@ -168,7 +168,7 @@ async fn all_errors_are_reported_at_once() {
             vec![("customerType", "invalid")],
         ),
     ] {
-        let response = app.stranger().post("/auth/register", &body).await;
+        let response = app.anonymous().post("/auth/register", &body).await;
 
         assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
         assert_eq!(field_errors(&response), expected, "{body}");
@@ -181,9 +181,9 @@ async fn a_password_is_used_exactly_as_typed() {
     let password = "  Žluťoučký kůň 🐎 \"<>&\"  ";
     let ada = json!({ "email": "ada@example.org", "password": password });
 
-    let registered = app.stranger().post("/auth/register", &ada).await;
-    let right = sign_in(&app.stranger(), "ada@example.org", password).await;
-    let trimmed = sign_in(&app.stranger(), "ada@example.org", password.trim()).await;
+    let registered = app.anonymous().post("/auth/register", &ada).await;
+    let right = sign_in(&app.anonymous(), "ada@example.org", password).await;
+    let trimmed = sign_in(&app.anonymous(), "ada@example.org", password.trim()).await;
 
     assert_eq!((registered.status, right.status), (200, 200));
     assert_eq!(trimmed.refusal(), (401, "invalid_credentials"));
@@ -192,13 +192,13 @@ async fn a_password_is_used_exactly_as_typed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_can_restrict_registration() {
     for policy in ["closed", "invitation"] {
-        let app = Setting::on(TestDatabase::sqlite())
+        let app = TestConfig::on(TestDatabase::sqlite())
             .with("LocalAuth__Registration", policy)
             .start()
             .await;
 
         let response =
-            app.stranger().post("/auth/register", &registration("ada@example.org")).await;
+            app.anonymous().post("/auth/register", &registration("ada@example.org")).await;
 
         assert_eq!(response.refusal(), (403, "registration_closed"), "{policy}");
     }
@@ -210,8 +210,8 @@ async fn closing_registration_takes_effect_at_once() {
     app.sign_up("ada@example.org").await;
 
     app.reload(&json!({ "LocalAuth": { "Registration": "closed" } }));
-    let late = app.stranger().post("/auth/register", &registration("bob@example.org")).await;
-    let ada = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
+    let late = app.anonymous().post("/auth/register", &registration("bob@example.org")).await;
+    let ada = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
 
     assert_eq!(late.refusal(), (403, "registration_closed"));
     assert_eq!(ada.status, 200);
@@ -219,7 +219,7 @@ async fn closing_registration_takes_effect_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn addresses_of_other_domains_are_refused() {
-    let setting = Setting::on(TestDatabase::sqlite());
+    let setting = TestConfig::on(TestDatabase::sqlite());
     let app = setting.with("LocalAuth__AllowedDomains", "example.org, example.com").start().await;
 
     for (email, status) in [
@@ -230,7 +230,7 @@ async fn addresses_of_other_domains_are_refused() {
         ("e@notexample.org", 403),
         ("example.org@example.net", 403),
     ] {
-        let response = app.stranger().post("/auth/register", &registration(email)).await;
+        let response = app.anonymous().post("/auth/register", &registration(email)).await;
         assert_eq!(response.status, status, "{email}: {}", response.text());
         assert!(status == 200 || response.error() == "registration_closed", "{email}");
     }
@@ -238,10 +238,10 @@ async fn addresses_of_other_domains_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operator_can_require_longer_passwords() {
-    let setting = Setting::on(TestDatabase::sqlite());
+    let setting = TestConfig::on(TestDatabase::sqlite());
     let app = setting.with("LocalAuth__MinimumPasswordLength", 40).start().await;
 
-    let response = app.stranger().post("/auth/register", &registration("ada@example.org")).await;
+    let response = app.anonymous().post("/auth/register", &registration("ada@example.org")).await;
 
     assert_eq!(field_errors(&response), [("password", "too_short")]);
     assert!(response.text().contains("40"), "{}", response.text());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::client::keys;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -25,16 +25,16 @@ on_both_databases!(
 );
 
 async fn a_refresh_token_is_valid_for_one_refresh(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
     let mut token = refresh_token(&ada).to_owned();
     for round in 0..5 {
-        let next = refresh(&app.stranger(), &token).await;
+        let next = refresh(&app.anonymous(), &token).await;
         assert_eq!(next.status, 200, "{round}");
         assert_eq!(keys(&next.body), ["accessToken", "expiresIn", "refreshToken"]);
         assert_eq!(next.body["expiresIn"], 900);
-        let client = app.stranger().with_tokens(&next.body);
+        let client = app.anonymous().with_tokens(&next.body);
         assert_eq!(client.get("/auth/me").await.status, 200);
         assert_ne!(refresh_token(&client), token);
         token = refresh_token(&client).to_owned();
@@ -42,10 +42,10 @@ async fn a_refresh_token_is_valid_for_one_refresh(database: TestDatabase) {
 }
 
 async fn concurrent_refreshes_return_the_same_successor(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     let responses = join_all((0..20).map(|_| refresh(&stranger, refresh_token(&ada)))).await;
 
     let first = &responses.first().expect("a response").body["refreshToken"];
@@ -59,21 +59,21 @@ async fn concurrent_refreshes_return_the_same_successor(database: TestDatabase) 
 }
 
 async fn a_replay_ends_the_session_at_once(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let other = another_session(&app.anonymous(), "ada@example.org").await;
     let second =
-        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
+        app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
     let third =
-        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&second)).await.body);
+        app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&second)).await.body);
     assert_eq!(third.get("/auth/me").await.status, 200);
 
-    let replay = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let replay = refresh(&app.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!(replay.refusal(), (401, "invalid_refresh_token"));
     for client in [&ada, &second, &third] {
         assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        let dead = refresh(&app.stranger(), refresh_token(client)).await;
+        let dead = refresh(&app.anonymous(), refresh_token(client)).await;
         assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     }
     assert_eq!(other.get("/auth/me").await.status, 200);
@@ -81,15 +81,15 @@ async fn a_replay_ends_the_session_at_once(database: TestDatabase) {
 
 async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let second =
-        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
+        app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
 
     clock.advance(Duration::from_secs(29));
-    let again = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let again = refresh(&app.anonymous(), refresh_token(&ada)).await;
     clock.advance(Duration::from_secs(2));
-    let late = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let late = refresh(&app.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!(
         (again.status, again.body["refreshToken"].as_str()),
@@ -97,54 +97,54 @@ async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase
     );
     assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.stranger(), refresh_token(&second)).await.status, 401);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
 }
 
 async fn signing_out_ends_one_session_and_no_other(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let other = another_session(&app.anonymous(), "ada@example.org").await;
     assert_eq!(ada.get("/auth/me").await.status, 200);
 
-    let out = log_out(&app.stranger(), refresh_token(&ada)).await;
-    let again = log_out(&app.stranger(), refresh_token(&ada)).await;
+    let out = log_out(&app.anonymous(), refresh_token(&ada)).await;
+    let again = log_out(&app.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!((out.status, &out.body), (200, &json!({ "success": true })));
     assert_eq!((again.status, &again.body), (200, &json!({ "success": true })));
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let dead = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(other.get("/auth/me").await.status, 200);
-    assert_eq!(refresh(&app.stranger(), refresh_token(&other)).await.status, 200);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&other)).await.status, 200);
 }
 
 async fn a_rotated_token_signs_out_too(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let second =
-        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
+        app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
     assert_eq!(second.get("/auth/me").await.status, 200);
 
-    let out = log_out(&app.stranger(), refresh_token(&ada)).await;
+    let out = log_out(&app.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!(out.status, 200);
     assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.stranger(), refresh_token(&second)).await.status, 401);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
 }
 
 async fn an_idle_session_expires(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
     clock.advance(Duration::from_hours(29 * 24));
     let second =
-        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
+        app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
 
     clock.advance(Duration::from_hours(29 * 24));
-    let third = refresh(&app.stranger(), refresh_token(&second)).await;
+    let third = refresh(&app.anonymous(), refresh_token(&second)).await;
     clock.advance(Duration::from_hours(30 * 24) + Duration::from_secs(1));
     let token = third.body["refreshToken"].as_str().unwrap_or_default();
-    let late = refresh(&app.stranger(), token).await;
+    let late = refresh(&app.anonymous(), token).await;
 
     assert_eq!(third.status, 200);
     assert_eq!(late.refusal(), (401, "invalid_refresh_token"));
@@ -155,8 +155,8 @@ async fn unknown_tokens_are_refused_alike_and_end_no_session() {
     let app = TestApp::spawn().await;
 
     for token in ["", "nonsense", "ÄÖÜ", &"A".repeat(43), &"x".repeat(8000)] {
-        let refreshed = refresh(&app.stranger(), token).await;
-        let out = log_out(&app.stranger(), token).await;
+        let refreshed = refresh(&app.anonymous(), token).await;
+        let out = log_out(&app.anonymous(), token).await;
 
         assert_eq!(refreshed.refusal(), (401, "invalid_refresh_token"), "{token}");
         assert_eq!(out.status, 200, "{token}");
@@ -165,10 +165,10 @@ async fn unknown_tokens_are_refused_alike_and_end_no_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_number_of_sessions_can_be_lowered() {
-    let app = Setting::on(TestDatabase::sqlite()).with("Jwt__MaxSessions", 1).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Jwt__MaxSessions", 1).start().await;
     let first = app.sign_up("ada@example.org").await;
 
-    let second = another_session(&app.stranger(), "ada@example.org").await;
+    let second = another_session(&app.anonymous(), "ada@example.org").await;
 
     assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
     assert_eq!(second.get("/auth/me").await.status, 200);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::client::keys;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -21,10 +21,10 @@ on_both_databases!(
 );
 
 async fn the_response_has_all_fields_that_clients_need(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up("Ada@example.org").await;
 
-    let envelope = sign_in(&app.stranger(), " ada@EXAMPLE.org ", PASSWORD).await;
+    let envelope = sign_in(&app.anonymous(), " ada@EXAMPLE.org ", PASSWORD).await;
 
     assert_eq!(envelope.status, 200);
     let body = &envelope.body;
@@ -40,13 +40,13 @@ async fn the_response_has_all_fields_that_clients_need(database: TestDatabase) {
 }
 
 async fn an_unknown_address_and_a_wrong_password_are_refused_alike(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up("ada@example.org").await;
 
-    let wrong = sign_in(&app.stranger(), "ada@example.org", "a wrong password").await;
-    let unknown = sign_in(&app.stranger(), "bob@example.org", "a wrong password").await;
-    let nonsense = sign_in(&app.stranger(), "no address", "a wrong password").await;
-    let empty = sign_in(&app.stranger(), "ada@example.org", "").await;
+    let wrong = sign_in(&app.anonymous(), "ada@example.org", "a wrong password").await;
+    let unknown = sign_in(&app.anonymous(), "bob@example.org", "a wrong password").await;
+    let nonsense = sign_in(&app.anonymous(), "no address", "a wrong password").await;
+    let empty = sign_in(&app.anonymous(), "ada@example.org", "").await;
 
     assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
     for other in [unknown, nonsense, empty] {
@@ -55,18 +55,18 @@ async fn an_unknown_address_and_a_wrong_password_are_refused_alike(database: Tes
 }
 
 async fn the_eleventh_session_ends_the_first(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let first = app.sign_up("ada@example.org").await;
-    let second = another_session(&app.stranger(), "ada@example.org").await;
+    let second = another_session(&app.anonymous(), "ada@example.org").await;
     for _ in 3..=10 {
-        another_session(&app.stranger(), "ada@example.org").await;
+        another_session(&app.anonymous(), "ada@example.org").await;
     }
     assert_eq!(first.get("/auth/me").await.status, 200);
 
-    let eleventh = another_session(&app.stranger(), "ada@example.org").await;
+    let eleventh = another_session(&app.anonymous(), "ada@example.org").await;
 
     assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refused = super::refresh(&app.stranger(), refresh_token(&first)).await;
+    let refused = super::refresh(&app.anonymous(), refresh_token(&first)).await;
     assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(second.get("/auth/me").await.status, 200);
     assert_eq!(eleventh.get("/auth/me").await.status, 200);
@@ -86,7 +86,7 @@ async fn missing_fields_are_reported() {
     ] {
         let expected: Vec<_> = missing.into_iter().map(|it| (it, "required")).collect();
 
-        let response = app.stranger().post("/auth/login/local", &body).await;
+        let response = app.anonymous().post("/auth/login/local", &body).await;
 
         assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
         assert_eq!(field_errors(&response), expected, "{body}");
@@ -95,13 +95,13 @@ async fn missing_fields_are_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
-    let setting = Setting::on(TestDatabase::sqlite())
+    let setting = TestConfig::on(TestDatabase::sqlite())
         .with("PasswordHashing__MemoryKib", 19_456)
         .with("PasswordHashing__Iterations", 2);
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     app.sign_up("ada@example.org").await;
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     let time = async |email: &str| {
         let started = Instant::now();
         let response = sign_in(&stranger, email, "a wrong password").await;
@@ -123,14 +123,14 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sign_ins_beyond_the_queue_are_refused_as_overload() {
-    let setting = Setting::on(TestDatabase::sqlite())
+    let setting = TestConfig::on(TestDatabase::sqlite())
         .with("PasswordHashing__MemoryKib", 19_456)
         .with("PasswordHashing__Iterations", 2)
         .with("PasswordHashing__Threads", 1)
         .with("PasswordHashing__QueueLength", 3);
     let app = setting.start().await;
     app.sign_up("ada@example.org").await;
-    let strangers: Vec<_> = (0..12).map(|_| app.stranger()).collect();
+    let strangers: Vec<_> = (0..12).map(|_| app.anonymous()).collect();
 
     let sign_ins = strangers.iter().map(|it| sign_in(it, "ada@example.org", PASSWORD));
     let mut responses = join_all(sign_ins).await;
@@ -141,7 +141,7 @@ async fn sign_ins_beyond_the_queue_are_refused_as_overload() {
     assert!(refused.header("retry-after").is_some());
     let served = responses.iter().filter(|it| it.status == 200).count();
     assert!(served >= 4, "{served}");
-    assert_eq!(sign_in(&app.stranger(), "ada@example.org", PASSWORD).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await.status, 200);
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

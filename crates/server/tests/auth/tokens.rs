@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::client::{Client, keys};
-use pia_server_testkit::harness::{JWT_KEY, PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{JWT_KEY, PASSWORD, TestApp, TestConfig};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use ring::hmac;
@@ -75,7 +75,7 @@ fn access(client: &Client) -> &str {
 }
 
 async fn status(app: &TestApp, token: &str) -> u16 {
-    let client = Client { access: Some(token.to_owned()), ..app.stranger() };
+    let client = Client { access: Some(token.to_owned()), ..app.anonymous() };
     client.get("/auth/me").await.status
 }
 
@@ -147,7 +147,7 @@ async fn a_token_that_was_tampered_with_is_refused() {
 async fn an_access_token_expires_as_stated() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app =
-        Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
+        TestConfig::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.signed_in().await;
 
     clock.advance(Duration::from_secs(899));
@@ -155,7 +155,7 @@ async fn an_access_token_expires_as_stated() {
     clock.advance(Duration::from_secs(2));
     let after = ada.get("/auth/me").await;
     let next =
-        app.stranger().with_tokens(&refresh(&app.stranger(), refresh_token(&ada)).await.body);
+        app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
 
     assert_eq!(before.status, 200);
     assert_eq!(after.refusal(), (401, "unauthorized"));
@@ -168,17 +168,17 @@ async fn a_changed_lifetime_applies_to_new_tokens() {
     let ada = app.signed_in().await;
 
     app.reload(&json!({ "Jwt": { "AccessTokenLifetime": "60s" } }));
-    let next = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let next = refresh(&app.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!((next.status, &next.body["expiresIn"]), (200, &json!(60)));
-    let claims = Forged::of(&app.stranger().with_tokens(&next.body)).claims;
+    let claims = Forged::of(&app.anonymous().with_tokens(&next.body)).claims;
     let (from, to) = (claims["iat"].as_i64(), claims["exp"].as_i64());
     assert_eq!(to.expect("an end") - from.expect("a beginning"), 60);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn issuer_and_audience_are_configurable() {
-    let app = Setting::on(TestDatabase::sqlite())
+    let app = TestConfig::on(TestDatabase::sqlite())
         .with("Jwt__Issuer", "another")
         .with("Jwt__Audience", "others")
         .start()
@@ -197,19 +197,19 @@ async fn issuer_and_audience_are_configurable() {
 async fn a_new_key_invalidates_all_tokens_unless_the_previous_one_is_configured() {
     let old = TestApp::spawn().await;
     let (ada, bob) = (old.signed_in().await, old.signed_in().await);
-    let new = || Setting::beside(&old).with("Jwt__SecretKey", NEW_KEY);
+    let new = || TestConfig::beside(&old).with("Jwt__SecretKey", NEW_KEY);
     let without_old_key = new().start().await;
     let with_old_key = new().with("Jwt__PreviousSecretKey", JWT_KEY).start().await;
 
     let rejected = (
         status(&without_old_key, access(&ada)).await,
-        refresh(&without_old_key.stranger(), refresh_token(&ada)).await,
+        refresh(&without_old_key.anonymous(), refresh_token(&ada)).await,
     );
     let accepted = (
         status(&with_old_key, access(&ada)).await,
-        refresh(&with_old_key.stranger(), refresh_token(&ada)).await,
+        refresh(&with_old_key.anonymous(), refresh_token(&ada)).await,
     );
-    let next = with_old_key.stranger().with_tokens(&accepted.1.body);
+    let next = with_old_key.anonymous().with_tokens(&accepted.1.body);
 
     assert_eq!((rejected.0, rejected.1.refusal()), (401, (401, "invalid_refresh_token")));
     assert_eq!((accepted.0, accepted.1.status), (200, 200));
@@ -239,7 +239,7 @@ async fn tokens_with_a_common_prefix_are_never_confused() {
     let (_, his) = tokens[1].rsplit_once('.').expect("a signature");
     let mixed = format!("{hers}.{his}");
     let user = async |token: &str| {
-        let client = Client { access: Some(token.to_owned()), ..app.stranger() };
+        let client = Client { access: Some(token.to_owned()), ..app.anonymous() };
         let me = client.get("/auth/me").await;
         (me.status, me.body["id"].as_str().map(str::to_owned))
     };
@@ -250,7 +250,7 @@ async fn tokens_with_a_common_prefix_are_never_confused() {
         assert_eq!(user(&tokens[1]).await, (200, bob.user.clone()));
         assert_eq!(user(&mixed).await, (401, None));
     }
-    assert_eq!(super::log_out(&app.stranger(), refresh_token(&ada)).await.status, 200);
+    assert_eq!(super::log_out(&app.anonymous(), refresh_token(&ada)).await.status, 200);
     assert_eq!(user(&tokens[0]).await.0, 401);
     assert_eq!(user(&tokens[1]).await, (200, bob.user.clone()));
 }
@@ -276,15 +276,15 @@ async fn a_second_credential_does_not_change_the_caller() {
 
     for (name, value) in credential_headers(access(&bob)) {
         let both = [("authorization", hers.as_str()), (name, value.as_str())];
-        let me = app.stranger().send("GET", "/auth/me", &both, b"").await;
+        let me = app.anonymous().send("GET", "/auth/me", &both, b"").await;
         assert_eq!((me.status, me.body["id"].as_str()), (200, ada.user.as_deref()), "{name}");
 
         if name != "authorization" {
-            let alone = app.stranger().send("GET", "/auth/me", &both[1..], b"").await;
+            let alone = app.anonymous().send("GET", "/auth/me", &both[1..], b"").await;
             assert_eq!(alone.refusal(), (401, "unauthorized"), "{name}");
         }
         let broken = [("authorization", "Bearer x"), (name, value.as_str())];
-        let broken = app.stranger().send("GET", "/auth/me", &broken, b"").await;
+        let broken = app.anonymous().send("GET", "/auth/me", &broken, b"").await;
         assert_eq!(broken.refusal(), (401, "unauthorized"), "{name}");
     }
 }
@@ -292,7 +292,7 @@ async fn a_second_credential_does_not_change_the_caller() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_credential_bypasses_no_rule() {
     const METRICS: &str = "q7Zt3LxV9mR2cWb5Ks8N";
-    let app = Setting::on(TestDatabase::sqlite())
+    let app = TestConfig::on(TestDatabase::sqlite())
         .with("Metrics__Token", METRICS)
         .with("RateLimits__Global", 30)
         .start()
@@ -302,21 +302,21 @@ async fn a_second_credential_bypasses_no_rule() {
     let body = json!({ "name": "an app", "password": PASSWORD });
     let created = owner.post("/auth/app-passwords", &body).await;
     let credentials = json!({ "email": email, "password": created.body["appPassword"] });
-    let program = app.stranger().post("/auth/login/local", &credentials).await;
+    let program = app.anonymous().post("/auth/login/local", &credentials).await;
     assert_eq!(program.status, 200, "{}", program.text());
-    let program = app.stranger().with_tokens(&program.body);
+    let program = app.anonymous().with_tokens(&program.body);
     let own_token = format!("Bearer {}", access(&program));
 
     for (name, value) in credential_headers(access(&owner)) {
         let both = [("authorization", own_token.as_str()), (name, value.as_str())];
-        let closed = app.stranger().send("GET", "/auth/app-passwords", &both, b"").await;
+        let closed = app.anonymous().send("GET", "/auth/app-passwords", &both, b"").await;
         assert_eq!(closed.refusal(), (403, "app_password_refused"), "{name}");
     }
     let far = ("x-forwarded-for", "198.51.100.7");
     for (name, value) in
         credential_headers(METRICS).into_iter().filter(|(name, _)| *name != "authorization")
     {
-        let metrics = app.stranger().send("GET", "/metrics", &[far, (name, &value)], b"").await;
+        let metrics = app.anonymous().send("GET", "/metrics", &[far, (name, &value)], b"").await;
         assert_eq!(metrics.refusal(), (401, "unauthorized"), "{name}");
     }
     // A client with ever new keys is counted as one.
@@ -324,7 +324,7 @@ async fn a_second_credential_bypasses_no_rule() {
     for n in 0..40 {
         let other = format!("another-{n}");
         let headers = [("authorization", own_token.as_str()), ("x-api-key", other.as_str())];
-        counted.push(app.stranger().send("GET", "/auth/sessions", &headers, b"").await.status);
+        counted.push(app.anonymous().send("GET", "/auth/sessions", &headers, b"").await.status);
     }
     assert_eq!(counted.last(), Some(&429), "{counted:?}");
 }

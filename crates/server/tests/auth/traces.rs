@@ -300,7 +300,7 @@ fn display(canary: &[u8]) -> String {
 /// password, from a device with all headers, and has started to set up a second
 /// factor.
 async fn register(program: &ServerProcess, name: &'static str) -> Person {
-    let stranger = program.stranger();
+    let stranger = program.anonymous();
     let email = format!("{name}-canary@example.org");
     let registration = json!({
         "email": email,

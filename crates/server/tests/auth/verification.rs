@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
-use pia_server_testkit::client::{Answer, keys};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::client::{TestResponse, keys};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::letters::{letters_to, link_to, names_to, redeem, target, token};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
@@ -31,7 +31,7 @@ on_both_databases!(
 );
 
 async fn required(database: TestDatabase) -> TestApp {
-    Setting::on(database).with_mail().with(REQUIRED, true).start().await
+    TestConfig::on(database).with_mail().with(REQUIRED, true).start().await
 }
 
 /// Starts a server where Ada has registered. Returns it with the path of her link.
@@ -43,18 +43,18 @@ async fn registered(database: TestDatabase) -> (TestApp, String) {
     (app, path)
 }
 
-async fn register(app: &TestApp, email: &str) -> Answer {
+async fn register(app: &TestApp, email: &str) -> TestResponse {
     let credentials = json!({ "email": email, "password": PASSWORD });
-    app.stranger().post("/auth/register", &credentials).await
+    app.anonymous().post("/auth/register", &credentials).await
 }
 
-async fn resend(app: &TestApp, body: &Value) -> Answer {
-    app.stranger().post("/auth/resend-verification", body).await
+async fn resend(app: &TestApp, body: &Value) -> TestResponse {
+    app.anonymous().post("/auth/resend-verification", body).await
 }
 
 async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabase) {
     let one = Terms { max_users: Some(1), ..terms() };
-    let setting = Setting::on(database).licensed(Some(one)).with_mail();
+    let setting = TestConfig::on(database).licensed(Some(one)).with_mail();
     let app = setting.with(REQUIRED, true).start().await;
     assert_eq!(register(&app, ADA).await.status, 200);
     let full = register(&app, "bob@example.org").await;
@@ -62,11 +62,11 @@ async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabas
 
     // An instance deletes unverified accounts when it starts.
     let late = Arc::new(ManualClock::new(in_eight_days));
-    let _beside = Setting::beside(&app).with(REQUIRED, true).at(late).start().await;
+    let _beside = TestConfig::beside(&app).with(REQUIRED, true).at(late).start().await;
 
     assert_eq!(full.refusal(), (403, "user_limit_reached"));
     until(async || (register(&app, "bob@example.org").await.status == 200).then_some(())).await;
-    let early = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    let early = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(early.refusal(), (401, "invalid_credentials"));
 }
 
@@ -74,12 +74,12 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
     let app = required(database).await;
 
     let registered = register(&app, " Ada@Example.org ").await;
-    let early = sign_in(&app.stranger(), ADA, PASSWORD).await;
-    let wrong = sign_in(&app.stranger(), ADA, "a wrong password").await;
+    let early = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+    let wrong = sign_in(&app.anonymous(), ADA, "a wrong password").await;
     let link = link_to(&app, "Ada@Example.org").await;
-    let verified = redeem(&app.stranger(), target(&app, &link)).await;
-    let again = redeem(&app.stranger(), target(&app, &link)).await;
-    let envelope = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    let verified = redeem(&app.anonymous(), target(&app, &link)).await;
+    let again = redeem(&app.anonymous(), target(&app, &link)).await;
+    let envelope = sign_in(&app.anonymous(), ADA, PASSWORD).await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
     assert_eq!(keys(&registered.body), ["message", "requiresEmailVerification", "success"]);
@@ -89,7 +89,7 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
     assert_eq!(names_to(&app, "Ada@Example.org").await, ["verify-address", "verify-address"]);
     assert_eq!((verified.status, &verified.body), (200, &json!({ "success": true })));
     assert_eq!(again.refusal(), (400, "invalid_verification_token"));
-    let me = app.stranger().with_tokens(&envelope.body).get("/auth/me").await;
+    let me = app.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
     assert_eq!(me.body["emailVerified"], true);
 }
 
@@ -99,11 +99,11 @@ async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database:
     let fresh = register(&app, ADA).await;
     let taken = register(&app, " ADA@example.org").await;
     let bob = json!({ "email": "bob@example.org", "password": "another fine passphrase" });
-    let before = app.stranger().post("/auth/register", &bob).await;
+    let before = app.anonymous().post("/auth/register", &bob).await;
     let link = link_to(&app, "bob@example.org").await;
-    redeem(&app.stranger(), target(&app, &link)).await;
+    redeem(&app.anonymous(), target(&app, &link)).await;
     let late = register(&app, "bob@example.org").await;
-    let bobs = sign_in(&app.stranger(), "bob@example.org", "another fine passphrase").await;
+    let bobs = sign_in(&app.anonymous(), "bob@example.org", "another fine passphrase").await;
 
     for other in [&taken, &before, &late] {
         assert_eq!((other.status, other.text()), (fresh.status, fresh.text()));
@@ -116,7 +116,7 @@ async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database:
 
 async fn of_concurrent_uses_of_a_link_one_verifies(database: TestDatabase) {
     let (app, path) = registered(database).await;
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
 
     let responses = join_all((0..32).map(|_| redeem(&stranger, &path))).await;
 
@@ -126,7 +126,7 @@ async fn of_concurrent_uses_of_a_link_one_verifies(database: TestDatabase) {
 }
 
 async fn an_older_account_verifies_and_continues_with_its_token(database: TestDatabase) {
-    let app = Setting::on(database).with_mail().start().await;
+    let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up(ADA).await;
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
     app.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
@@ -135,7 +135,7 @@ async fn an_older_account_verifies_and_continues_with_its_token(database: TestDa
     let me = ada.get("/auth/me").await;
     resend(&app, &json!({ "email": ADA })).await;
     let link = link_to(&app, ADA).await;
-    let verified = redeem(&app.stranger(), target(&app, &link)).await;
+    let verified = redeem(&app.anonymous(), target(&app, &link)).await;
 
     assert_eq!(refused.refusal(), (403, "email_not_verified"));
     assert_eq!((me.status, &me.body["emailVerified"]), (200, &json!(false)));
@@ -146,7 +146,7 @@ async fn an_older_account_verifies_and_continues_with_its_token(database: TestDa
 async fn resending_returns_the_same_response_for_every_address(database: TestDatabase) {
     let (app, path) = registered(database).await;
     register(&app, "bob@example.org").await;
-    redeem(&app.stranger(), &path).await;
+    redeem(&app.anonymous(), &path).await;
 
     let waiting = resend(&app, &json!({ "email": "bob@example.org" })).await;
     let verified = resend(&app, &json!({ "email": ADA })).await;
@@ -170,24 +170,24 @@ async fn the_owner_of_an_address_replaces_an_earlier_unverified_registration(
     let password = "a password of the owner";
 
     let credentials = json!({ "email": ADA, "password": password });
-    let response = app.stranger().post("/auth/register", &credentials).await;
+    let response = app.anonymous().post("/auth/register", &credentials).await;
     let link = link_to(&app, ADA).await;
     let body = json!({ "token": token(&link), "email": ADA, "newPassword": password });
-    let reset = app.stranger().post("/auth/reset-password", &body).await;
+    let reset = app.anonymous().post("/auth/reset-password", &body).await;
 
     assert_eq!((response.status, reset.status), (200, 200), "{}", reset.text());
-    assert_eq!(sign_in(&app.stranger(), ADA, password).await.status, 200);
-    assert_eq!(sign_in(&app.stranger(), ADA, PASSWORD).await.status, 401);
+    assert_eq!(sign_in(&app.anonymous(), ADA, password).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), ADA, PASSWORD).await.status, 401);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_of_an_address_is_notified_three_times_an_hour() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     register(&app, ADA).await;
     let path = link_to(&app, ADA).await;
-    assert_eq!(redeem(&app.stranger(), target(&app, &path)).await.status, 200);
+    assert_eq!(redeem(&app.anonymous(), target(&app, &path)).await.status, 200);
 
     for _ in 0..2 {
         clock.advance(Duration::from_hours(1));
@@ -206,7 +206,7 @@ async fn browsers_are_redirected_to_a_page_and_only_json_clients_redeem() {
     let (app, path) = registered(TestDatabase::sqlite()).await;
     let page = path.replace("/auth/verify-email?", "/auth/verify-email.html?");
     let accept = |it: &'static str| [("accept", it)];
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
 
     for kinds in [
         "text/html",
@@ -234,13 +234,14 @@ async fn browsers_are_redirected_to_a_page_and_only_json_clients_redeem() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_is_under_the_base_path() {
-    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with("Server__BasePath", "/pia");
+    let setting =
+        TestConfig::on(TestDatabase::sqlite()).with_mail().with("Server__BasePath", "/pia");
     let app = setting.with(REQUIRED, true).start().await;
     register(&app, ADA).await;
     let link = link_to(&app, ADA).await;
 
     let path = format!("/pia{}", target(&app, &link));
-    let redirect = app.stranger().send("GET", &path, &[("accept", "text/html")], b"").await;
+    let redirect = app.anonymous().send("GET", &path, &[("accept", "text/html")], b"").await;
 
     let location = redirect.header("location").unwrap_or_default();
     assert!(location.starts_with("/pia/auth/verify-email.html?userId="), "{location}");
@@ -256,7 +257,7 @@ async fn invalid_links_are_refused_alike() {
     let user = start.split(['=', '&']).nth(1).expect("an id");
     let route = "/auth/verify-email";
     let nonsense = format!("{route}?userId={user}&token=nonsense");
-    let refused = redeem(&app.stranger(), &nonsense).await;
+    let refused = redeem(&app.anonymous(), &nonsense).await;
 
     for query in [
         format!("userId={user}&token="),
@@ -269,12 +270,12 @@ async fn invalid_links_are_refused_alike() {
         format!("userId=&token={own}"),
         format!("userId=%00%ff&token={own}"),
     ] {
-        let response = redeem(&app.stranger(), &format!("{route}?{query}")).await;
+        let response = redeem(&app.anonymous(), &format!("{route}?{query}")).await;
 
         assert_eq!(response.refusal(), (400, "invalid_verification_token"), "{query:.80}");
         assert_eq!(response.bytes, refused.bytes, "{query:.80}");
     }
-    assert_eq!(redeem(&app.stranger(), &path).await.status, 200);
+    assert_eq!(redeem(&app.anonymous(), &path).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -290,7 +291,7 @@ async fn missing_parameters_of_a_link_are_reported_by_name() {
         ("?token=x&token=y&userId=5", vec![""]),
     ] {
         let path = format!("/auth/verify-email{query}");
-        let response = redeem(&app.stranger(), &path).await;
+        let response = redeem(&app.anonymous(), &path).await;
 
         assert_eq!(response.refusal(), (400, "validation_failed"), "{query}");
         let errors = response.body["errors"].as_array().expect("errors");
@@ -303,16 +304,16 @@ async fn missing_parameters_of_a_link_are_reported_by_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_expires_after_a_day() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail().with(REQUIRED, true);
     let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
     register(&app, ADA).await;
     register(&app, "bob@example.org").await;
     let (first, second) = (link_to(&app, ADA).await, link_to(&app, "bob@example.org").await);
 
     clock.advance(Duration::from_secs(24 * 3600 - 1));
-    let in_time = redeem(&app.stranger(), target(&app, &first)).await;
+    let in_time = redeem(&app.anonymous(), target(&app, &first)).await;
     clock.advance(Duration::from_secs(1));
-    let late = redeem(&app.stranger(), target(&app, &second)).await;
+    let late = redeem(&app.anonymous(), target(&app, &second)).await;
 
     assert_eq!(in_time.status, 200);
     assert_eq!(late.refusal(), (400, "invalid_verification_token"));
@@ -324,7 +325,7 @@ async fn an_address_gets_three_more_emails_an_hour() {
 
     for _ in 0..3 {
         assert_eq!(resend(&app, &json!({ "email": ADA })).await.status, 200);
-        let early = sign_in(&app.stranger(), ADA, PASSWORD).await;
+        let early = sign_in(&app.anonymous(), ADA, PASSWORD).await;
         assert_eq!(early.refusal(), (403, "email_not_verified"));
     }
 
@@ -336,8 +337,8 @@ async fn the_hosted_routes_require_verification_too() {
     let app = required(TestDatabase::sqlite()).await;
     let credentials = json!({ "email": ADA, "password": PASSWORD });
 
-    let registered = app.stranger().post("/api/auth/register", &credentials).await;
-    let early = app.stranger().post("/api/auth/login", &credentials).await;
+    let registered = app.anonymous().post("/api/auth/register", &credentials).await;
+    let early = app.anonymous().post("/api/auth/login", &credentials).await;
 
     assert_eq!(registered.body["requiresEmailVerification"], true);
     assert_eq!(early.refusal(), (403, "email_not_verified"));
@@ -345,7 +346,7 @@ async fn the_hosted_routes_require_verification_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_requirement_no_email_is_sent() {
-    let app = Setting::on(TestDatabase::sqlite()).with_mail().start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with_mail().start().await;
     app.sign_up(ADA).await;
 
     assert_eq!(register(&app, ADA).await.refusal(), (409, "email_exists"));
@@ -359,7 +360,7 @@ async fn without_a_mail_relay_that_is_reported_first() {
 
     for path in ["/auth/forgot-password", "/auth/resend-verification"] {
         for body in ["", "{", "[]", "{}", r#"{"email":5}"#, r#"{"email":"ada@example.org"}"#] {
-            let response = app.stranger().send("POST", path, &[], body.as_bytes()).await;
+            let response = app.anonymous().send("POST", path, &[], body.as_bytes()).await;
 
             assert_eq!(response.refusal(), (400, "smtp_not_configured"), "{path} {body}");
         }
@@ -381,7 +382,7 @@ async fn missing_fields_and_other_types_are_reported_by_field() {
             (json!({ "email": [ADA] }), "invalid"),
             (json!({ "email": { "a": ADA } }), "invalid"),
         ] {
-            let response = app.stranger().post(path, &body).await;
+            let response = app.anonymous().post(path, &body).await;
 
             assert_eq!(response.refusal(), (400, "validation_failed"), "{path} {body}");
             let error = &response.body["errors"][0];

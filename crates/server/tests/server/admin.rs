@@ -1,7 +1,7 @@
 //! `pia-server admin …`: what the operator does to accounts.
 
 use pia_policy::Terms;
-use pia_server_testkit::harness::{MASTER_KEY, PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::harness::{MASTER_KEY, PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_server_testkit::program::Call;
@@ -29,7 +29,7 @@ async fn reported(app: &TestApp, line: &str) -> String {
 
 async fn roles_are_granted_and_taken_within_the_licence(database: TestDatabase) {
     let two = Terms { max_admins: Some(2), ..terms() };
-    let app = Setting::on(database).licensed(Some(two)).start().await;
+    let app = TestConfig::on(database).licensed(Some(two)).start().await;
     for name in ["a", "b", "c"] {
         app.sign_up(&format!("{name}@example.org")).await;
     }
@@ -73,7 +73,7 @@ async fn roles_are_granted_and_taken_within_the_licence(database: TestDatabase) 
 async fn a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning(
     database: TestDatabase,
 ) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up("a@example.org").await;
 
     let unverified = reported(&app, "grant a@example.org --role kb_manager").await;
@@ -87,7 +87,7 @@ async fn a_role_for_whoever_may_not_own_the_address_is_granted_with_a_warning(
 }
 
 async fn the_last_administrator_cannot_be_lost(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up("a@example.org").await;
     reported(&app, "grant a@example.org").await;
 
@@ -100,14 +100,14 @@ async fn the_last_administrator_cannot_be_lost(database: TestDatabase) {
 
 async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: TestDatabase) {
     let two = Terms { max_users: Some(2), ..terms() };
-    let app = Setting::on(database).licensed(Some(two)).start().await;
+    let app = TestConfig::on(database).licensed(Some(two)).start().await;
     app.sign_up("a@example.org").await;
     app.sign_up("b@example.org").await;
     let new = json!({ "email": "c@example.org", "password": PASSWORD });
 
-    let full = app.stranger().post("/auth/register", &new).await;
+    let full = app.anonymous().post("/auth/register", &new).await;
     reported(&app, "deactivate a@example.org").await;
-    let made = app.stranger().post("/auth/register", &new).await;
+    let made = app.anonymous().post("/auth/register", &new).await;
     let refused = reported(&app, "reactivate a@example.org").await;
     reported(&app, "deactivate b@example.org").await;
     let done = reported(&app, "reactivate a@example.org").await;
@@ -118,7 +118,7 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
 }
 
 async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
 
     let made = reported(&app, "invite Ada@Example.org --role kb_manager --days 2").await;
     let listed = reported(&app, "invitations").await;
@@ -143,7 +143,7 @@ async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_nobody_becomes_administrator() {
-    let app = Setting::on(TestDatabase::sqlite()).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).start().await;
     app.sign_up("a@example.org").await;
     std::fs::remove_file(app.dir.join("license.lic")).expect("a licence");
 
@@ -163,9 +163,9 @@ async fn the_binary_changes_accounts_beside_a_running_server() {
     let server = Call::new().licensed();
     let program = server.start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    assert_eq!(program.stranger().post("/auth/register", &person).await.status, 200);
-    let envelope = program.stranger().post("/auth/login/local", &person).await;
-    let ada = program.stranger().with_tokens(&envelope.body);
+    assert_eq!(program.anonymous().post("/auth/register", &person).await.status, 200);
+    let envelope = program.anonymous().post("/auth/login/local", &person).await;
+    let ada = program.anonymous().with_tokens(&envelope.body);
     assert_eq!(ada.get("/auth/me").await.status, 200);
 
     let output = call(&server, &["deactivate", "ada@example.org"]).run();
@@ -174,7 +174,7 @@ async fn the_binary_changes_accounts_beside_a_running_server() {
     assert_eq!(reported, "User ada@example.org deactivated and signed out of all sessions\n");
     assert!(output.status.success() && output.stderr.is_empty());
     until(async || (ada.get("/auth/me").await.status == 401).then_some(())).await;
-    let again = program.stranger().post("/auth/login/local", &person).await;
+    let again = program.anonymous().post("/auth/login/local", &person).await;
     assert_eq!(again.refusal(), (401, "invalid_credentials"));
 }
 
@@ -211,7 +211,7 @@ fn settings_stand_beside_the_words() {
 
 async fn whom_it_concerns_gets_a_letter_from_the_server(database: TestDatabase) {
     let relay = FakeRelay::start().await;
-    let app = Setting::on(database).with_relay(&relay).start().await;
+    let app = TestConfig::on(database).with_relay(&relay).start().await;
     app.sign_up("bob@example.org").await;
 
     let made = reported(&app, "invite ada@example.org").await;

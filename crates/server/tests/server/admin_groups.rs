@@ -2,7 +2,7 @@
 
 use pia_policy::{Edition, Terms};
 use pia_server_testkit::client::Client;
-use pia_server_testkit::harness::{Setting, TestApp, terms};
+use pia_server_testkit::harness::{TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -26,7 +26,7 @@ async fn group_of(person: &Client) -> String {
 }
 
 async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let default = "00000000-0000-7000-8000-000000000001";
 
@@ -70,7 +70,7 @@ async fn groups_are_made_named_filled_and_taken_away(database: TestDatabase) {
 }
 
 async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: TestDatabase) {
-    let app = with_catalogue(Setting::on(database)).start().await;
+    let app = with_catalogue(TestConfig::on(database)).start().await;
     reported(&app, "group create Sales").await;
 
     let before = reported(&app, "group show sales").await;
@@ -116,7 +116,7 @@ async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: Test
 }
 
 async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
-    let app = with_catalogue(Setting::on(database)).start().await;
+    let app = with_catalogue(TestConfig::on(database)).start().await;
 
     let set = "group set default mode.Research=web persona.code=BIG models=small,typo,Web,typo";
     let set = reported(&app, set).await;
@@ -134,7 +134,7 @@ async fn models_that_are_none_are_set_with_a_warning(database: TestDatabase) {
 }
 
 /// With the models `big` and `small`, and the search `web`.
-fn with_catalogue(setting: Setting) -> Setting {
+fn with_catalogue(setting: TestConfig) -> TestConfig {
     let entries = [("big", "OpenAI"), ("small", "OpenAI"), ("web", "Linkup")];
     entries.into_iter().enumerate().fold(setting, |setting, (at, (id, kind))| {
         let name = |key: &str| format!("Ai__Providers__{at}__{key}");
@@ -145,7 +145,7 @@ fn with_catalogue(setting: Setting) -> Setting {
 }
 
 async fn what_is_done_to_groups_is_in_the_audit_log(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up("ada@example.org").await;
 
     for line in [
@@ -178,7 +178,7 @@ async fn without_the_feature_there_is_one_group_whose_members_may_what_is_set(
     database: TestDatabase,
 ) {
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
-    let app = Setting::on(database).licensed(Some(community)).start().await;
+    let app = TestConfig::on(database).licensed(Some(community)).start().await;
 
     let made = reported(&app, "group create Sales").await;
     let set = reported(&app, "group set default credits.daily=5").await;

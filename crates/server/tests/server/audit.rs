@@ -1,7 +1,7 @@
 //! The audit log, as administrators search and export it.
 
 use pia_server_testkit::console::administrator;
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ on_both_databases!(
 );
 
 async fn entries_are_searched_by_page(database: TestDatabase) {
-    let (app, client, console) = administrator(Setting::on(database)).await;
+    let (app, client, console) = administrator(TestConfig::on(database)).await;
     for name in ["Sales", "Support", "Desk"] {
         console.write("POST", GROUPS, json!({ "name": name })).await;
     }
@@ -50,11 +50,11 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
         assert_eq!(console.get(&format!("{AUDIT}?{wrong}")).await.status, 400, "{wrong}");
     }
     assert_eq!(client.get(AUDIT).await.status, 401);
-    assert_eq!(app.stranger().get(&format!("{AUDIT}/export")).await.status, 401);
+    assert_eq!(app.anonymous().get(&format!("{AUDIT}/export")).await.status, 401);
 }
 
 async fn every_entry_is_exported_as_a_line(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{GROUPS}/00000000-0000-7000-8000-000000000001/settings");
     for quota in 1..=600 {
         let change = json!({ "quotas": { "ManagedPersonas": quota } });
@@ -74,7 +74,7 @@ async fn every_entry_is_exported_as_a_line(database: TestDatabase) {
 }
 
 async fn an_entry_shows_what_was_changed(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     let write = async |method: &str, path: &str, body: Value| {
         let answer = console.write(method, path, body).await;
         assert!(matches!(answer.status, 200 | 201 | 204), "{method} {path}: {}", answer.text());
@@ -131,7 +131,7 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
 }
 
 async fn the_log_is_verified_from_the_command_line(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     console.write("POST", GROUPS, json!({ "name": "Sales" })).await;
     let checkpoint = app.admin("audit checkpoint").await.expect("a checkpoint");
     let parsed: Value = serde_json::from_str(&checkpoint).expect("JSON");

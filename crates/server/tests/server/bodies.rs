@@ -6,8 +6,8 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use pia_demo_upstream::Demo;
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn person(email: &str) -> Vec<u8> {
     json!({ "email": email, "password": PASSWORD }).to_string().into_bytes()
 }
 
-async fn register(caller: &Client, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+async fn register(caller: &Client, headers: &[(&str, &str)], body: &[u8]) -> TestResponse {
     caller.send("POST", "/auth/register", headers, body).await
 }
 
@@ -59,7 +59,7 @@ async fn invalid_json_is_refused_as_malformed() {
     ];
 
     for body in bodies {
-        let answer = register(&app.stranger(), &[JSON], body).await;
+        let answer = register(&app.anonymous(), &[JSON], body).await;
 
         let text = String::from_utf8_lossy(body);
         assert_eq!(answer.refusal(), (400, "malformed_json"), "{text}");
@@ -73,7 +73,7 @@ async fn invalid_json_is_refused_as_malformed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_byte_order_mark_is_ignored() {
     let demo = Demo::start(0).expect("an upstream");
-    let app = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint()).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint()).start().await;
     let marked = |body: &[u8]| [b"\xef\xbb\xbf", body].concat();
     let ada = app.signed_in().await;
     let request = json!({ "messages": [{ "role": "user", "content": "Hi" }] }).to_string();
@@ -82,9 +82,9 @@ async fn a_byte_order_mark_is_ignored() {
     let document =
         json!({ "id": id, "title": "Hi", "updatedAt": "2026-01-02T03:04:05Z", "messages": [] });
 
-    let made = register(&app.stranger(), &[JSON], &marked(&person("a@example.org"))).await;
+    let made = register(&app.anonymous(), &[JSON], &marked(&person("a@example.org"))).await;
     let packed = gzip(&marked(&person("b@example.org")));
-    let unpacked = register(&app.stranger(), &[JSON, ("content-encoding", "gzip")], &packed).await;
+    let unpacked = register(&app.anonymous(), &[JSON, ("content-encoding", "gzip")], &packed).await;
     let answered = ada.send("POST", "/api/ai/chat", &[JSON], &marked(request.as_bytes())).await;
     let pushed = ada.send("POST", "/api/sync/push", &[JSON], &marked(b"{}")).await;
     let stored = ada.send("PUT", &chat, &[JSON], &marked(document.to_string().as_bytes())).await;
@@ -124,10 +124,10 @@ async fn excessive_nesting_is_refused_without_harm() {
     let app = TestApp::spawn().await;
     let deep = format!(r#"{{"unknown":{}"#, "[".repeat(16_000));
 
-    let answer = register(&app.stranger(), &[JSON], deep.as_bytes()).await;
+    let answer = register(&app.anonymous(), &[JSON], deep.as_bytes()).await;
 
     assert_eq!(answer.refusal(), (400, "malformed_json"));
-    assert_eq!(app.stranger().get("/health").await.status, 200);
+    assert_eq!(app.anonymous().get("/health").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,7 +143,7 @@ async fn a_value_of_the_wrong_type_is_reported_by_its_field() {
         (json!("text"), ""),
         (json!(null), ""),
     ] {
-        let answer = app.stranger().post("/auth/register", &body).await;
+        let answer = app.anonymous().post("/auth/register", &body).await;
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{body}");
         let errors = answer.body["errors"].as_array().expect("faults");
@@ -164,11 +164,11 @@ async fn only_json_is_accepted_and_is_the_default_content_type() {
     for (number, kind) in taken.into_iter().enumerate() {
         let headers: Vec<_> = kind.map(|it| ("content-type", it)).into_iter().collect();
         let body = person(&format!("{number}@example.org"));
-        assert_eq!(register(&app.stranger(), &headers, &body).await.status, 200, "{kind:?}");
+        assert_eq!(register(&app.anonymous(), &headers, &body).await.status, 200, "{kind:?}");
     }
     for kind in refused {
         let body = person("refused@example.org");
-        let answer = register(&app.stranger(), &[("content-type", kind)], &body).await;
+        let answer = register(&app.anonymous(), &[("content-type", kind)], &body).await;
         assert_eq!(answer.refusal(), (415, "unsupported_media_type"), "{kind}");
     }
 }
@@ -184,11 +184,11 @@ async fn compressed_bodies_are_read() {
         ("plain@example.org", "identity", person("plain@example.org")),
     ] {
         let headers = [JSON, ("content-encoding", coding)];
-        let answer = register(&app.stranger(), &headers, &body).await;
+        let answer = register(&app.anonymous(), &headers, &body).await;
         assert_eq!(answer.status, 200, "{coding}: {}", answer.text());
 
         let credentials = json!({ "email": email, "password": PASSWORD });
-        let signed_in = app.stranger().post("/auth/login/local", &credentials).await;
+        let signed_in = app.anonymous().post("/auth/login/local", &credentials).await;
         assert_eq!(signed_in.status, 200, "{coding}");
     }
 }
@@ -198,7 +198,7 @@ async fn a_body_that_is_too_large_when_decompressed_is_refused() {
     let app = TestApp::spawn().await;
     let bomb = gzip(&vec![b' '; 12 << 20]);
 
-    let answer = register(&app.stranger(), &[JSON, ("content-encoding", "gzip")], &bomb).await;
+    let answer = register(&app.anonymous(), &[JSON, ("content-encoding", "gzip")], &bomb).await;
 
     assert!(bomb.len() < 16 << 10, "it does not look too long");
     assert_eq!(answer.refusal(), (413, "body_too_large"));
@@ -215,12 +215,12 @@ async fn invalid_or_unsupported_compression_is_refused() {
 
     for (what, body) in [("plain", &plain[..]), ("changed", &changed), ("cut", cut)] {
         let headers = [JSON, ("content-encoding", "gzip")];
-        let answer = register(&app.stranger(), &headers, body).await;
+        let answer = register(&app.anonymous(), &headers, body).await;
         assert_eq!(answer.refusal().0, 400, "{what}: {}", answer.text());
     }
     for coding in ["br", "zstd", "gzip, gzip", "whatever"] {
         let headers = [JSON, ("content-encoding", coding)];
-        let answer = register(&app.stranger(), &headers, &packed).await;
+        let answer = register(&app.anonymous(), &headers, &packed).await;
         assert_eq!(answer.refusal(), (415, "unsupported_encoding"), "{coding}");
     }
 }
@@ -230,7 +230,7 @@ async fn a_chunked_body_is_accepted() {
     let app = TestApp::spawn().await;
     let headers = [JSON, ("transfer-encoding", "chunked")];
 
-    let answer = register(&app.stranger(), &headers, &chunked(&person("a@example.org"))).await;
+    let answer = register(&app.anonymous(), &headers, &chunked(&person("a@example.org"))).await;
 
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
@@ -250,12 +250,12 @@ async fn the_limit_applies_to_chunked_bodies() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn long_answers_are_compressed_if_the_client_accepts_it() {
-    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     let accepting = [("accept-encoding", "gzip, deflate, br")];
 
-    let plain = app.stranger().get("/openapi/v1.json").await;
-    let packed = app.stranger().send("GET", "/openapi/v1.json", &accepting, b"").await;
-    let short = app.stranger().send("GET", "/health", &accepting, b"").await;
+    let plain = app.anonymous().get("/openapi/v1.json").await;
+    let packed = app.anonymous().send("GET", "/openapi/v1.json", &accepting, b"").await;
+    let short = app.anonymous().send("GET", "/health", &accepting, b"").await;
 
     let mut unpacked = Vec::new();
     GzDecoder::new(&packed.bytes[..]).read_to_end(&mut unpacked).expect("gzip");
@@ -274,7 +274,7 @@ async fn long_answers_are_compressed_if_the_client_accepts_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn event_streams_are_never_compressed() {
     let demo = Demo::start(0).expect("an upstream");
-    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
     let app = setting.start().await;
     let ada = app.signed_in().await;
     let headers = [JSON, ("accept-encoding", "gzip")];
@@ -294,8 +294,8 @@ async fn null_is_treated_as_an_absent_key() {
         "customerType": null, "companyName": null, "unknown": null,
     });
 
-    let made = app.stranger().post("/auth/register", &nulls).await;
-    let missing = app.stranger().post("/auth/refresh", &json!({ "refreshToken": null })).await;
+    let made = app.anonymous().post("/auth/register", &nulls).await;
+    let missing = app.anonymous().post("/auth/refresh", &json!({ "refreshToken": null })).await;
 
     assert_eq!(made.status, 200, "{}", made.text());
     assert_eq!(missing.refusal(), (400, "validation_failed"));

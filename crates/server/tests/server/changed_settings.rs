@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_server_testkit::console::administrator;
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
@@ -23,11 +23,11 @@ fn find<'a>(all: &'a Value, key: &str) -> &'a Value {
 }
 
 async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
-    let other = Setting::beside(&app).start().await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    let other = TestConfig::beside(&app).start().await;
     let published = async |of: &str| match of {
-        "app" => app.stranger().get("/openapi/v1.json").await.status,
-        _ => other.stranger().get("/openapi/v1.json").await.status,
+        "app" => app.anonymous().get("/openapi/v1.json").await.status,
+        _ => other.anonymous().get("/openapi/v1.json").await.status,
     };
     let before = console.get(SETTINGS).await.body;
     let value = find(&before, "OpenApi:Enabled")["value"].clone();
@@ -43,8 +43,8 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     let stored = find(&stored, "OpenApi:Enabled");
     assert_eq!((&stored["value"], &stored["source"]), (&json!(changed), &json!("the console")));
     assert!(stored["changedAt"].is_string() && stored["changedBy"].is_string(), "{stored}");
-    let later = Setting::beside(&app).start().await;
-    assert_ne!(later.stranger().get("/openapi/v1.json").await.status, status);
+    let later = TestConfig::beside(&app).start().await;
+    assert_ne!(later.anonymous().get("/openapi/v1.json").await.status, status);
 
     let reset = console.write("DELETE", OPEN_API, Value::Null).await;
     assert_eq!(reset.status, 200, "{}", reset.text());
@@ -64,7 +64,7 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
 
 async fn refusals_name_their_reason_and_secrets_are_never_returned(database: TestDatabase) {
     let setting =
-        Setting::on(database).with("Metrics__Token", "s3cret-word-of-thirty-two-letters-");
+        TestConfig::on(database).with("Metrics__Token", "s3cret-word-of-thirty-two-letters-");
     let (_app, client, console) = administrator(setting).await;
     let listed = console.get(SETTINGS).await;
     assert!(!listed.text().contains("s3cret-word"));
@@ -93,7 +93,7 @@ async fn refusals_name_their_reason_and_secrets_are_never_returned(database: Tes
 }
 
 async fn concurrent_changes_are_all_stored(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let keys = ["Audit:RetentionDays", "Feedback:RetentionDays", "Feedback:AnswerRetentionDays"];
 
     let writes = keys.map(|key| {

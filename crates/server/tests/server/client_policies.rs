@@ -5,7 +5,7 @@ use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::{Edition, Terms};
 use pia_server_testkit::client::Client;
 use pia_server_testkit::console::{Console, administrator};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ async fn pull(client: &Client, more: &str) -> Value {
 }
 
 async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatabase) {
-    let (_app, client, console) = administrator(Setting::on(database)).await;
+    let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let before = pull(&client, "").await;
     assert_eq!(before["clientPolicy"], json!({ "document": "{}" }));
     let id = created(&console, "Office").await;
@@ -69,7 +69,7 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
 }
 
 async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     assert_eq!(console.get(POLICIES).await.body, json!([]));
     let id = created(&console, " Office ").await;
     let path = format!("{POLICIES}/{id}");
@@ -103,7 +103,7 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let id = created(&console, "Office").await;
 
     for (body, field) in [
@@ -133,7 +133,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 }
 
 async fn concurrent_writes_of_a_policy_are_atomic(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{POLICIES}/{}", created(&console, "Office").await);
 
     let bodies = (0..100).map(|n| {
@@ -150,7 +150,7 @@ async fn concurrent_writes_of_a_policy_are_atomic(database: TestDatabase) {
 }
 
 async fn every_write_is_audited(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     let id = created(&console, "Office").await;
     let path = format!("{POLICIES}/{id}");
     console.write("PUT", &path, json!({ "name": "Home" })).await;
@@ -171,7 +171,7 @@ async fn every_write_is_audited(database: TestDatabase) {
 }
 
 async fn versions_are_read_compared_and_restored(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{POLICIES}/{}", created(&console, "Office").await);
     let versions = format!("{path}/versions");
     let document = r#"{"enforce":{"theme":"light","n":1.5},"defaults":{"autoUpdate":true}}"#;
@@ -222,7 +222,7 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_feature_policies_are_read_and_not_written() {
     let terms = Terms::new("A test", Edition::Community, SystemClock.now());
-    let setting = Setting::on(TestDatabase::sqlite()).licensed(Some(terms));
+    let setting = TestConfig::on(TestDatabase::sqlite()).licensed(Some(terms));
     let (_app, _, console) = administrator(setting).await;
 
     assert_eq!(console.get(POLICIES).await.status, 200);

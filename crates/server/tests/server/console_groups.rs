@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_server_testkit::console::{Console, administrator};
-use pia_server_testkit::harness::{PASSWORD, Setting};
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ async fn created(console: &Console, name: &str) -> String {
 }
 
 async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{GROUPS}/{}", created(&console, "Sales").await);
 
     let renamed = console.write("PUT", &path, json!({ "name": "Sellers" })).await;
@@ -45,7 +45,7 @@ async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
 }
 
 async fn settings_change_one_by_one(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{GROUPS}/{}/settings", created(&console, "Sales").await);
 
     let first = json!({ "credits": { "weekly": 5000 }, "quotas": { "ManagedPersonas": 3 } });
@@ -66,7 +66,7 @@ async fn settings_change_one_by_one(database: TestDatabase) {
 }
 
 async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDatabase) {
-    let (app, client, console) = administrator(Setting::on(database)).await;
+    let (app, client, console) = administrator(TestConfig::on(database)).await;
     let sales = created(&console, "Sales").await;
     let me = client.get("/auth/me").await.body;
     let user = me["id"].as_str().expect("an id");
@@ -84,14 +84,14 @@ async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDataba
 }
 
 async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     let sales = created(&console, "Sales").await;
     let support = created(&console, "Support").await;
     app.sign_up("eve@example.org").await;
     app.admin("group add eve@example.org Sales").await.expect("a member");
     app.admin("grant eve@example.org --role org_manager").await.expect("a role");
     let credentials = json!({ "email": "eve@example.org", "password": PASSWORD });
-    let opened = app.stranger().post("/admin/login", &credentials).await;
+    let opened = app.anonymous().post("/admin/login", &credentials).await;
     let eve = Console::from_answer(&app, &opened);
 
     for part in ["", "/members", "/settings", "/client-policy"] {
@@ -108,7 +108,7 @@ async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: Test
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let id = created(&console, "Sales").await;
     let settings = format!("{GROUPS}/{id}/settings");
 
@@ -133,7 +133,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 }
 
 async fn one_of_many_concurrent_creations_of_a_name_succeeds(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
 
     let all = (0..50).map(|_| console.write("POST", GROUPS, json!({ "name": "Sales" })));
     let all = join_all(all).await;
@@ -143,7 +143,7 @@ async fn one_of_many_concurrent_creations_of_a_name_succeeds(database: TestDatab
 }
 
 async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     for name in ["bob", "b_b", "eve"] {
         app.sign_up(&format!("{name}@example.org")).await;
     }
@@ -178,7 +178,7 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
 }
 
 async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) {
-    let (_app, client, console) = administrator(Setting::on(database)).await;
+    let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let user = console.get("/api/admin/users").await.body["items"][0].clone();
     let path = format!("/api/admin/users/{}/effective", user["id"].as_str().expect("an id"));
     let before = console.get(&path).await.body;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use pia_identity::Role;
 use pia_policy::{Edition, Terms};
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::console::{Console, administrator};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use pia_web::{Access, Route};
@@ -46,7 +46,7 @@ fn is_write(route: &Route) -> bool {
 }
 
 /// Calls a route with the CSRF token.
-async fn call(console: &Console, route: &Route, body: &Value) -> Answer {
+async fn call(console: &Console, route: &Route, body: &Value) -> TestResponse {
     let token = [("x-csrf-token", console.csrf_token.as_str())];
     console.send(route.method.as_str(), &path(route), &token, body).await
 }
@@ -57,14 +57,14 @@ async fn with_role(app: &TestApp, role: Role) -> Console {
     app.sign_up(&email).await;
     app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
     let credentials = json!({ "email": email, "password": PASSWORD });
-    Console::from_answer(app, &app.stranger().post("/admin/login", &credentials).await)
+    Console::from_answer(app, &app.anonymous().post("/admin/login", &credentials).await)
 }
 
 async fn no_route_opens_without_the_cookie(database: TestDatabase) {
-    let (app, client, _console) = administrator(Setting::on(database)).await;
+    let (app, client, _console) = administrator(TestConfig::on(database)).await;
 
     for (route, _) in routes() {
-        for caller in [&client, &app.stranger()] {
+        for caller in [&client, &app.anonymous()] {
             let answer = caller.send(route.method.as_str(), &path(&route), &[], b"").await;
             assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {}", route.method, route.path);
         }
@@ -72,7 +72,7 @@ async fn no_route_opens_without_the_cookie(database: TestDatabase) {
 }
 
 async fn each_route_opens_to_its_roles_alone(database: TestDatabase) {
-    let (app, _, _admin) = administrator(Setting::on(database)).await;
+    let (app, _, _admin) = administrator(TestConfig::on(database)).await;
     let roles = [Role::KbManager, Role::OrgManager];
     let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
 
@@ -90,7 +90,7 @@ async fn each_route_opens_to_its_roles_alone(database: TestDatabase) {
 }
 
 async fn each_write_needs_the_csrf_token_from_this_origin(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let token = ("x-csrf-token", console.csrf_token.as_str());
 
     for (route, _) in routes().iter().filter(|it| is_write(&it.0)) {
@@ -110,7 +110,8 @@ async fn each_write_needs_the_csrf_token_from_this_origin(database: TestDatabase
 
 async fn each_route_of_a_feature_needs_it(database: TestDatabase) {
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
-    let (_app, _, console) = administrator(Setting::on(database).licensed(Some(community))).await;
+    let (_app, _, console) =
+        administrator(TestConfig::on(database).licensed(Some(community))).await;
 
     for (route, _) in routes() {
         let refused = (403, "feature_not_licensed");
@@ -122,7 +123,7 @@ async fn each_route_of_a_feature_needs_it(database: TestDatabase) {
 }
 
 async fn bad_bodies_are_refused(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let nested = "[".repeat(5_000);
     let names =
         "name documentation email role groupId groupIds pluginIds policyId value status note";
@@ -164,7 +165,7 @@ async fn publishing_to_a_group_writes_nothing_for_each_member(database: TestData
         "ledgers",
         "sessions",
     ];
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     let persona = json!({ "name": "Reader", "systemPrompt": "Read." });
     let persona = console.write("POST", "/api/admin/managed-personas", persona).await.body;
     let path =

@@ -2,7 +2,7 @@
 
 use pia_server_testkit::client::Client;
 use pia_server_testkit::console::administrator;
-use pia_server_testkit::harness::{PASSWORD, Setting};
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ async fn submitted(client: &Client, report: &Value) -> Value {
 }
 
 async fn a_report_is_stored_with_every_key_and_triaged(database: TestDatabase) {
-    let (app, client, console) = administrator(Setting::on(database)).await;
+    let (app, client, console) = administrator(TestConfig::on(database)).await;
     let mut down = report("down");
     down["newKey"] = json!({ "nested": [1.5, null] });
     let receipt = submitted(&client, &down).await;
@@ -80,11 +80,11 @@ async fn a_report_is_stored_with_every_key_and_triaged(database: TestDatabase) {
 
     let member = app.signed_in().await;
     assert_eq!(member.get(REPORTS).await.status, 401);
-    assert_eq!(app.stranger().post(FEEDBACK, &report("up")).await.status, 401);
+    assert_eq!(app.anonymous().post(FEEDBACK, &report("up")).await.status, 401);
 }
 
 async fn only_a_negative_report_queues_an_email(database: TestDatabase) {
-    let setting = Setting::on(database)
+    let setting = TestConfig::on(database)
         .with("Smtp:Host", "localhost")
         .with("Smtp:Port", 9)
         .with("Smtp:From", "pia@example.org")
@@ -95,7 +95,7 @@ async fn only_a_negative_report_queues_an_email(database: TestDatabase) {
 }
 
 async fn a_malformed_report_is_refused(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let client = app.signed_in().await;
     for (key, value) in [
         ("schemaVersion", json!(2)),
@@ -124,7 +124,7 @@ async fn a_malformed_report_is_refused(database: TestDatabase) {
 }
 
 async fn a_report_is_exported_and_deleted_with_its_account(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     let client = app.sign_up("eve@example.org").await;
     submitted(&client, &report("down")).await;
     let json = [("accept", "application/json")];

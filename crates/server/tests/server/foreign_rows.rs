@@ -2,12 +2,12 @@
 
 use pia_server_testkit::authenticator::{Authenticator, ORIGIN};
 use pia_server_testkit::chats::stored;
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::Console;
 use pia_server_testkit::credentials::{
     api_key_id, app_password_id, current_session, enrol, sessions,
 };
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::machine::{Machine, text};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
@@ -72,7 +72,7 @@ fn expected_status(route: &Route) -> u16 {
     }
 }
 
-async fn call(client: &Client, route: &Route, id: &str) -> Answer {
+async fn call(client: &Client, route: &Route, id: &str) -> TestResponse {
     let (before, rest) = route.path.split_once('{').expect("an id");
     let (_, after) = rest.split_once('}').expect("an id");
     let path = format!("{before}{id}{after}");
@@ -90,7 +90,7 @@ fn body(route: &Route) -> Vec<u8> {
 }
 
 /// Returns an answer without its date and id, and with sorted headers.
-fn comparable(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
+fn comparable(answer: &TestResponse) -> (u16, Vec<(String, String)>, Vec<u8>) {
     let mut headers = answer.headers.clone();
     headers.retain(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
     headers.sort();
@@ -98,7 +98,7 @@ fn comparable(answer: &Answer) -> (u16, Vec<(String, String)>, Vec<u8>) {
 }
 
 async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
-    let app = Setting::on(database).with("Server__PublicUrl", ORIGIN).start().await;
+    let app = TestConfig::on(database).with("Server__PublicUrl", ORIGIN).start().await;
     let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
     let routes = routes_with_an_id();
 
@@ -121,13 +121,13 @@ async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_token_every_id_is_refused_equally() {
-    let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", ORIGIN);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", ORIGIN);
     let app = setting.start().await;
     let owner = app.signed_in().await;
 
     for route in &routes_with_an_id() {
         for id in [owned(route, &owner).await, Uuid::now_v7().to_string(), "5".to_owned()] {
-            let answer = call(&app.stranger(), route, &id).await;
+            let answer = call(&app.anonymous(), route, &id).await;
             assert_eq!(answer.refusal(), (401, "unauthorized"), "{} {id}", route.path);
         }
     }
@@ -135,7 +135,7 @@ async fn without_a_token_every_id_is_refused_equally() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_administrators_malformed_or_unknown_id_is_not_found() {
-    let setting = Setting::on(TestDatabase::sqlite()).with("Admin:RequireSecondFactor", false);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with("Admin:RequireSecondFactor", false);
     let app = setting.start().await;
     app.sign_up("ada@example.org").await;
     let console = Console::open(&app, "ada@example.org").await;

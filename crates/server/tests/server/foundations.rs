@@ -1,6 +1,6 @@
 //! Tests of properties of all routes.
 
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 async fn the_server_answers_and_reports_readiness() {
     let app = TestApp::spawn().await;
 
-    let health = app.stranger().get("/health").await;
-    let ready = app.stranger().get("/ready").await;
+    let health = app.anonymous().get("/health").await;
+    let ready = app.anonymous().get("/ready").await;
 
     assert_eq!((health.status, health.text()), (200, r#"{"status":"healthy"}"#.to_owned()));
     assert_eq!((ready.status, ready.body["license"].as_str()), (200, Some("valid")));
@@ -29,7 +29,7 @@ async fn a_new_user_can_read_their_account() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_answer_has_an_id_that_the_server_generates() {
     let trusting =
-        Setting::on(TestDatabase::sqlite()).with("Server__TrustedProxies", "127.0.0.0/8");
+        TestConfig::on(TestDatabase::sqlite()).with("Server__TrustedProxies", "127.0.0.0/8");
     let mut ids = std::collections::BTreeSet::new();
 
     for app in [TestApp::spawn().await, trusting.start().await] {
@@ -40,7 +40,7 @@ async fn every_answer_has_an_id_that_the_server_generates() {
             ("/nowhere", "ümlaut"),
             ("/auth/me", "a,b"),
         ] {
-            let answer = app.stranger().send("GET", path, &[("x-request-id", id)], b"").await;
+            let answer = app.anonymous().send("GET", path, &[("x-request-id", id)], b"").await;
             let own = answer.header("x-request-id").expect("an id").to_owned();
             assert!(uuid::Uuid::parse_str(&own).is_ok(), "{own}");
             assert!(ids.insert(own));
@@ -50,7 +50,7 @@ async fn every_answer_has_an_id_that_the_server_generates() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_may_have_a_base_path_that_its_proxy_may_strip() {
-    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
     let ada = app.signed_in().await;
 
     for (path, status) in [
@@ -67,13 +67,13 @@ async fn the_server_may_have_a_base_path_that_its_proxy_may_strip() {
     ] {
         assert_eq!(ada.get(path).await.status, status, "{path}");
     }
-    assert_eq!(app.stranger().get("/pia/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(app.anonymous().get("/pia/auth/me").await.refusal(), (401, "unauthorized"));
     assert_eq!(ada.post("/pia/health", &json!({})).await.refusal().0, 405);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invalid_token_is_ignored_where_none_is_required() {
-    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     app.sign_up("ada@example.org").await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD }).to_string();
     let json = ("content-type", "application/json");
@@ -81,15 +81,15 @@ async fn an_invalid_token_is_ignored_where_none_is_required() {
     for value in ["Bearer", "Bearer ", "Bearer x.y.z", "Basic YTpi", "Nonsense", "Bearer a b"] {
         let header = ("authorization", value);
         for path in ["/health", "/ready", "/api/capabilities", "/openapi/v1.json", "/admin/setup"] {
-            let answer = app.stranger().send("GET", path, &[header], b"").await;
+            let answer = app.anonymous().send("GET", path, &[header], b"").await;
             assert_eq!(answer.status, 200, "{value} {path}");
         }
         let signed_in = app
-            .stranger()
+            .anonymous()
             .send("POST", "/auth/login/local", &[header, json], credentials.as_bytes())
             .await;
         assert_eq!(signed_in.status, 200, "{value}");
-        let refused = app.stranger().send("GET", "/auth/me", &[header], b"").await;
+        let refused = app.anonymous().send("GET", "/auth/me", &[header], b"").await;
         assert_eq!(refused.refusal(), (401, "unauthorized"), "{value}");
     }
 }
@@ -103,16 +103,16 @@ async fn the_bearer_scheme_is_case_insensitive() {
     for scheme in ["Bearer", "bearer", "BEARER"] {
         let value = format!("{scheme} {token}");
         let headers = [("authorization", value.as_str())];
-        let answer = app.stranger().send("GET", "/auth/me", &headers, b"").await;
+        let answer = app.anonymous().send("GET", "/auth/me", &headers, b"").await;
         assert_eq!(answer.status, 200, "{scheme}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn absent_values_are_omitted_from_every_answer() {
-    let app = Setting::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     let mut answers = vec![
         stranger.post("/auth/register", &person).await,
         stranger.post("/auth/register", &person).await,
@@ -120,7 +120,7 @@ async fn absent_values_are_omitted_from_every_answer() {
         stranger.post("/auth/login/local", &json!({})).await,
     ];
     let envelope = stranger.post("/auth/login/local", &person).await;
-    let ada = app.stranger().with_tokens(&envelope.body);
+    let ada = app.anonymous().with_tokens(&envelope.body);
     answers.push(envelope);
     for path in [
         "/auth/me",
@@ -173,7 +173,7 @@ async fn answers_are_neither_cached_nor_sniffed() {
     let app = TestApp::spawn().await;
 
     for path in ["/health", "/auth/me", "/no/such/path"] {
-        let answer = app.stranger().get(path).await;
+        let answer = app.anonymous().get(path).await;
 
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
@@ -183,10 +183,10 @@ async fn answers_are_neither_cached_nor_sniffed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_load_nothing_and_enforce_tls() {
     let https = ("Server__PublicUrl", "https://pia.example.com");
-    let strict = Setting::on(TestDatabase::sqlite()).with(https.0, https.1).start().await;
-    let own = Setting::on(TestDatabase::sqlite()).with(https.0, https.1);
+    let strict = TestConfig::on(TestDatabase::sqlite()).with(https.0, https.1).start().await;
+    let own = TestConfig::on(TestDatabase::sqlite()).with(https.0, https.1);
     let own = own.with("Server__StrictTransport", "max-age=60").start().await;
-    let off = Setting::on(TestDatabase::sqlite()).with(https.0, https.1);
+    let off = TestConfig::on(TestDatabase::sqlite()).with(https.0, https.1);
     let off = off.with("Server__StrictTransport", "off").start().await;
     let plain = TestApp::spawn().await;
 
@@ -197,7 +197,7 @@ async fn answers_load_nothing_and_enforce_tls() {
         (&plain, None),
     ] {
         for path in ["/health", "/auth/me", "/no/such/path", "/auth/register.html"] {
-            let answer = app.stranger().get(path).await;
+            let answer = app.anonymous().get(path).await;
 
             assert_eq!(answer.header("strict-transport-security"), policy, "{path}");
             let loads = answer.header("content-security-policy").unwrap_or_default();
@@ -247,7 +247,7 @@ async fn an_unsupported_encoding_is_answered_uncompressed() {
     let app = TestApp::spawn().await;
     let coding = [("accept-encoding", "br, identity;q=0")];
 
-    let answer = app.stranger().send("GET", "/health", &coding, b"").await;
+    let answer = app.anonymous().send("GET", "/health", &coding, b"").await;
 
     assert_eq!((answer.status, answer.header("content-encoding")), (200, None));
 }
@@ -257,7 +257,7 @@ async fn an_array_is_not_accepted_as_an_object() {
     let app = TestApp::spawn().await;
 
     let values = serde_json::json!(["ada@example.org", "correct horse battery staple"]);
-    let answer = app.stranger().post("/auth/login/local", &values).await;
+    let answer = app.anonymous().post("/auth/login/local", &values).await;
 
     assert_eq!((answer.status, answer.error()), (400, "validation_failed"));
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use futures_util::future::{join, join_all};
 use pia_server_testkit::ai_client::{CHAT, Live, chat_request, streamed};
 use pia_server_testkit::ai_peer::Peer;
-use pia_server_testkit::client::{Answer, Client, parse};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse, parse};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::patience::until;
 use pia_server_testkit::program::Call;
 use pia_testkit::databases::TestDatabase;
@@ -99,19 +99,19 @@ async fn copy(
 async fn two_instances(upstream: &str) -> (DatabaseProxy, TestApp, TestApp) {
     let mut database = TestDatabase::postgres().await;
     let proxy = DatabaseProxy::before(&mut database).await;
-    let one = Setting::on(database).with_upstream(upstream).start().await;
-    let other = Setting::beside(&one).with_upstream(upstream).start().await;
+    let one = TestConfig::on(database).with_upstream(upstream).start().await;
+    let other = TestConfig::beside(&one).with_upstream(upstream).start().await;
     (proxy, one, other)
 }
 
-async fn timed(answer: impl Future<Output = Answer>) -> (Answer, Duration) {
+async fn timed(answer: impl Future<Output = TestResponse>) -> (TestResponse, Duration) {
     let start = Instant::now();
     (answer.await, start.elapsed())
 }
 
 /// Runs a client's operations concurrently, and returns their durations.
-async fn all_operations(app: &TestApp, ada: &Client) -> Vec<(Answer, Duration)> {
-    let stranger = app.stranger();
+async fn all_operations(app: &TestApp, ada: &Client) -> Vec<(TestResponse, Duration)> {
+    let stranger = app.anonymous();
     let ada = ada.clone().at(app.addr);
     let login = json!({ "email": "ada@example.org", "password": PASSWORD });
     let push = json!({ "memories": [{ "label": "x" }] });
@@ -128,7 +128,7 @@ async fn all_operations(app: &TestApp, ada: &Client) -> Vec<(Answer, Duration)> 
 
 async fn all_succeed(app: &TestApp, ada: &Client) -> bool {
     let answers = all_operations(app, ada).await;
-    let ready = app.stranger().get("/ready").await.status == 200;
+    let ready = app.anonymous().get("/ready").await.status == 200;
     ready && answers.iter().all(|(answer, _)| answer.status < 300)
 }
 
@@ -152,7 +152,7 @@ async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
             .await;
         stream.until("meanwhile").await
     };
-    let stranger = other.stranger();
+    let stranger = other.anonymous();
     let ready = timed(stranger.get("/ready"));
     let request = chat_request("Hello");
     let chat = timed(ada.post(CHAT, &request));
@@ -206,7 +206,7 @@ async fn a_restarted_database_is_reconnected() {
 }
 
 /// Sends a request to an instance; `None` if it stops before it answers.
-async fn send_request(addr: SocketAddr, request: &str) -> Option<Answer> {
+async fn send_request(addr: SocketAddr, request: &str) -> Option<TestResponse> {
     let mut socket = TcpStream::connect(addr).await.ok()?;
     socket.write_all(request.as_bytes()).await.ok()?;
     let mut raw = Vec::new();
@@ -248,9 +248,9 @@ async fn a_rolling_restart_fails_no_request() {
     let [ada, bob] = ["ada@example.org", "bob@example.org"]
         .map(|email| json!({ "email": email, "password": PASSWORD }));
     for person in [&ada, &bob] {
-        assert_eq!(one.stranger().post("/auth/register", person).await.status, 200);
+        assert_eq!(one.anonymous().post("/auth/register", person).await.status, 200);
     }
-    let envelope = one.stranger().post(LOGIN, &ada).await;
+    let envelope = one.anonymous().post(LOGIN, &ada).await;
     let token = envelope.body["accessToken"].as_str().expect("a token");
     let (addresses, instances) = watch::channel([one.addr, other.addr]);
     let ended = AtomicBool::new(false);

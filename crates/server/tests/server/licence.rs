@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::{Feature, Terms};
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, licence, terms};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, licence, terms};
 use pia_server_testkit::licences::{ended, foreign, forged};
 use pia_server_testkit::patience::until;
 use pia_testkit::ManualClock;
@@ -16,12 +16,12 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 async fn unlicensed() -> TestApp {
-    Setting::on(TestDatabase::sqlite()).licensed(None).start().await
+    TestConfig::on(TestDatabase::sqlite()).licensed(None).start().await
 }
 
 /// Starts a server with this content of its licence file.
 async fn unlicensed_with(file: &[u8]) -> TestApp {
-    Setting::on(TestDatabase::sqlite()).licence_file(file).start().await
+    TestConfig::on(TestDatabase::sqlite()).licence_file(file).start().await
 }
 
 fn token(app: &TestApp) -> String {
@@ -33,25 +33,25 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// Uploads a body as `curl --data-binary` does.
-async fn upload(app: &TestApp, token: &str, text: &str) -> Answer {
+async fn upload(app: &TestApp, token: &str, text: &str) -> TestResponse {
     let headers = [("x-setup-token", token), ("content-type", "application/x-www-form-urlencoded")];
-    app.stranger().send("POST", "/admin/setup/license", &headers, text.as_bytes()).await
+    app.anonymous().send("POST", "/admin/setup/license", &headers, text.as_bytes()).await
 }
 
-async fn submit(app: &TestApp, token: &str, text: &str) -> Answer {
+async fn submit(app: &TestApp, token: &str, text: &str) -> TestResponse {
     let form: String = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("token", token)
         .append_pair("license", text)
         .finish();
     let headers = [("content-type", "application/x-www-form-urlencoded")];
-    app.stranger().send("POST", "/admin/setup", &headers, form.as_bytes()).await
+    app.anonymous().send("POST", "/admin/setup", &headers, form.as_bytes()).await
 }
 
 /// Starts a server whose licence ends in a minute of its clock.
 async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let end = Some(clock.now() + Duration::from_mins(1));
-    let app = Setting::on(TestDatabase::sqlite())
+    let app = TestConfig::on(TestDatabase::sqlite())
         .licensed(Some(Terms { expires_at: end, ..terms() }))
         .at(Arc::<ManualClock>::clone(&clock))
         .start()
@@ -62,9 +62,9 @@ async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_only_probes_and_set_up_are_open() {
-    let setting = Setting::on(TestDatabase::sqlite()).licensed(None);
+    let setting = TestConfig::on(TestDatabase::sqlite()).licensed(None);
     let app = setting.with("Server__PublicUrl", "https://pia.example.com/pia").start().await;
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
 
     for (method, path) in [
         ("GET", "/auth/me"),
@@ -107,7 +107,7 @@ async fn the_setup_token_authorises_the_installation_of_a_licence() {
         (&json!("A test"), &json!("Enterprise"))
     );
     assert!(answer.body["features"].as_array().is_some_and(|it| it.contains(&json!("AiProxy"))));
-    assert_eq!(app.stranger().get("/ready").await.body["license"], "valid");
+    assert_eq!(app.anonymous().get("/ready").await.body["license"], "valid");
     assert_eq!(app.signed_in().await.get("/auth/me").await.status, 200);
     assert_eq!(mode(&file), 0o600);
     assert_eq!(std::fs::read_to_string(&file).expect("a file").trim(), text);
@@ -125,13 +125,13 @@ async fn an_installed_licence_survives_a_restart() {
     let next = unlicensed_with(&stored).await;
 
     assert_eq!(String::from_utf8_lossy(&stored).trim(), text);
-    assert_eq!(next.stranger().get("/ready").await.body["license"], "valid");
+    assert_eq!(next.anonymous().get("/ready").await.body["license"], "valid");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_licence_is_installed_with_a_form_too() {
     let app = unlicensed().await;
-    let page = app.stranger().get("/admin/setup").await;
+    let page = app.anonymous().get("/admin/setup").await;
 
     let refused = submit(&app, "wrong", &licence(&terms())).await;
     let wrapped: String = licence(&terms()).chars().flat_map(|it| [it, '\n']).collect();
@@ -145,7 +145,7 @@ async fn a_licence_is_installed_with_a_form_too() {
     );
     assert_eq!(refused.status, 403, "{}", refused.text());
     assert_eq!((taken.status, taken.header("location")), (303, Some("setup")), "{}", taken.text());
-    assert_eq!(app.stranger().get("/api/capabilities").await.status, 200);
+    assert_eq!(app.anonymous().get("/api/capabilities").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,7 +161,7 @@ async fn a_wrong_token_reveals_nothing() {
         }
     }
     assert_eq!(token(&app), right);
-    assert_eq!(app.stranger().get("/api/capabilities").await.error(), "no_license");
+    assert_eq!(app.anonymous().get("/api/capabilities").await.error(), "no_license");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,8 +192,8 @@ async fn an_invalid_licence_file_counts_as_missing() {
     for text in [forged(), foreign(), "nonsense".to_owned()] {
         let app = unlicensed_with(text.as_bytes()).await;
 
-        assert_eq!(app.stranger().get("/ready").await.body["license"], "refused");
-        assert_eq!(app.stranger().get("/api/capabilities").await.refusal(), (403, "no_license"));
+        assert_eq!(app.anonymous().get("/ready").await.body["license"], "refused");
+        assert_eq!(app.anonymous().get("/api/capabilities").await.refusal(), (403, "no_license"));
         assert_eq!(upload(&app, &token(&app), &licence(&terms())).await.status, 200);
     }
 }
@@ -202,7 +202,7 @@ async fn an_invalid_licence_file_counts_as_missing() {
 async fn a_replaced_file_takes_effect_without_a_restart() {
     let app = unlicensed().await;
     let file = app.dir.join("license.lic");
-    let licensed = async || app.stranger().get("/ready").await.body["license"].clone();
+    let licensed = async || app.anonymous().get("/ready").await.body["license"].clone();
 
     std::fs::write(&file, licence(&terms())).expect("a file");
     until(async || (licensed().await == "valid").then_some(())).await;
@@ -228,10 +228,10 @@ async fn an_expired_licence_permits_sign_in_and_reading() {
     clock.advance(Duration::from_mins(2));
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
 
-    let envelope = app.stranger().post("/auth/login/local", &person).await;
+    let envelope = app.anonymous().post("/auth/login/local", &person).await;
     let refreshed =
-        app.stranger().post("/auth/refresh", &json!({ "refreshToken": ada.refresh })).await;
-    let next = app.stranger().with_tokens(&refreshed.body);
+        app.anonymous().post("/auth/refresh", &json!({ "refreshToken": ada.refresh })).await;
+    let next = app.anonymous().with_tokens(&refreshed.body);
 
     assert_eq!((envelope.status, refreshed.status), (200, 200));
     for path in [
@@ -245,8 +245,8 @@ async fn an_expired_licence_permits_sign_in_and_reading() {
     ] {
         assert_eq!(next.get(path).await.status, 200, "{path}");
     }
-    assert_eq!(app.stranger().get("/ready").await.body["license"], "expired");
-    let out = app.stranger().post("/auth/logout", &json!({ "refreshToken": next.refresh })).await;
+    assert_eq!(app.anonymous().get("/ready").await.body["license"], "expired");
+    let out = app.anonymous().post("/auth/logout", &json!({ "refreshToken": next.refresh })).await;
     assert_eq!(out.status, 200);
 }
 
@@ -266,7 +266,7 @@ async fn an_expired_licence_stops_writes_and_ai_calls() {
         let answer = ada.post(path, &json!({})).await;
         assert_eq!(answer.refusal(), (403, "license_expired"), "{path}");
         assert_eq!(
-            app.stranger().post(path, &json!({})).await.error(),
+            app.anonymous().post(path, &json!({})).await.error(),
             "license_expired",
             "{path}"
         );
@@ -292,7 +292,7 @@ async fn an_expired_licence_is_renewed_like_a_first_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_feature_without_licence_is_refused_by_its_name() {
     let without = Terms { features: Some([Feature::Sync, Feature::E2ee].into()), ..terms() };
-    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
     let ada = app.signed_in().await;
 
     for (method, path) in [
@@ -305,16 +305,16 @@ async fn a_feature_without_licence_is_refused_by_its_name() {
         let answer = ada.send(method, path, &[], b"").await;
         assert_eq!(answer.refusal(), (403, "feature_not_licensed"), "{path}");
         assert_eq!(answer.body["feature"], "AiProxy", "{path}");
-        let stranger = app.stranger().send(method, path, &[], b"").await;
+        let stranger = app.anonymous().send(method, path, &[], b"").await;
         assert_eq!(stranger.refusal(), (401, "unauthorized"), "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_public_url_the_setup_url_is_a_path() {
-    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(None).start().await;
 
-    let refused = app.stranger().get("/auth/me").await;
+    let refused = app.anonymous().get("/auth/me").await;
 
     assert_eq!(refused.body["setupUrl"], "/admin/setup");
 }

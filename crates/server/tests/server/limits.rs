@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -19,25 +19,30 @@ on_both_databases!(
 );
 
 /// Trusts the test's address as a proxy.
-fn behind_a_proxy(database: TestDatabase) -> Setting {
-    Setting::on(database).with("Server__TrustedProxies", "127.0.0.0/8")
+fn behind_a_proxy(database: TestDatabase) -> TestConfig {
+    TestConfig::on(database).with("Server__TrustedProxies", "127.0.0.0/8")
 }
 
-async fn post_from(address: &str, caller: &Client, path: &str, body: serde_json::Value) -> Answer {
+async fn post_from(
+    address: &str,
+    caller: &Client,
+    path: &str,
+    body: serde_json::Value,
+) -> TestResponse {
     let headers = [("content-type", "application/json"), ("x-forwarded-for", address)];
     caller.send("POST", path, &headers, body.to_string().as_bytes()).await
 }
 
-fn assert_rate_limited(answer: &Answer, max_wait: u64) {
+fn assert_rate_limited(answer: &TestResponse, max_wait: u64) {
     assert_eq!(answer.refusal(), (429, "rate_limited"), "{}", answer.text());
     let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
     assert!(wait.is_some_and(|it| (1..=max_wait).contains(&it)), "{wait:?}");
 }
 
-async fn register(app: &TestApp, address: &str) -> Answer {
+async fn register(app: &TestApp, address: &str) -> TestResponse {
     let email = format!("{}@example.org", uuid::Uuid::now_v7());
     let person = json!({ "email": email, "password": PASSWORD });
-    post_from(address, &app.stranger(), "/auth/register", person).await
+    post_from(address, &app.anonymous(), "/auth/register", person).await
 }
 
 async fn registrations_are_limited_by_address(database: TestDatabase) {
@@ -56,13 +61,13 @@ async fn password_attempts_are_limited_by_address(database: TestDatabase) {
     let app = behind_a_proxy(database).with("RateLimits__LocalAuth", 2).start().await;
     let guess = async |address: &str, email: &str| {
         let credentials = json!({ "email": email, "password": "a wrong password" });
-        post_from(address, &app.stranger(), "/auth/login/local", credentials).await
+        post_from(address, &app.anonymous(), "/auth/login/local", credentials).await
     };
 
     let tries =
         [guess("192.0.2.1", "a@example.org").await, guess("192.0.2.1", "b@example.org").await];
     let third = guess("192.0.2.1", "c@example.org").await;
-    let malformed = post_from("192.0.2.1", &app.stranger(), "/auth/login/local", json!([])).await;
+    let malformed = post_from("192.0.2.1", &app.anonymous(), "/auth/login/local", json!([])).await;
 
     assert_eq!(tries.map(|it| it.status), [401, 401]);
     assert_rate_limited(&third, 30);
@@ -72,13 +77,13 @@ async fn password_attempts_are_limited_by_address(database: TestDatabase) {
 
 async fn sessions_behind_one_address_are_limited_separately(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let setting = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.without("RateLimits__Auth").start().await;
     let people = [app.signed_in().await, app.signed_in().await, app.signed_in().await];
     app.reload(&json!({ "RateLimits": { "Auth": 2 } }));
     clock.advance(Duration::from_mins(1));
     let refresh = async |token: Option<&str>| {
-        app.stranger().post("/auth/refresh", &json!({ "refreshToken": token })).await
+        app.anonymous().post("/auth/refresh", &json!({ "refreshToken": token })).await
     };
     let unknown = "nobody's token";
 
@@ -93,12 +98,12 @@ async fn sessions_behind_one_address_are_limited_separately(database: TestDataba
         assert_rate_limited(&refresh(second.body["refreshToken"].as_str()).await, 30);
     }
     let body = json!({ "refreshToken": people.first().and_then(|it| it.refresh.clone()) });
-    assert_rate_limited(&app.stranger().post("/auth/logout", &body).await, 30);
+    assert_rate_limited(&app.anonymous().post("/auth/logout", &body).await, 30);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn forwarded_addresses_are_trusted_from_proxies_only() {
-    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__Auth", 2).start().await;
 
     let statuses = [
         register(&app, "192.0.2.1").await.status,
@@ -151,13 +156,13 @@ async fn requests_with_a_valid_token_are_limited_by_user() {
 
     assert_rate_limited(&request(&ada, "192.0.2.4").await, 20);
     assert_eq!(request(&bob, "192.0.2.1").await.status, 200);
-    assert_eq!(request(&app.stranger(), "192.0.2.1").await.status, 200);
+    assert_eq!(request(&app.anonymous(), "192.0.2.1").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_with_an_invalid_token_are_limited_by_address() {
-    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
-    let guesser = Client { access: Some("e30.e30.e30".to_owned()), ..app.stranger() };
+    let app = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
+    let guesser = Client { access: Some("e30.e30.e30".to_owned()), ..app.anonymous() };
 
     let statuses = [
         guesser.get("/api/ai/status").await.status,
@@ -171,7 +176,7 @@ async fn requests_with_an_invalid_token_are_limited_by_address() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ai_calls_are_limited_by_user_and_separately() {
     let demo = Demo::start(0).expect("an upstream");
-    let setting = Setting::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_upstream(&demo.endpoint());
     let app = setting.with("RateLimits__Ai", 2).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let optimize =
@@ -188,8 +193,8 @@ async fn ai_calls_are_limited_by_user_and_separately() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn probes_are_never_rate_limited() {
-    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
-    let stranger = app.stranger();
+    let app = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__Global", 2).start().await;
+    let stranger = app.anonymous();
     for _ in 0..2 {
         assert_eq!(stranger.get("/api/capabilities").await.status, 200);
     }
@@ -211,14 +216,14 @@ async fn probes_are_never_rate_limited() {
 #[tokio::test(flavor = "multi_thread")]
 async fn raised_limits_take_effect_at_once() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(TestDatabase::sqlite())
+    let app = TestConfig::on(TestDatabase::sqlite())
         .at(Arc::<ManualClock>::clone(&clock))
         .without("RateLimits__Global")
         .without("RateLimits__Auth")
         .start()
         .await;
     app.reload(&json!({ "RateLimits": { "Global": 1, "Auth": 1 } }));
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     assert_eq!(stranger.get("/api/capabilities").await.status, 200);
     assert_rate_limited(&stranger.get("/api/capabilities").await, 60);
     assert_eq!(register(&app, "192.0.2.1").await.status, 200);
@@ -241,7 +246,7 @@ async fn an_account_has_no_separate_limit_of_password_attempts() {
         post_from("192.0.2.7", caller, "/auth/login/local", credentials).await
     };
     for _ in 0..2 {
-        assert_eq!(guess(&app.stranger()).await.status, 401);
+        assert_eq!(guess(&app.anonymous()).await.status, 401);
     }
 
     assert_rate_limited(&guess(&ada).await, 60);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock, Mail, QueuedEmail, SystemClock, Timestamp};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_server_testkit::relay::{DeliveredMail, FROM, FakeRelay, RelayBehaviour};
@@ -65,7 +65,7 @@ async fn open_at(port: u16) -> FakeRelay {
 
 async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
     let relay = FakeRelay::start().await;
-    let app = Setting::on(database).with_relay(&relay).with("Smtp__FromName", "Our Pia");
+    let app = TestConfig::on(database).with_relay(&relay).with("Smtp__FromName", "Our Pia");
     let app = app.start().await;
     let ada = app.sign_up("ada@example.org").await;
 
@@ -81,7 +81,7 @@ async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
     wait_until_empty(&app).await;
     // Counted after the deletion.
     until(async || {
-        let metrics = app.stranger().get("/metrics").await.text();
+        let metrics = app.anonymous().get("/metrics").await.text();
         metrics.contains("\npia_mails_sent_total 1\n").then_some(())
     })
     .await;
@@ -89,7 +89,7 @@ async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
 
 async fn an_email_waits_for_a_relay_that_is_down(database: TestDatabase) {
     let ((clock, of_server), port) = (clock(), closed_port().await);
-    let app = Setting::on(database).with_relay_at(port).at(of_server).start().await;
+    let app = TestConfig::on(database).with_relay_at(port).at(of_server).start().await;
 
     app.queue(invitation(clock.now(), 1)).await;
     wait_until_tried(&app).await;
@@ -103,13 +103,13 @@ async fn an_email_waits_for_a_relay_that_is_down(database: TestDatabase) {
 
 async fn an_unsent_email_survives_a_restart(database: TestDatabase) {
     let ((clock, of_server), port) = (clock(), closed_port().await);
-    let first = Setting::on(database).with_relay_at(port).at(Arc::clone(&of_server));
+    let first = TestConfig::on(database).with_relay_at(port).at(Arc::clone(&of_server));
     let first = first.start().await;
     for number in 0..3 {
         first.queue(invitation(clock.now(), number)).await;
     }
     wait_until_tried(&first).await;
-    let second = Setting::beside(&first).with_relay_at(port).at(of_server);
+    let second = TestConfig::beside(&first).with_relay_at(port).at(of_server);
     drop(first);
     let relay = open_at(port).await;
     clock.advance(Duration::from_mins(1));
@@ -126,11 +126,11 @@ async fn an_email_in_flight_on_a_crashed_server_is_sent_by_another(database: Tes
         FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
             .await;
     let relay = FakeRelay::start().await;
-    let first = Setting::on(database).with_relay(&silent).at(Arc::clone(&of_server));
+    let first = TestConfig::on(database).with_relay(&silent).at(Arc::clone(&of_server));
     let first = first.start().await;
     first.queue(invitation(clock.now(), 1)).await;
     until(async || (first.mails().await[0].tries == 1).then_some(())).await;
-    let second = Setting::beside(&first).with_relay(&relay).at(of_server);
+    let second = TestConfig::beside(&first).with_relay(&relay).at(of_server);
 
     let second = second.start().await;
     clock.advance(Duration::from_mins(5));
@@ -142,8 +142,8 @@ async fn an_email_in_flight_on_a_crashed_server_is_sent_by_another(database: Tes
 
 async fn each_email_is_delivered_by_one_of_two_servers(database: TestDatabase) {
     let relay = FakeRelay::start().await;
-    let first = Setting::on(database).with_relay(&relay).start().await;
-    let second = Setting::beside(&first).with_relay(&relay).start().await;
+    let first = TestConfig::on(database).with_relay(&relay).start().await;
+    let second = TestConfig::beside(&first).with_relay(&relay).start().await;
 
     for number in 0..40 {
         [&first, &second][number % 2].queue(invitation(SystemClock.now(), number)).await;
@@ -163,7 +163,7 @@ async fn an_email_that_the_relay_refuses_is_wiped(database: TestDatabase) {
     let relay =
         FakeRelay::with_behaviour(RelayBehaviour { refuse: true, ..RelayBehaviour::default() })
             .await;
-    let app = Setting::on(database).with_relay(&relay).start().await;
+    let app = TestConfig::on(database).with_relay(&relay).start().await;
 
     app.queue(invitation(SystemClock.now(), 1)).await;
     wait_until_tried(&app).await;
@@ -178,7 +178,7 @@ async fn a_delivery_in_progress_is_completed_at_shutdown(database: TestDatabase)
     let silent =
         FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
             .await;
-    let app = Setting::on(database).with_relay(&silent).with("Smtp__Timeout", "2s");
+    let app = TestConfig::on(database).with_relay(&silent).with("Smtp__Timeout", "2s");
     let app = app.start().await;
     app.queue(invitation(SystemClock.now(), 1)).await;
     until(async || (app.mails().await[0].tries == 1).then_some(())).await;
@@ -191,7 +191,7 @@ async fn a_delivery_in_progress_is_completed_at_shutdown(database: TestDatabase)
 
 async fn emails_wait_until_a_relay_is_configured(database: TestDatabase) {
     let relay = FakeRelay::start().await;
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.queue(invitation(SystemClock.now(), 1)).await;
 
     app.reload(&json!({ "Smtp": {
@@ -205,7 +205,7 @@ async fn emails_wait_until_a_relay_is_configured(database: TestDatabase) {
 
 async fn a_deleted_account_receives_no_more_emails(database: TestDatabase) {
     let ((clock, of_server), port) = (clock(), closed_port().await);
-    let app = Setting::on(database).with_relay_at(port).at(of_server).start().await;
+    let app = TestConfig::on(database).with_relay_at(port).at(of_server).start().await;
     let ada = app.sign_up("ada@example.org").await;
     app.queue(QueuedEmail::new("new-device").to_user(clock.now(), ada.user_id())).await;
 
@@ -217,7 +217,8 @@ async fn a_deleted_account_receives_no_more_emails(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_content_of_an_email_is_never_stored_in_plaintext() {
     let ((clock, of_server), port) = (clock(), closed_port().await);
-    let app = Setting::on(TestDatabase::sqlite()).with_relay_at(port).at(of_server).start().await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with_relay_at(port).at(of_server).start().await;
     app.queue(invitation(clock.now(), 1)).await;
     wait_until_tried(&app).await;
 

@@ -1,8 +1,8 @@
 //! Tests of managed personas, from the console to a member's pull.
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::{Console, administrator};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn created(console: &Console, name: &str) -> String {
     format!("{PERSONAS}/{}", created.body["id"].as_str().expect("an id"))
 }
 
-async fn assign(console: &Console, persona: &str, groups: &[&str]) -> Answer {
+async fn assign(console: &Console, persona: &str, groups: &[&str]) -> TestResponse {
     console.write("PUT", &format!("{persona}/groups"), json!({ "groupIds": groups })).await
 }
 
@@ -41,7 +41,7 @@ async fn pulled(client: &Client) -> Value {
 }
 
 async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDatabase) {
-    let (_app, client, console) = administrator(Setting::on(database)).await;
+    let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let none = json!({ "personas": [], "recentlyRemoved": [] });
     let path = created(&console, "Ada").await;
     assert_eq!(pulled(&client).await, none);
@@ -71,7 +71,7 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
 }
 
 async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     assert_eq!(console.get(PERSONAS).await.body, json!([]));
     let path = created(&console, " Ada ").await;
     let plugins = json!({ "pluginIds": [MEMORY, MEMORY] });
@@ -103,7 +103,7 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
 }
 
 async fn a_stale_update_is_refused(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = created(&console, "Ada").await;
     let current = console.get(&path).await;
     let tag = current.header("etag").expect("a tag").to_owned();
@@ -120,7 +120,7 @@ async fn a_stale_update_is_refused(database: TestDatabase) {
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = created(&console, "Ada").await;
     let unknown = Uuid::now_v7();
 
@@ -141,7 +141,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 }
 
 async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
-    let (app, _, console) = administrator(Setting::on(database)).await;
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     app.admin("group set default quota.ManagedPersonas=1").await.expect("a quota");
     let (first, second) = (created(&console, "A").await, created(&console, "B").await);
 

@@ -20,7 +20,7 @@ async fn migrates_and_serves(database: TestDatabase) {
     let output = String::from_utf8_lossy(&first.stderr);
     assert!(first.status.success() && second.status.success(), "{output}");
     let program = on(Call::new().licensed(), &database).start().await;
-    let ready = program.stranger().get("/ready").await;
+    let ready = program.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
 }
 
@@ -50,7 +50,7 @@ async fn postgresql_is_migrated_at_the_start_by_the_migration_role() {
 
     let program = call.with("Database__MigrationConnectionString", &database.url).start().await;
 
-    assert_eq!(program.stranger().get("/ready").await.status, 200);
+    assert_eq!(program.anonymous().get("/ready").await.status, 200);
 }
 
 #[test]

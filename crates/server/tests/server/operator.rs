@@ -1,7 +1,7 @@
 //! Tests of the operator's routes: probes, metrics, the API's description.
 
 use pia_policy::{Edition, Feature, Terms};
-use pia_server_testkit::harness::{Setting, TestApp, terms};
+use pia_server_testkit::harness::{TestApp, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
@@ -11,9 +11,9 @@ const TOKEN: &str = "q7Zt3LxV9mR2cWb5Ks8N";
 on_both_databases!(readiness_reports_each_component);
 
 async fn readiness_reports_each_component(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
 
-    let ready = app.stranger().get("/ready").await;
+    let ready = app.anonymous().get("/ready").await;
 
     let expected =
         json!({ "status": "ready", "database": "ok", "migrations": "ok", "license": "valid" });
@@ -24,10 +24,10 @@ async fn readiness_reports_each_component(database: TestDatabase) {
 async fn chats_are_a_capability_if_the_licence_includes_them() {
     let app = TestApp::spawn().await;
     let without = Terms { features: Some([Feature::E2ee].into()), ..terms() };
-    let other = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let other = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
 
-    let capabilities = app.stranger().get("/api/capabilities").await;
-    let fewer = other.stranger().get("/api/capabilities").await;
+    let capabilities = app.anonymous().get("/api/capabilities").await;
+    let fewer = other.anonymous().get("/api/capabilities").await;
 
     assert_eq!(capabilities.body, json!({ "chats": true, "chatsSchemaVersion": 1 }));
     assert_eq!(fewer.body, json!({ "chats": false, "chatsSchemaVersion": 1 }));
@@ -35,8 +35,8 @@ async fn chats_are_a_capability_if_the_licence_includes_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_metrics_token_is_required_from_all_callers() {
-    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
-    let stranger = app.stranger();
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let stranger = app.anonymous();
     let (right, wrong) = (format!("Bearer {TOKEN}"), format!("Bearer {TOKEN}x"));
     let here = stranger.get("/metrics").await;
     let get_metrics =
@@ -57,7 +57,7 @@ async fn a_metrics_token_is_required_from_all_callers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_access_token_does_not_authorise_metrics() {
-    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let ada = app.signed_in().await;
 
     let answer = ada.get("/metrics").await;
@@ -67,7 +67,7 @@ async fn an_access_token_does_not_authorise_metrics() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_count_requests_by_route_without_secrets() {
-    let app = Setting::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let ada = app.sign_up("ada@example.org").await;
     for path in ["/health", "/health", "/auth/me", "/secret-path"] {
         ada.get(path).await;
@@ -75,7 +75,7 @@ async fn metrics_count_requests_by_route_without_secrets() {
 
     let token = format!("Bearer {TOKEN}");
     let headers = [("authorization", token.as_str())];
-    let metrics = app.stranger().send("GET", "/metrics", &headers, b"").await;
+    let metrics = app.anonymous().send("GET", "/metrics", &headers, b"").await;
 
     let text = metrics.text();
     for line in [
@@ -98,10 +98,10 @@ async fn metrics_count_requests_by_route_without_secrets() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_description_is_off_until_it_is_enabled() {
     let app = TestApp::spawn().await;
-    let off = app.stranger().get("/openapi/v1.json").await;
+    let off = app.anonymous().get("/openapi/v1.json").await;
 
     app.reload(&json!({ "OpenApi": { "Enabled": true } }));
-    let on = app.stranger().get("/openapi/v1.json").await;
+    let on = app.anonymous().get("/openapi/v1.json").await;
 
     assert_eq!(off.refusal(), (404, "not_found"));
     assert_eq!((on.status, on.body["openapi"].as_str()), (200, Some("3.1.0")));
@@ -119,13 +119,13 @@ async fn the_managed_service_never_publishes_its_description() {
     let by_edition = Terms { edition: Edition::Cloud.name().to_owned(), ..terms() };
 
     for licence in [managed, by_edition] {
-        let app = Setting::on(TestDatabase::sqlite())
+        let app = TestConfig::on(TestDatabase::sqlite())
             .with("OpenApi__Enabled", true)
             .licensed(Some(licence))
             .start()
             .await;
 
-        let answer = app.stranger().get("/openapi/v1.json").await;
+        let answer = app.anonymous().get("/openapi/v1.json").await;
 
         assert_eq!(answer.refusal(), (404, "not_found"));
     }

@@ -3,8 +3,8 @@
 mod browsed;
 mod emails;
 
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -18,23 +18,23 @@ fn form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-async fn submit(app: &TestApp, path: &str, fields: &[(&str, &str)]) -> Answer {
+async fn submit(app: &TestApp, path: &str, fields: &[(&str, &str)]) -> TestResponse {
     let body = form(fields);
-    app.stranger().send("POST", path, &[FORM, HTML], body.as_bytes()).await
+    app.anonymous().send("POST", path, &[FORM, HTML], body.as_bytes()).await
 }
 
-async fn open(app: &TestApp, path: &str) -> Answer {
-    app.stranger().send("GET", path, &[HTML], b"").await
+async fn open(app: &TestApp, path: &str) -> TestResponse {
+    app.anonymous().send("GET", path, &[HTML], b"").await
 }
 
-fn is_page(answer: &Answer) -> bool {
+fn is_page(answer: &TestResponse) -> bool {
     answer.header("content-type") == Some("text/html; charset=utf-8")
         && answer.header("cache-control") == Some("no-store")
         && answer.text().starts_with("<!doctype html>")
 }
 
 async fn an_account_from_the_page_can_sign_in(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = [("email", "ada@example.org"), ("password", PASSWORD), ("displayName", "Ada")];
 
     let created = submit(&app, REGISTER, &ada).await;
@@ -51,13 +51,13 @@ async fn an_account_from_the_page_can_sign_in(database: TestDatabase) {
     assert!(created.text().contains("Your account is ready"), "{}", created.text());
     assert!(again.text().contains("There is an account with this address"), "{}", again.text());
     let envelope = serde_json::json!({ "email": "ada@example.org", "password": PASSWORD });
-    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    let signed_in = app.anonymous().post("/auth/login/local", &envelope).await;
     assert_eq!(signed_in.body["user"]["displayName"], "Ada", "{}", signed_in.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_follows_the_current_rules_of_registration() {
-    let app = Setting::on(TestDatabase::sqlite()).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).start().await;
     let before = open(&app, REGISTER).await.text();
 
     let rules = serde_json::json!({ "LocalAuth": {
@@ -79,7 +79,7 @@ async fn the_page_follows_the_current_rules_of_registration() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_and_their_style_are_served_below_a_base_path() {
-    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for path in ["/pia/auth/register.html", "/auth/register.html?lang=de"] {
         assert!(is_page(&open(&app, path).await), "{path}");
@@ -90,14 +90,14 @@ async fn pages_and_their_style_are_served_below_a_base_path() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_of_the_gates_are_pages_for_browsers_and_json_for_programs() {
-    let app = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
     let first = submit(&app, REGISTER, &[]).await;
 
     let long = format!("email={}", "x".repeat(17 * 1024));
     let page = submit(&app, REGISTER, &[]).await;
-    let program = app.stranger().send("POST", REGISTER, &[FORM], b"").await;
-    let wrong_method = app.stranger().send("DELETE", REGISTER, &[HTML], b"").await;
-    let elsewhere = app.stranger().send("GET", "/auth/sessions", &[HTML], b"").await;
+    let program = app.anonymous().send("POST", REGISTER, &[FORM], b"").await;
+    let wrong_method = app.anonymous().send("DELETE", REGISTER, &[HTML], b"").await;
+    let elsewhere = app.anonymous().send("GET", "/auth/sessions", &[HTML], b"").await;
 
     assert_eq!((first.status, page.status), (400, 429));
     assert!(is_page(&page) && page.text().contains("Too many tries"), "{}", page.text());
@@ -106,19 +106,19 @@ async fn refusals_of_the_gates_are_pages_for_browsers_and_json_for_programs() {
     assert!(wrong_method.status == 405 && is_page(&wrong_method));
     assert_eq!(wrong_method.header("allow"), Some("GET, HEAD, POST"));
     assert_eq!(elsewhere.refusal(), (401, "unauthorized"));
-    let roomy = Setting::on(TestDatabase::sqlite()).start().await;
-    let refused = roomy.stranger().send("POST", REGISTER, &[FORM, HTML], long.as_bytes()).await;
+    let roomy = TestConfig::on(TestDatabase::sqlite()).start().await;
+    let refused = roomy.anonymous().send("POST", REGISTER, &[FORM, HTML], long.as_bytes()).await;
     assert!(refused.status == 413 && is_page(&refused), "{}", refused.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_front_page_names_the_server_to_browsers() {
-    let setting = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia");
+    let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia");
     let app = setting.with("Server__Name", "Pia of <Ada>").start().await;
 
     for path in ["/", "/pia/"] {
         let page = open(&app, path).await;
-        let program = app.stranger().get(path).await;
+        let program = app.anonymous().get(path).await;
 
         assert!(page.status == 200 && is_page(&page), "{}", page.text());
         assert!(page.text().contains("<h1>Pia of &#60;Ada&#62;</h1>"), "{}", page.text());
@@ -130,10 +130,10 @@ async fn the_front_page_names_the_server_to_browsers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn password_managers_find_the_well_known_resources() {
-    let app = Setting::on(TestDatabase::sqlite()).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).start().await;
 
     let change = open(&app, "/.well-known/change-password").await;
-    let passkeys = app.stranger().get("/.well-known/passkey-endpoints").await;
+    let passkeys = app.anonymous().get("/.well-known/passkey-endpoints").await;
     let nothing = open(&app, "/.well-known/resource-that-should-not-exist").await;
 
     assert_eq!((change.status, nothing.status), (302, 404));
@@ -143,7 +143,7 @@ async fn password_managers_find_the_well_known_resources() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_paths_are_a_page_for_browsers() {
-    let app = Setting::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
 
     for (path, style) in [
         ("/nope", "auth/style.css"),
@@ -154,8 +154,9 @@ async fn unknown_paths_are_a_page_for_browsers() {
         ("/admin/a/b", "../../auth/style.css"),
     ] {
         let page = open(&app, path).await;
-        let program = app.stranger().get(path).await;
-        let unwilling = app.stranger().send("GET", path, &[("accept", "text/html;q=0")], b"").await;
+        let program = app.anonymous().get(path).await;
+        let unwilling =
+            app.anonymous().send("GET", path, &[("accept", "text/html;q=0")], b"").await;
 
         assert!(page.status == 404 && is_page(&page), "{path}: {}", page.text());
         assert!(page.text().contains("There is no such page"), "{path}: {}", page.text());
@@ -165,17 +166,17 @@ async fn unknown_paths_are_a_page_for_browsers() {
     }
     let german = open(&app, "/auth/nope?lang=de").await.text();
     assert!(german.contains("Diese Seite gibt es nicht"), "{german}");
-    let openai = app.stranger().send("GET", "/v1/nope", &[HTML], b"").await;
+    let openai = app.anonymous().send("GET", "/v1/nope", &[HTML], b"").await;
     assert_eq!((openai.status, &openai.body["error"]["code"]), (404, &"not_found".into()));
     for (method, path) in [("GET", "/api/nope"), ("DELETE", "/auth/nope")] {
-        let answer = app.stranger().send(method, path, &[HTML], b"").await;
+        let answer = app.anonymous().send(method, path, &[HTML], b"").await;
         assert_eq!(answer.refusal(), (404, "not_found"), "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_licence_pages_are_refused_with_their_style() {
-    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(None).start().await;
 
     let page = open(&app, REGISTER).await;
 
@@ -186,17 +187,17 @@ async fn without_a_licence_pages_are_refused_with_their_style() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_forms_are_answered_by_pages() {
-    let app = Setting::on(TestDatabase::sqlite()).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).start().await;
 
     for page in ["register", "forgot-password", "reset-password", "verify-email"] {
         let path = format!("/auth/{page}.html");
         for body in [&b"email=a&email=b&token=a&token=b"[..], b"%00%ff=%00&=&&&", b"\xff\xfe\x00"] {
-            let answer = app.stranger().send("POST", &path, &[FORM, HTML], body).await;
+            let answer = app.anonymous().send("POST", &path, &[FORM, HTML], body).await;
 
             assert!(answer.status == 400 && is_page(&answer), "{path}: {}", answer.text());
         }
         let foreign = ("sec-fetch-site", "cross-site");
-        let answer = app.stranger().send("POST", &path, &[FORM, HTML, foreign], b"").await;
+        let answer = app.anonymous().send("POST", &path, &[FORM, HTML, foreign], b"").await;
         assert!(answer.status == 403 && is_page(&answer), "{path}: {}", answer.text());
     }
 }

@@ -1,8 +1,8 @@
 //! Tests of plugins, from an administrator's upload to a member's client.
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::{Console, administrator};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ async fn created(console: &Console) -> String {
     created.body["id"].as_str().expect("an id").to_owned()
 }
 
-async fn upload(console: &Console, path: &str, file: &[u8]) -> Answer {
+async fn upload(console: &Console, path: &str, file: &[u8]) -> TestResponse {
     let headers = [
         ("cookie", console.cookie.as_str()),
         ("x-csrf-token", console.csrf_token.as_str()),
@@ -73,7 +73,7 @@ async fn pulled(client: &Client, id: &str) -> Option<Value> {
 }
 
 async fn a_member_downloads_a_signed_plugin(database: TestDatabase) {
-    let (_app, client, console) = administrator(Setting::on(database)).await;
+    let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let id = published(&console).await;
 
     let plugin = pulled(&client, &id).await.expect("the plugin");
@@ -94,7 +94,7 @@ async fn a_member_downloads_a_signed_plugin(database: TestDatabase) {
 }
 
 async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
-    let (app, client, console) = administrator(Setting::on(database)).await;
+    let (app, client, console) = administrator(TestConfig::on(database)).await;
     let path = format!("/api/plugins/{}/cab", published(&console).await);
     let tag = client.get(&path).await.header("etag").expect("a version").to_owned();
     let last = PACKAGE.len() - 1;
@@ -122,11 +122,11 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
     assert_eq!(client.send("GET", &path, &same, b"").await.status, 206);
     let cached = client.send("GET", &path, &[("if-none-match", tag.as_str())], b"").await;
     assert_eq!((cached.status, cached.bytes.len()), (304, 0));
-    assert_eq!(app.stranger().get(&path).await.status, 401);
+    assert_eq!(app.anonymous().get(&path).await.status, 401);
 }
 
 async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{PLUGINS}/{}/package", created(&console).await);
     assert_eq!(upload(&console, &path, PACKAGE).await.refusal(), (400, "untrusted_signer"));
     let certificate = trust(&console).await;
@@ -144,7 +144,7 @@ async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
 }
 
 async fn icons_are_raster_images(database: TestDatabase) {
-    let (_app, client, console) = administrator(Setting::on(database)).await;
+    let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let id = published(&console).await;
     let (upload_path, path) = (format!("{PLUGINS}/{id}/icon"), format!("/api/plugins/{id}/icon"));
     assert_eq!(client.get(&path).await.status, 404);
@@ -163,7 +163,7 @@ async fn icons_are_raster_images(database: TestDatabase) {
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {
-    let (_app, _, console) = administrator(Setting::on(database)).await;
+    let (_app, _, console) = administrator(TestConfig::on(database)).await;
     for (key, value) in [
         ("kind", json!("driver")),
         ("kind", Value::Null),
@@ -194,7 +194,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 }
 
 async fn certificates_are_added_listed_and_removed(database: TestDatabase) {
-    let (app, client, console) = administrator(Setting::on(database)).await;
+    let (app, client, console) = administrator(TestConfig::on(database)).await;
     let trusted = "/api/certificates/trusted";
     assert_eq!(client.get(trusted).await.body, json!([]));
     let certificate = trust(&console).await;
@@ -210,5 +210,5 @@ async fn certificates_are_added_listed_and_removed(database: TestDatabase) {
     let path = format!("{CERTIFICATES}/{}", certificate["id"].as_str().expect("an id"));
     assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(client.get(trusted).await.body, json!([]));
-    assert_eq!(app.stranger().get(trusted).await.status, 401);
+    assert_eq!(app.anonymous().get(trusted).await.status, 401);
 }

@@ -22,7 +22,7 @@ async fn half_a_registration(program: &ServerProcess) -> (TcpStream, String) {
     let (first, rest) = body.split_at(body.len() / 2);
     let length = body.len().to_string();
     let headers = [("content-length", length.as_str()), ("content-type", "application/json")];
-    let stranger = program.stranger();
+    let stranger = program.anonymous();
     let socket = stranger.begin("POST", "/auth/register", &headers, first.as_bytes()).await;
     until(async || {
         let metrics = stranger.get("/metrics").await.text();
@@ -49,7 +49,7 @@ async fn the_request_id_of_a_trusted_proxy_is_logged_too() {
         let program = call.start().await;
         let id = [("x-request-id", "of-the-proxy")];
 
-        let answer = program.stranger().send("GET", "/health", &id, b"").await;
+        let answer = program.anonymous().send("GET", "/health", &id, b"").await;
         let line = program.logs("request answered").await;
 
         assert_eq!(line["request.id"].as_str(), answer.header("x-request-id"));
@@ -79,11 +79,11 @@ async fn development_requires_two_secrets_alone() {
     let call = Call::new().licensed();
 
     let program = call.start().await;
-    let ready = program.stranger().get("/ready").await;
+    let ready = program.anonymous().get("/ready").await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let made = program.stranger().post("/auth/register", &person).await;
-    let envelope = program.stranger().post("/auth/login/local", &person).await;
-    let me = program.stranger().with_tokens(&envelope.body).get("/auth/me").await;
+    let made = program.anonymous().post("/auth/register", &person).await;
+    let envelope = program.anonymous().post("/auth/login/local", &person).await;
+    let me = program.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
 
     assert_eq!((ready.status, &ready.body["license"]), (200, &json!("valid")));
     assert_eq!((made.status, envelope.status, me.status), (200, 200, 200));
@@ -107,7 +107,7 @@ async fn each_error_of_a_licence_is_logged_with_a_distinct_code() {
 
         program.logs(code).await;
 
-        assert_eq!(program.stranger().get("/health").await.status, 200);
+        assert_eq!(program.anonymous().get("/health").await.status, 200);
     }
     let program = Call::new().start().await;
     program.logs("SVC-LIC-001").await;
@@ -213,11 +213,11 @@ async fn confirmed_registrations_survive_a_crash() {
     assert_eq!(status.code(), None, "it was killed");
     let made = made.into_inner().expect("no poisoning");
     assert!(made.len() >= 24);
-    let ready = again.stranger().get("/ready").await;
+    let ready = again.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
     for email in made {
         let person = json!({ "email": email, "password": PASSWORD });
-        let envelope = again.stranger().post("/auth/login/local", &person).await;
+        let envelope = again.anonymous().post("/auth/login/local", &person).await;
         assert_eq!(envelope.status, 200, "{email}: {}", envelope.text());
     }
 }
@@ -226,7 +226,7 @@ async fn confirmed_registrations_survive_a_crash() {
 async fn a_changed_settings_file_is_applied_and_logged_by_key() {
     let call = Call::new().licensed();
     let program = call.start().await;
-    assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 404);
+    assert_eq!(program.anonymous().get("/openapi/v1.json").await.status, 404);
     let token = "vB3nM8kQ2xZ7rT5wY1";
 
     let settings = json!({
@@ -241,7 +241,7 @@ async fn a_changed_settings_file_is_applied_and_logged_by_key() {
     program.logs_of_setting("setting changed; restart to apply it", "Server:MaxConnections").await;
     program.logs_of_setting("setting changed; restart to apply it", "Jwt:PreviousSecretKey").await;
 
-    assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 200);
+    assert_eq!(program.anonymous().get("/openapi/v1.json").await.status, 200);
     for private in [token, "tY6Hn2Wq9Zx4Vb7Kc1Rm5Pd8Jf3Lg0Sa"] {
         assert!(!program.log().contains(private), "{}", program.log());
     }
@@ -259,5 +259,5 @@ async fn an_invalid_settings_file_changes_nothing() {
     let line = line.to_string();
     assert!(line.contains("SVC-CFG-003") && line.contains("RateLimits:Ai"), "{line}");
     assert!(!line.contains("Zq81"), "{line}");
-    assert_eq!(program.stranger().get("/openapi/v1.json").await.status, 200);
+    assert_eq!(program.anonymous().get("/openapi/v1.json").await.status, 200);
 }

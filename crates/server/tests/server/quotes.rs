@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use pia_server_testkit::client::Client;
-use pia_server_testkit::harness::{PASSWORD, Setting};
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use pia_web::Route;
@@ -98,7 +98,7 @@ async fn call(client: &Client, route: &Route, address: &str, headers: &[(&str, &
 }
 
 async fn sql_syntax_is_plain_text_in_every_header_and_parameter(database: TestDatabase) {
-    let app = Setting::on(database).with("Server__PublicUrl", "http://test").start().await;
+    let app = TestConfig::on(database).with("Server__PublicUrl", "http://test").start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let routes: Vec<Route> = pia_server::routes();
 
@@ -119,7 +119,7 @@ async fn sql_syntax_is_plain_text_in_every_header_and_parameter(database: TestDa
     assert_eq!(app.count("accounts").await, 2);
     for email in ["ada@example.org", "bob@example.org"] {
         let credentials = json!({ "email": email, "password": PASSWORD });
-        let answer = app.stranger().post("/auth/login/local", &credentials).await;
+        let answer = app.anonymous().post("/auth/login/local", &credentials).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
     assert_eq!(bob.get("/auth/me").await.body["email"], "bob@example.org");

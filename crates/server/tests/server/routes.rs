@@ -3,7 +3,7 @@
 use pia_identity::Role;
 use pia_server_testkit::client::Client;
 use pia_server_testkit::console::{Console, scim_client};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use pia_web::{
     AcceptedCredentials, Access, AccountScope, Budget, Document, Licensing, PaidBy, RateLimit,
@@ -247,7 +247,7 @@ async fn announce(
     caller: &Client,
     route: &Route,
     length: usize,
-) -> pia_server_testkit::client::Answer {
+) -> pia_server_testkit::client::TestResponse {
     let (length, elsewhere) = (length.to_string(), ("x-forwarded-for", "192.0.2.1"));
     let headers =
         [("content-length", length.as_str()), ("content-type", "application/json"), elsewhere];
@@ -276,7 +276,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         table().into_iter().filter(|it| it.access != Access::Anonymous).collect();
 
     for route in &closed {
-        let answer = announce(&app.stranger(), route, 5).await;
+        let answer = announce(&app.anonymous(), route, 5).await;
 
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
@@ -286,8 +286,10 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
-    let app =
-        Setting::on(TestDatabase::sqlite()).with("Admin:RequireSecondFactor", false).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("Admin:RequireSecondFactor", false)
+        .start()
+        .await;
     let ada = app.signed_in().await;
     app.sign_up("bob@example.org").await;
     let console = Console::open(&app, "bob@example.org").await;
@@ -354,7 +356,7 @@ async fn an_unknown_path_is_not_found() {
 
     for path in ["/nowhere", "/auth/me/", "/auth/me/x", "//auth/me", "/AUTH/ME", "/auth/%zz"] {
         for method in ["GET", "POST", "DELETE", "HEAD"] {
-            let answer = app.stranger().send(method, path, &[], b"").await;
+            let answer = app.anonymous().send(method, path, &[], b"").await;
 
             assert_eq!(answer.status, 404, "{method} {path}");
             if method != "HEAD" {
@@ -377,7 +379,7 @@ async fn another_method_is_refused_with_the_allowed_ones() {
     ] {
         let others = ["PUT", "DELETE", "PATCH", "OPTIONS", "INVENTED"];
         for method in others.into_iter().filter(|it| *it != allowed) {
-            let answer = app.stranger().send(method, path, &[], b"").await;
+            let answer = app.anonymous().send(method, path, &[], b"").await;
 
             assert_eq!(answer.refusal(), (405, "method_not_allowed"), "{method} {path}");
             assert_eq!(answer.header("allow"), Some(allowed), "{method} {path}");
@@ -387,7 +389,7 @@ async fn another_method_is_refused_with_the_allowed_ones() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn head_answers_like_get_without_the_body() {
-    let setting = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", "http://test");
+    let setting = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", "http://test");
     let app = setting.start().await;
     let ada = app.signed_in().await;
 

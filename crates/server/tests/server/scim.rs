@@ -8,9 +8,9 @@ mod users;
 
 use std::fmt::Write as _;
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::console::{Console, administrator, scim_client};
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
@@ -28,13 +28,13 @@ struct Provisioned {
 
 impl Provisioned {
     async fn on(database: TestDatabase) -> Self {
-        let setting = Setting::on(database).with("Server__PublicUrl", "http://test");
+        let setting = TestConfig::on(database).with("Server__PublicUrl", "http://test");
         let (app, _, console) = administrator(setting).await;
         let provider = scim_client(&app, &console).await;
         Self { app, console, provider }
     }
 
-    async fn send(&self, method: &str, path: &str, body: Value) -> Answer {
+    async fn send(&self, method: &str, path: &str, body: Value) -> TestResponse {
         self.send_with(method, path, &[], body).await
     }
 
@@ -44,7 +44,7 @@ impl Provisioned {
         path: &str,
         headers: &[(&str, &str)],
         body: Value,
-    ) -> Answer {
+    ) -> TestResponse {
         let json = [("content-type", "application/scim+json"), ("accept", "application/scim+json")];
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         self.provider.send(method, path, &[&json[..], headers].concat(), &body).await

@@ -2,8 +2,8 @@
 
 use futures_util::future::join_all;
 use pia_policy::Terms;
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, licence, terms};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, licence, terms};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
@@ -23,22 +23,22 @@ fn token(app: &TestApp) -> String {
     app.setup_token().expect("a token")
 }
 
-async fn appoint(app: &TestApp, token: &str, body: &Value) -> Answer {
+async fn appoint(app: &TestApp, token: &str, body: &Value) -> TestResponse {
     let headers = [("x-setup-token", token), ("content-type", "application/json")];
     let body = body.to_string();
-    app.stranger().send("POST", "/admin/setup/administrator", &headers, body.as_bytes()).await
+    app.anonymous().send("POST", "/admin/setup/administrator", &headers, body.as_bytes()).await
 }
 
-async fn submit(app: &TestApp, fields: &[(&str, &str)]) -> Answer {
+async fn submit(app: &TestApp, fields: &[(&str, &str)]) -> TestResponse {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     let form = form.extend_pairs(fields).finish();
     let headers = [("content-type", "application/x-www-form-urlencoded")];
-    app.stranger().send("POST", "/admin/setup", &headers, form.as_bytes()).await
+    app.anonymous().send("POST", "/admin/setup", &headers, form.as_bytes()).await
 }
 
-async fn sign_in(app: &TestApp, email: &str) -> Answer {
+async fn sign_in(app: &TestApp, email: &str) -> TestResponse {
     let credentials = json!({ "email": email, "password": PASSWORD });
-    app.stranger().post("/auth/login/local", &credentials).await
+    app.anonymous().post("/auth/login/local", &credentials).await
 }
 
 async fn gone(app: &TestApp) {
@@ -46,13 +46,13 @@ async fn gone(app: &TestApp) {
 }
 
 async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestDatabase) {
-    let setting = Setting::on(database).licensed(None);
+    let setting = TestConfig::on(database).licensed(None);
     let app = setting.with("LocalAuth__Registration", "closed").start().await;
     let token = token(&app);
 
     let early = appoint(&app, &token, &root("root@example.org")).await;
     let first = submit(&app, &[("token", &token), ("license", &licence(&terms()))]).await;
-    let second = app.stranger().get("/admin/setup").await;
+    let second = app.anonymous().get("/admin/setup").await;
     let fields = [
         ("step", "administrator"),
         ("token", &token),
@@ -60,7 +60,7 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
         ("password", PASSWORD),
     ];
     let made = submit(&app, &fields).await;
-    let last = app.stranger().get("/admin/setup").await;
+    let last = app.anonymous().get("/admin/setup").await;
     let late = appoint(&app, &token, &root("eve@example.org")).await;
 
     assert_eq!(early.refusal(), (403, "no_license"));
@@ -75,8 +75,8 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
 }
 
 async fn of_many_who_make_the_first_administrator_at_once_one_does(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
-    let other = Setting::beside(&app).start().await;
+    let app = TestConfig::on(database).start().await;
+    let other = TestConfig::beside(&app).start().await;
     let (here, there) = (token(&app), token(&other));
 
     let bodies: Vec<Value> = (0..16).map(|n| root(&format!("{n}@example.org"))).collect();
@@ -88,7 +88,7 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Tes
 
     let made = answers.iter().filter(|it| it.status == 200).count();
     let late = answers.iter().filter(|it| it.error() == "already_set_up").count();
-    let reported: Vec<_> = answers.iter().map(Answer::text).collect();
+    let reported: Vec<_> = answers.iter().map(TestResponse::text).collect();
     assert_eq!((made, late), (1, 15), "{reported:?}");
     assert_eq!(app.admin("list").await.expect("a list").lines().count(), 1);
     gone(&app).await;
@@ -96,7 +96,7 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Tes
 }
 
 async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     app.sign_up("ada@example.org").await;
     let token = token(&app);
 
@@ -181,13 +181,13 @@ async fn an_account_that_is_there_is_not_taken_over_by_the_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_administrator_needs_a_seat_and_a_licence_in_force() {
     let full = Terms { max_users: Some(1), ..terms() };
-    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(full)).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(Some(full)).start().await;
     app.sign_up("ada@example.org").await;
 
     let answer = appoint(&app, &token(&app), &root("root@example.org")).await;
 
     assert_eq!(answer.refusal(), (403, "user_limit_reached"));
-    let ended = Setting::on(TestDatabase::sqlite())
+    let ended = TestConfig::on(TestDatabase::sqlite())
         .licence_file(pia_server_testkit::licences::ended().as_bytes());
     let app = ended.start().await;
     let answer = appoint(&app, &token(&app), &root("root@example.org")).await;
@@ -199,7 +199,7 @@ async fn a_server_that_had_an_administrator_writes_no_token_when_it_starts() {
     let app = TestApp::spawn().await;
     appoint(&app, &token(&app), &root("root@example.org")).await;
 
-    let next = Setting::beside(&app).start().await;
+    let next = TestConfig::beside(&app).start().await;
 
     assert_eq!(next.setup_token(), None);
 }

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use pia_server_testkit::client::{Answer, parse};
+use pia_server_testkit::client::{TestResponse, parse};
 use pia_server_testkit::program::Call;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -26,7 +26,7 @@ fn serving(certificate: &str, key: &str) -> Call {
 }
 
 /// Requests `/health`, trusting this certificate alone.
-fn get_health(addr: SocketAddr, trusted: CertificateDer<'static>) -> std::io::Result<Answer> {
+fn get_health(addr: SocketAddr, trusted: CertificateDer<'static>) -> std::io::Result<TestResponse> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted).expect("a certificate");
     let provider = Arc::new(rustls::crypto::ring::default_provider());

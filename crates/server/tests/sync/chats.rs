@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use diesel_async::SimpleAsyncConnection;
 use pia_server_testkit::chats::{CHATS, chat, delete, new_id, put, put_text, stored};
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::TestApp;
 use pia_storage::{Conn, Database, DatabaseOptions};
 use serde_json::{Value, json};
@@ -28,12 +28,12 @@ fn encrypted(id: &str, updated_at: &str) -> Value {
     chat
 }
 
-async fn get(client: &Client, id: &str) -> Answer {
+async fn get(client: &Client, id: &str) -> TestResponse {
     client.get(&format!("{CHATS}/{id}")).await
 }
 
 /// Returns the fields that a chat is refused for.
-fn fields(answer: &Answer) -> Vec<&str> {
+fn fields(answer: &TestResponse) -> Vec<&str> {
     let errors = answer.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     errors.iter().filter_map(|it| it["field"].as_str()).collect()
 }

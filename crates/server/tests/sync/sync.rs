@@ -8,7 +8,7 @@ mod pushing;
 mod restored;
 mod supporting;
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -53,7 +53,7 @@ pub(crate) async fn push(client: &Client, body: &Value) -> Value {
     answer.body
 }
 
-pub(crate) async fn pull_with(client: &Client, since: &str, more: &str) -> Answer {
+pub(crate) async fn pull_with(client: &Client, since: &str, more: &str) -> TestResponse {
     client.get(&format!("/api/sync/pull?since={since}{more}")).await
 }
 

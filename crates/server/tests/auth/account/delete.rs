@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -26,9 +26,9 @@ on_both_databases!(
 );
 
 async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let other = another_session(&app.anonymous(), "ada@example.org").await;
     let bob = app.sign_up("bob@example.org").await;
     for client in [&ada, &other, &bob] {
         assert_eq!(client.get("/auth/me").await.status, 200);
@@ -39,9 +39,9 @@ async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
     assert_eq!((response.status, &response.body), (200, &json!({ "deleted": true })));
     for client in [&ada, &other] {
         assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        assert_eq!(refresh(&app.stranger(), refresh_token(client)).await.status, 401);
+        assert_eq!(refresh(&app.anonymous(), refresh_token(client)).await.status, 401);
     }
-    let again = sign_in(&app.stranger(), "ada@example.org", PASSWORD).await;
+    let again = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
     assert_eq!(again.refusal(), (401, "invalid_credentials"));
     assert_eq!(bob.get("/auth/me").await.status, 200);
     // The address is free for a new account.
@@ -54,9 +54,9 @@ async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
 }
 
 async fn a_repeated_deletion_finds_no_account(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other = another_session(&app.stranger(), "ada@example.org").await;
+    let other = another_session(&app.anonymous(), "ada@example.org").await;
     assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
 
     for client in [&ada, &ada, &other] {
@@ -69,13 +69,13 @@ async fn a_repeated_deletion_finds_no_account(database: TestDatabase) {
 
 async fn deletion_requires_a_live_session_of_the_owner(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let revoked = another_session(&app.stranger(), "ada@example.org").await;
-    log_out(&app.stranger(), refresh_token(&revoked)).await;
+    let revoked = another_session(&app.anonymous(), "ada@example.org").await;
+    log_out(&app.anonymous(), refresh_token(&revoked)).await;
     let forged = Client { access: ada.access.as_ref().map(|it| format!("{it}x")), ..ada.clone() };
 
-    for client in [&app.stranger(), &revoked, &forged] {
+    for client in [&app.anonymous(), &revoked, &forged] {
         assert_eq!(delete_account(client, PASSWORD).await.refusal(), (401, "unauthorized"));
     }
     execute(&app, "UPDATE accounts SET deactivated_at = created_at").await;
@@ -84,7 +84,7 @@ async fn deletion_requires_a_live_session_of_the_owner(database: TestDatabase) {
     execute(&app, "UPDATE accounts SET deactivated_at = NULL").await;
     clock.advance(Duration::from_mins(15));
     assert_eq!(delete_account(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
-    let ada = another_session(&app.stranger(), "ada@example.org").await;
+    let ada = another_session(&app.anonymous(), "ada@example.org").await;
     assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
     // An expired token reveals nothing.
     clock.advance(Duration::from_mins(15));
@@ -92,7 +92,7 @@ async fn deletion_requires_a_live_session_of_the_owner(database: TestDatabase) {
 }
 
 async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
     let mut responses = Vec::new();
@@ -110,7 +110,7 @@ async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
 }
 
 async fn the_last_administrator_cannot_be_deleted(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     execute(&app, "UPDATE accounts SET role = 'admin'").await;
 
@@ -123,21 +123,21 @@ async fn the_last_administrator_cannot_be_deleted(database: TestDatabase) {
 }
 
 async fn of_concurrent_deletions_one_succeeds(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
     let responses = join_all((0..6).map(|_| delete_account(&ada, PASSWORD))).await;
 
     let count = |status| responses.iter().filter(|it| it.status == status).count();
-    let texts: Vec<_> = responses.iter().map(Answer::text).collect();
+    let texts: Vec<_> = responses.iter().map(TestResponse::text).collect();
     assert_eq!((count(200), count(404)), (1, 5), "{texts:?}");
 }
 
 async fn a_sign_in_during_the_deletion_succeeds_or_is_refused_as_usual(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     for round in 0..4 {
         let email = format!("ada{round}@example.org");
-        let (ada, stranger) = (app.sign_up(&email).await, app.stranger());
+        let (ada, stranger) = (app.sign_up(&email).await, app.anonymous());
         let password = json!({ "password": PASSWORD });
 
         let (deleted, signed_in, setups) = tokio::join!(
@@ -158,10 +158,10 @@ async fn a_sign_in_during_the_deletion_succeeds_or_is_refused_as_usual(database:
 
 async fn a_provider_account_requires_a_fresh_sign_in(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let stolen = app.sign_up("ada@example.org").await;
     clock.advance(Duration::from_secs(601));
-    let ada = another_session(&app.stranger(), "ada@example.org").await;
+    let ada = another_session(&app.anonymous(), "ada@example.org").await;
     execute(&app, "UPDATE accounts SET provider = 'google', password_hash = NULL").await;
     let body = json!({ "confirm": "DELETE", "password": null });
 
@@ -174,8 +174,8 @@ async fn a_provider_account_requires_a_fresh_sign_in(database: TestDatabase) {
 }
 
 async fn a_deletion_takes_effect_on_other_instances(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
-    let beside = Setting::beside(&app).start().await;
+    let app = TestConfig::on(database).start().await;
+    let beside = TestConfig::beside(&app).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let there = Client { addr: beside.addr, ..ada.clone() };
     assert_eq!(there.get("/auth/me").await.status, 200);
@@ -229,7 +229,7 @@ async fn an_invalid_confirmation_deletes_nothing() {
 }
 
 async fn concurrent_writes_succeed_until_the_session_ends(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let write = async || {
         let mut statuses = Vec::new();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use diesel_async::SimpleAsyncConnection;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::Terms;
-use pia_server_testkit::harness::{PASSWORD, Setting, terms};
+use pia_server_testkit::harness::{PASSWORD, TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::program::{Call, peak};
 use pia_storage::{Database, DatabaseKind, DatabaseOptions, DatabaseTarget, DbError, on_conn};
@@ -30,7 +30,7 @@ const MIB: usize = 1 << 20;
 
 type Archive = ZipArchive<Cursor<Vec<u8>>>;
 
-fn archive(response: &Answer) -> Archive {
+fn archive(response: &TestResponse) -> Archive {
     assert_eq!(response.status, 200, "{}", response.text());
     ZipArchive::new(Cursor::new(response.bytes.clone())).expect("an archive")
 }
@@ -41,12 +41,12 @@ fn file(archive: &mut Archive, name: &str) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-async fn as_json(client: &Client) -> Answer {
+async fn as_json(client: &Client) -> TestResponse {
     client.send("GET", EXPORT, &[("accept", "application/json")], b"").await
 }
 
 async fn a_head_request_exports_nothing(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
     for (accept, kind) in [("*/*", "application/zip"), ("application/json", "application/json")] {
@@ -56,14 +56,14 @@ async fn a_head_request_exports_nothing(database: TestDatabase) {
         assert!(head.header("content-disposition").is_some() && head.bytes.is_empty());
     }
     assert_eq!(app.count("audit_entries WHERE action = 'account.exported'").await, 0);
-    let stranger = app.stranger().send("HEAD", EXPORT, &[], b"").await;
+    let stranger = app.anonymous().send("HEAD", EXPORT, &[], b"").await;
     assert_eq!(stranger.status, 401);
 }
 
 async fn an_export_is_an_archive_of_all_stored_data(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("Ada@example.org").await;
-    sign_in(&app.stranger(), "ada@example.org", "a wrong one").await;
+    sign_in(&app.anonymous(), "ada@example.org", "a wrong one").await;
     ada.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
 
     let response = ada.get(EXPORT).await;
@@ -97,7 +97,7 @@ async fn an_export_is_an_archive_of_all_stored_data(database: TestDatabase) {
 }
 
 async fn json_is_the_same_data_in_one_document(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
 
     let document = as_json(&ada).await;
@@ -118,7 +118,7 @@ async fn json_is_the_same_data_in_one_document(database: TestDatabase) {
 }
 
 async fn an_export_contains_no_data_of_other_users(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
 
     let hers = as_json(&ada).await.text();
@@ -130,7 +130,7 @@ async fn an_export_contains_no_data_of_other_users(database: TestDatabase) {
 }
 
 async fn an_outage_midway_aborts_the_connection(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     execute(&app, "DROP TABLE ai_usage").await;
 
@@ -150,7 +150,7 @@ async fn an_outage_midway_aborts_the_connection(database: TestDatabase) {
 async fn an_export_requires_neither_licence_nor_declaration() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let (now, ends) = (clock.now(), Duration::from_hours(1));
-    let app = Setting::on(TestDatabase::sqlite())
+    let app = TestConfig::on(TestDatabase::sqlite())
         .at(Arc::<ManualClock>::clone(&clock))
         .with("LocalAuth__RequireBusinessDeclaration", true)
         .licensed(Some(Terms { expires_at: Some(now + ends), ..terms() }))
@@ -158,11 +158,11 @@ async fn an_export_requires_neither_licence_nor_declaration() {
         .await;
     let registration =
         json!({ "email": "ada@example.org", "password": PASSWORD, "customerType": 2 });
-    assert_eq!(app.stranger().post("/auth/register", &registration).await.status, 200);
-    let ada = another_session(&app.stranger(), "ada@example.org").await;
+    assert_eq!(app.anonymous().post("/auth/register", &registration).await.status, 200);
+    let ada = another_session(&app.anonymous(), "ada@example.org").await;
     execute(&app, "UPDATE accounts SET customer_type = 0").await;
     clock.advance(ends + Duration::from_secs(1));
-    let ada = app.stranger().with_tokens(&refresh(&ada, refresh_token(&ada)).await.body);
+    let ada = app.anonymous().with_tokens(&refresh(&ada, refresh_token(&ada)).await.body);
 
     let export = ada.get(EXPORT).await;
     let deleted = delete_account(&ada, PASSWORD).await;
@@ -191,7 +191,7 @@ async fn a_long_history_is_exported_in_little_memory() {
     let call = Call::new().licensed();
     let program = call.start().await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let ada = program.stranger();
+    let ada = program.anonymous();
     assert_eq!(ada.post("/auth/register", &credentials).await.status, 200);
     let ada = another_session(&ada, "ada@example.org").await;
     let url = format!("sqlite://{}/pia.db", call.dir().display());

@@ -127,7 +127,7 @@ async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
 async fn each_step_is_audited(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let envelope = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
-    let client = ada.app.stranger().with_tokens(&envelope.body);
+    let client = ada.app.anonymous().with_tokens(&envelope.body);
     let proof = json!({ "password": PASSWORD });
 
     client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
@@ -157,7 +157,7 @@ async fn each_step_is_audited(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_outlives_a_change_of_the_master_key() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
-    let changed = Setting::beside(&ada.app)
+    let changed = TestConfig::beside(&ada.app)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY);
     let both =
@@ -167,7 +167,7 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
     let answered = submit_code(&both, &challenge(&both).await, &ada.code()).await;
     // A right code seals the secret under the new key, so the old one may go.
     ada.clock.advance(Duration::from_secs(30));
-    let new = Setting::beside(&both)
+    let new = TestConfig::beside(&both)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY);
     let new = new.start().await;
@@ -181,7 +181,7 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
 async fn recovery_codes_work_after_the_master_key_was_lost() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let at = || Arc::<ManualClock>::clone(&ada.clock);
-    let lost = Setting::beside(&ada.app)
+    let lost = TestConfig::beside(&ada.app)
         .with("Encryption__MasterKey", ANOTHER_KEY)
         .with("Encryption__AcceptNewMasterKey", true);
     let lost = lost.at(at()).start().await;
@@ -189,7 +189,7 @@ async fn recovery_codes_work_after_the_master_key_was_lost() {
     let by_app = submit_code(&lost, &challenge(&lost).await, &ada.code()).await;
     let by_recovery_code =
         submit_recovery_code(&lost, &challenge(&lost).await, &ada.codes[0]).await;
-    let client = lost.stranger().with_tokens(&by_recovery_code.body);
+    let client = lost.anonymous().with_tokens(&by_recovery_code.body);
     let proof = json!({ "recoveryCode": ada.codes[1] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
     let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;

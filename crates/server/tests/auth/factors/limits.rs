@@ -34,7 +34,7 @@ async fn a_sign_in_allows_five_attempts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_is_warned_of_five_wrong_codes_once_a_day() {
-    let ada = Ada::set_up(Setting::on(TestDatabase::sqlite()).with_mail()).await;
+    let ada = Ada::set_up(TestConfig::on(TestDatabase::sqlite()).with_mail()).await;
     let warnings = async || {
         let names = names_to(&ada.app, EMAIL).await;
         names.iter().filter(|it| *it == "second-factor-failed").count()
@@ -58,7 +58,7 @@ async fn the_owner_is_warned_of_five_wrong_codes_once_a_day() {
 async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
     let ada = Ada::on(TestDatabase::postgres().await).await;
     let clock = Arc::<ManualClock>::clone(&ada.clock);
-    let other = Setting::beside(&ada.app).at(clock).start().await;
+    let other = TestConfig::beside(&ada.app).at(clock).start().await;
     exhaust(&ada).await;
 
     let token = challenge(&other).await;
@@ -130,7 +130,7 @@ async fn a_pending_sign_in_expires_after_five_minutes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn setting_up_an_app_expires_after_fifteen_minutes() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let setting = Setting::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
+    let setting = TestConfig::on(TestDatabase::sqlite()).at(Arc::<ManualClock>::clone(&clock));
     let app = setting.start().await;
     let client = app.sign_up(EMAIL).await;
     client.post("/auth/mfa/totp/begin", &owner_proof()).await;
@@ -144,7 +144,7 @@ async fn setting_up_an_app_expires_after_fifteen_minutes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn codes_count_towards_the_rate_limit_of_sign_ins() {
-    let setting = Setting::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
+    let setting = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__LocalAuth", 2);
     let app = setting.start().await;
 
     let responses = [

@@ -169,7 +169,7 @@ async fn passkeys_count_towards_the_rate_limit_of_sign_ins() {
 
     let options = sign_in_options(&app).await;
     let answered = complete_sign_in(&app, &options, &json!({})).await;
-    let refused = app.stranger().post("/auth/webauthn/login/begin", &json!({})).await;
+    let refused = app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await;
 
     assert_eq!(answered.refusal(), (401, "invalid_passkey"));
     assert_eq!(refused.refusal(), (429, "rate_limited"));

@@ -66,7 +66,8 @@ async fn get(browser: &Browser, options: &Value) -> Value {
 async fn a_passkey_is_created_and_signs_in_without_a_user_name() {
     let forwarder = Forwarder::new().await;
     let origin = forwarder.origin();
-    let app = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
     forwarder.forward_to(app.addr);
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;
@@ -99,7 +100,8 @@ async fn a_passkey_is_created_and_signs_in_without_a_user_name() {
 async fn an_authenticator_without_user_verification_cannot_sign_in() {
     let forwarder = Forwarder::new().await;
     let origin = forwarder.origin();
-    let app = Setting::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
     forwarder.forward_to(app.addr);
     let ada = app.sign_up(EMAIL).await;
     let (browser, authenticator) = browser(&origin).await;

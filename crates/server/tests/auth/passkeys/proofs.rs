@@ -75,7 +75,7 @@ async fn a_passkey_counts_as_both_factors() {
     enrol(&ada, &mut key, "Key").await;
 
     let by_passkey = sign_in(&app, &mut key).await;
-    let by_password = super::super::sign_in(&app.stranger(), EMAIL, PASSWORD).await;
+    let by_password = super::super::sign_in(&app.anonymous(), EMAIL, PASSWORD).await;
 
     assert_eq!(by_passkey.status, 200, "{}", by_passkey.text());
     assert_eq!(by_password.refusal(), (401, "mfa_required"));
@@ -84,16 +84,16 @@ async fn a_passkey_counts_as_both_factors() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_ended_elsewhere_adds_no_passkey() {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let at = |it: Setting| it.at(Arc::<ManualClock>::clone(&clock));
+    let at = |it: TestConfig| it.at(Arc::<ManualClock>::clone(&clock));
     let app = at(setting(TestDatabase::postgres().await)).start().await;
-    let beside = Setting::beside(&app).with("Server__PublicUrl", ORIGIN);
+    let beside = TestConfig::beside(&app).with("Server__PublicUrl", ORIGIN);
     let other = at(beside).start().await;
     let thief = app.sign_up(EMAIL).await;
-    let there = other.stranger().with_tokens(&json!({ "accessToken": thief.access }));
+    let there = other.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
     let options = passkey_options(&there).await;
     let credential = Authenticator::new().create(&options["publicKey"]);
 
-    let ada = another_session(&app.stranger(), EMAIL).await;
+    let ada = another_session(&app.anonymous(), EMAIL).await;
     let ended = ada.post("/auth/sessions/revoke-others", &json!({})).await;
     let remembered = there.get("/auth/me").await;
     let added = add_passkey(&there, &options, "Key", &credential).await;

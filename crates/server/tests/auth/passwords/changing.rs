@@ -24,7 +24,7 @@ async fn signed_up(database: TestDatabase) -> (TestApp, Client) {
 
 async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
-    let other = another_session(&app.stranger(), ADA).await;
+    let other = another_session(&app.anonymous(), ADA).await;
     assert_eq!(other.get("/auth/me").await.status, 200);
 
     let done = ada.post(PATH, &change(PASSWORD, NEW)).await;
@@ -33,11 +33,11 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
     assert_eq!((done.status, &done.body), (200, &nothing_else));
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
     assert_eq!(other.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refused = refresh(&app.stranger(), refresh_token(&other)).await;
+    let refused = refresh(&app.anonymous(), refresh_token(&other)).await;
     assert_eq!(refused.refusal(), (401, "invalid_refresh_token"));
-    let old = sign_in(&app.stranger(), ADA, PASSWORD).await;
+    let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
-    assert_eq!(sign_in(&app.stranger(), ADA, NEW).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), ADA, NEW).await.status, 200);
     assert_eq!(names_to(&app, ADA).await, ["password-changed"]);
 }
 
@@ -50,13 +50,13 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
 
     let changed = ada.post(PATH, &change(PASSWORD, NEW)).await;
     assert_eq!(changed.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
-    assert_eq!(sign_in(&app.stranger(), ADA, app_password).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), ADA, app_password).await.status, 200);
     assert_eq!(script.get("/api/ai/templates").await.status, 200);
 
     let body = json!({ "currentPassword": NEW, "newPassword": PASSWORD, "revokeAppAccess": true });
     let revoked = ada.post(PATH, &body).await;
     assert_eq!(revoked.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
-    let refused = sign_in(&app.stranger(), ADA, app_password).await;
+    let refused = sign_in(&app.anonymous(), ADA, app_password).await;
     assert_eq!(refused.refusal(), (401, "invalid_credentials"));
     assert_eq!(script.get("/api/ai/templates").await.status, 401);
     let emails = letters_to(&app, ADA).await;
@@ -88,7 +88,7 @@ async fn a_wrong_password_changes_nothing_and_is_counted() {
 
     assert_eq!(limited.refusal(), (429, "rate_limited"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
-    assert_eq!(sign_in(&app.stranger(), ADA, PASSWORD).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), ADA, PASSWORD).await.status, 200);
     assert!(names_to(&app, ADA).await.is_empty());
 }
 
@@ -144,7 +144,7 @@ async fn of_concurrent_changes_one_succeeds() {
 
     let chosen: Vec<_> = responses.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
     assert_eq!(chosen.len(), 1);
-    assert_eq!(sign_in(&app.stranger(), ADA, chosen[0].1).await.status, 200);
+    assert_eq!(sign_in(&app.anonymous(), ADA, chosen[0].1).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

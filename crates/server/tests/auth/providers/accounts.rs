@@ -72,10 +72,10 @@ async fn a_provider_cannot_take_over_an_existing_address(database: TestDatabase)
     fake.set_user("bob", "bob@example.org");
     signed_in(&app, &fake).await;
     let taken = json!({ "email": "BOB@example.org", "password": PASSWORD });
-    let registered = app.stranger().post("/auth/register", &taken).await;
+    let registered = app.anonymous().post("/auth/register", &taken).await;
     assert_eq!(registered.refusal(), (409, "email_exists"));
     for password in ["", PASSWORD] {
-        let guessed = sign_in(&app.stranger(), "bob@example.org", password).await;
+        let guessed = sign_in(&app.anonymous(), "bob@example.org", password).await;
         assert_eq!(guessed.refusal(), (401, "invalid_credentials"));
     }
 }
@@ -193,7 +193,7 @@ async fn an_expired_licence_admits_existing_accounts_only(database: TestDatabase
     let ada = signed_in(&app, &fake).await;
     let terms = Terms::new("A test", Edition::Enterprise, SystemClock.now());
     let ended = Terms { expires_at: Some(SystemClock.now()), ..terms };
-    let other = super::configure_provider(super::Setting::beside(&app), &fake.issuer)
+    let other = super::configure_provider(super::TestConfig::beside(&app), &fake.issuer)
         .licensed(Some(ended))
         .start()
         .await;
@@ -212,7 +212,7 @@ async fn a_deactivated_account_is_reported(database: TestDatabase) {
     deactivate_everyone(&app).await;
 
     let arrived = sign_in_at_provider(&app, &fake).await;
-    let redeemed = redeem(&app.stranger(), &code, VERIFIER).await;
+    let redeemed = redeem(&app.anonymous(), &code, VERIFIER).await;
 
     assert_eq!(redirect_error(&arrived), "account_deactivated");
     assert_eq!(redeemed.refusal(), (400, "invalid_grant"));
@@ -228,7 +228,7 @@ async fn a_missing_declaration_is_reported_with_the_tokens() {
         .await;
 
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
-    let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
+    let envelope = redeem(&app.anonymous(), &code, VERIFIER).await;
 
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], true);
 }

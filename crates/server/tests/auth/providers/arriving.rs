@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock, SystemClock};
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -26,7 +26,7 @@ on_both_databases!(
 );
 
 /// Asserts a redirect to the page for an unknown state.
-fn assert_refused(response: &Answer) {
+fn assert_refused(response: &TestResponse) {
     let page = location(response);
     assert_eq!(page.path(), "/auth/error");
     assert_eq!(parameter(&page, "reason").as_deref(), Some("invalid_state"));
@@ -53,7 +53,7 @@ async fn only_the_browser_that_started_a_sign_in_completes_it(database: TestData
     assert_refused(
         &Browser::of(&app).with("__Host-pia_sign_in", Some(&planted)).get(&adas_callback).await,
     );
-    let as_json = app.stranger().get(&adas_callback).await;
+    let as_json = app.anonymous().get(&adas_callback).await;
 
     assert_eq!(as_json.refusal(), (400, "invalid_state"));
     assert_eq!(fake.called("/token"), calls);
@@ -77,7 +77,7 @@ async fn a_sign_in_completes_once(database: TestDatabase) {
 
 async fn a_sign_in_continues_on_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let beside = configure_provider(Setting::beside(&app), &fake.issuer).start().await;
+    let beside = configure_provider(TestConfig::beside(&app), &fake.issuer).start().await;
     let (browser, callback) = start(&app, &fake).await;
 
     let mut there =
@@ -167,7 +167,7 @@ async fn without_a_target_a_failure_is_a_page_for_browsers_and_json_for_others()
     let headers = [("accept", "application/json"), ("cookie", cookie.as_str())];
     let callback = fake.admit(&location(&sent));
 
-    let json = app.stranger().send("GET", &callback, &headers, b"").await;
+    let json = app.anonymous().send("GET", &callback, &headers, b"").await;
 
     assert_eq!(parameter(&location(&page), "reason").as_deref(), Some("email_not_verified"));
     assert_eq!(json.refusal(), (403, "email_not_verified"));

@@ -2,7 +2,7 @@
 
 use pia_kernel::{Clock, SystemClock};
 use pia_policy::{Edition, Terms};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -20,12 +20,12 @@ on_both_databases!(
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_licensed_feature_all_three_routes_are_refused() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
-    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
 
     for response in [
-        app.stranger().get(&desktop_login()).await,
-        app.stranger().get("/auth/callback?code=a&state=b").await,
-        redeem(&app.stranger(), "a", "b").await,
+        app.anonymous().get(&desktop_login()).await,
+        app.anonymous().get("/auth/callback?code=a&state=b").await,
+        redeem(&app.anonymous(), "a", "b").await,
     ] {
         assert_eq!(response.refusal(), (403, "feature_not_licensed"));
         assert_eq!(response.body["feature"], "OAuth");
@@ -51,7 +51,7 @@ async fn a_browser_at_another_address_is_redirected_to_the_public_url() {
         (redirect.header("set-cookie"), parameter(&home, "state").as_deref()),
         (None, Some(STATE))
     );
-    let envelope = redeem(&app.stranger(), &redirect_code(&arrived), VERIFIER).await;
+    let envelope = redeem(&app.anonymous(), &redirect_code(&arrived), VERIFIER).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     // A proxy may hide the address that the browser requested.
     let hidden = Browser::of(&app).host("127.0.0.1:8080").get(&path_of(&home)).await;
@@ -61,16 +61,16 @@ async fn a_browser_at_another_address_is_redirected_to_the_public_url() {
 #[tokio::test(flavor = "multi_thread")]
 async fn refusals_of_gates_are_pages_for_browsers_and_json_for_others() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
-    let community = Setting::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
-    let busy = Setting::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
-    busy.stranger().get("/auth/callback").await;
+    let community = TestConfig::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
+    let busy = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
+    busy.anonymous().get("/auth/callback").await;
 
     for (app, status, code) in
         [(&community, 403, "feature_not_licensed"), (&busy, 429, "rate_limited")]
     {
         for path in [&*desktop_login(), "/auth/callback?code=a&state=b"] {
             let page = Browser::of(app).get(path).await;
-            let json = app.stranger().get(path).await;
+            let json = app.anonymous().get(path).await;
 
             assert_eq!((page.status, json.refusal()), (status, (status, code)), "{path}");
             assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
@@ -191,7 +191,7 @@ async fn a_page_of_this_server_gets_a_code_that_only_its_browser_can_redeem(
     assert!(cookie.ends_with("; Path=/; Max-Age=120; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
     let (code, verifier) = (parameter(&to, "code"), browser.cookie("__Host-pia_code_verifier"));
     let (code, verifier) = (code.expect("a code"), verifier.expect("a verifier"));
-    assert_eq!(redeem(&app.stranger(), &code, verifier).await.status, 200);
+    assert_eq!(redeem(&app.anonymous(), &code, verifier).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -210,7 +210,7 @@ async fn the_cookie_is_for_this_server_only_and_is_reused() {
     for redirect in [&second, &first] {
         let callback = fake.admit(&location(redirect));
         let code = redirect_code(&browser.get(&callback).await);
-        assert_eq!(redeem(&app.stranger(), &code, VERIFIER).await.status, 200);
+        assert_eq!(redeem(&app.anonymous(), &code, VERIFIER).await.status, 200);
     }
 }
 

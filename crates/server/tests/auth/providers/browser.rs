@@ -1,6 +1,6 @@
 //! A simulated browser that stores cookies.
 
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::TestApp;
 
 /// Browser at one host, by default the server's own.
@@ -13,7 +13,7 @@ pub(super) struct Browser {
 
 impl Browser {
     pub(super) fn of(app: &TestApp) -> Self {
-        Self::at(app.stranger())
+        Self::at(app.anonymous())
     }
 
     pub(super) fn at(client: Client) -> Self {
@@ -31,11 +31,11 @@ impl Browser {
     }
 
     /// Requests a path and stores the cookies of the response.
-    pub(super) async fn get(&mut self, path: &str) -> Answer {
+    pub(super) async fn get(&mut self, path: &str) -> TestResponse {
         self.send("GET", path).await
     }
 
-    pub(super) async fn send(&mut self, method: &str, path: &str) -> Answer {
+    pub(super) async fn send(&mut self, method: &str, path: &str) -> TestResponse {
         let cookies: Vec<_> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let cookies = cookies.join("; ");

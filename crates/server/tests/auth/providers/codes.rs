@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use pia_kernel::{Clock, SystemClock};
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{Setting, TestApp};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
@@ -33,14 +33,14 @@ on_both_databases!(
 );
 
 /// Asserts a refusal, and returns its body, which is the same for every error.
-fn refused(response: &Answer) -> &[u8] {
+fn refused(response: &TestResponse) -> &[u8] {
     assert_eq!(response.refusal(), (400, "invalid_grant"));
     &response.bytes
 }
 
 async fn a_code_is_consumed_by_any_failed_attempt(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     let unknown = redeem(&stranger, &"x".repeat(43), VERIFIER).await;
     let another = VERIFIER.replace('d', "e");
 
@@ -72,7 +72,7 @@ async fn a_code_is_consumed_by_any_failed_attempt(database: TestDatabase) {
 
 async fn a_code_is_consumed_by_a_malformed_body(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     let json = [("content-type", "application/json")];
 
     for template in [
@@ -96,17 +96,17 @@ async fn a_code_is_consumed_by_a_malformed_body(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_codes_are_refused_like_unknown_ones() {
     let (_fake, app) = with_fake(TestDatabase::sqlite()).await;
-    let refusal = redeem(&app.stranger(), &"x".repeat(43), VERIFIER).await;
+    let refusal = redeem(&app.anonymous(), &"x".repeat(43), VERIFIER).await;
 
     for code in [json!(""), Value::Null, json!("a'b"), json!("ü\0"), json!("x".repeat(100_000))] {
         let body = json!({ "code": code, "codeVerifier": VERIFIER });
-        let response = app.stranger().post("/auth/token", &body).await;
+        let response = app.anonymous().post("/auth/token", &body).await;
         assert_eq!(refused(&response), refused(&refusal), "{body:.80}");
     }
     for other in
         [json!({ "code": 5, "codeVerifier": VERIFIER }), json!({ "code": ["x"] }), json!([])]
     {
-        let response = app.stranger().post("/auth/token", &other).await;
+        let response = app.anonymous().post("/auth/token", &other).await;
         assert_eq!(refused(&response), refused(&refusal), "{other}");
     }
 }
@@ -114,19 +114,19 @@ async fn malformed_codes_are_refused_like_unknown_ones() {
 async fn a_reused_code_revokes_the_session_that_it_started(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
-    let envelope = redeem(&app.stranger(), &code, VERIFIER).await;
-    let ada = app.stranger().with_tokens(&envelope.body);
+    let envelope = redeem(&app.anonymous(), &code, VERIFIER).await;
+    let ada = app.anonymous().with_tokens(&envelope.body);
     let bystander = super::signed_in(&app, &fake).await;
     assert_eq!(ada.get("/auth/me").await.status, 200);
 
-    let again = redeem(&app.stranger(), &code, VERIFIER).await;
+    let again = redeem(&app.anonymous(), &code, VERIFIER).await;
 
     refused(&again);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let over = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let over = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(bystander.get("/auth/me").await.status, 200);
-    refused(&redeem(&app.stranger(), &code, VERIFIER).await);
+    refused(&redeem(&app.anonymous(), &code, VERIFIER).await);
 }
 
 /// Signs in, and returns a code that is bound to this verifier.
@@ -144,7 +144,7 @@ async fn code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
 
 async fn a_code_is_valid_with_its_own_verifier_only(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let (stranger, other) = (app.stranger(), "another-verifier-of-forty-three-letters-0001");
+    let (stranger, other) = (app.anonymous(), "another-verifier-of-forty-three-letters-0001");
     let verifiers = [VERIFIER, other];
 
     for (row, own) in verifiers.into_iter().enumerate() {
@@ -174,10 +174,10 @@ async fn a_code_expires_after_two_minutes(database: TestDatabase) {
 
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     clock.advance(Duration::from_secs(119));
-    let in_time = redeem(&app.stranger(), &code, VERIFIER).await;
+    let in_time = redeem(&app.anonymous(), &code, VERIFIER).await;
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     clock.advance(Duration::from_mins(2));
-    let late = redeem(&app.stranger(), &code, VERIFIER).await;
+    let late = redeem(&app.anonymous(), &code, VERIFIER).await;
 
     assert_eq!(in_time.status, 200, "{}", in_time.text());
     refused(&late);
@@ -187,14 +187,14 @@ async fn concurrent_uses_of_a_code_leave_no_session(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
 
-    let stranger = app.stranger();
+    let stranger = app.anonymous();
     let responses = join_all((0..32).map(|_| redeem(&stranger, &code, VERIFIER))).await;
 
     let granted: Vec<_> = responses.iter().filter(|it| it.status == 200).collect();
     assert!(granted.len() <= 1, "{}", granted.len());
     for envelope in granted {
-        let client = app.stranger().with_tokens(&envelope.body);
-        let over = refresh(&app.stranger(), refresh_token(&client)).await;
+        let client = app.anonymous().with_tokens(&envelope.body);
+        let over = refresh(&app.anonymous(), refresh_token(&client)).await;
         assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
     }
     let bystander = super::signed_in(&app, &fake).await;
@@ -203,15 +203,15 @@ async fn concurrent_uses_of_a_code_leave_no_session(database: TestDatabase) {
 
 async fn a_code_is_valid_on_another_instance(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let other = Setting::beside(&app).start().await;
+    let other = TestConfig::beside(&app).start().await;
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
 
-    let there = redeem(&other.stranger(), &code, VERIFIER).await;
-    let here = redeem(&app.stranger(), &code, VERIFIER).await;
+    let there = redeem(&other.anonymous(), &code, VERIFIER).await;
+    let here = redeem(&app.anonymous(), &code, VERIFIER).await;
 
     assert_eq!(there.status, 200, "{}", there.text());
     refused(&here);
-    let ada = other.stranger().with_tokens(&there.body);
-    let over = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let ada = other.anonymous().with_tokens(&there.body);
+    let over = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
 }

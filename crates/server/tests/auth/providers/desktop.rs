@@ -1,6 +1,6 @@
 //! Tests of the desktop client with the certified provider.
 
-use pia_server_testkit::client::{Answer, Client, keys};
+use pia_server_testkit::client::{Client, TestResponse, keys};
 use pia_server_testkit::credentials::sessions;
 use pia_server_testkit::harness::TestApp;
 use pia_server_testkit::on_both_databases;
@@ -38,7 +38,7 @@ async fn with_node(database: TestDatabase) -> (NodeProvider, TestApp) {
 
 /// Follows a redirect to the provider, answers its interaction with this query,
 /// and returns the path of the callback.
-async fn at_provider(redirect: &Answer, interaction: &str) -> String {
+async fn at_provider(redirect: &TestResponse, interaction: &str) -> String {
     let start = location(redirect);
     let address = start.socket_addrs(|| None).expect("an address")[0];
     let mut browser = Browser::at(Client::new(address));
@@ -60,7 +60,7 @@ async fn at_provider(redirect: &Answer, interaction: &str) -> String {
     }
 }
 
-async fn sign_in_with(app: &TestApp, start: &str, interaction: &str) -> Answer {
+async fn sign_in_with(app: &TestApp, start: &str, interaction: &str) -> TestResponse {
     let mut browser = Browser::of(app);
     let redirect = browser.get(start).await;
     let callback = at_provider(&redirect, interaction).await;
@@ -71,7 +71,7 @@ async fn the_client_signs_in_refreshes_and_signs_out(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
 
     let arrived = sign_in_with(&app, &desktop_login(), "login=ada").await;
-    let envelope = redeem(&app.stranger(), &redirect_code(&arrived), VERIFIER).await;
+    let envelope = redeem(&app.anonymous(), &redirect_code(&arrived), VERIFIER).await;
 
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
@@ -79,15 +79,15 @@ async fn the_client_signs_in_refreshes_and_signs_out(database: TestDatabase) {
     assert_eq!(keys(user), ["displayName", "email", "id", "provider", "requiresBusinessProfile"]);
     assert_eq!((&user["email"], &user["provider"]), (&json!("Ada@example.org"), &json!("oidc")));
     assert_eq!(user["displayName"], "Ada Lovelace");
-    let ada = app.stranger().with_tokens(&envelope.body);
+    let ada = app.anonymous().with_tokens(&envelope.body);
     assert_eq!(ada.get("/auth/me").await.status, 200);
     let history = ada.get("/auth/login-history").await;
     assert_eq!(history.body["items"][0]["method"], "identity_provider");
-    let next = refresh(&app.stranger(), refresh_token(&ada)).await;
+    let next = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(next.status, 200, "{}", next.text());
     let ada = ada.with_tokens(&next.body);
     assert_eq!(sessions(&ada).await.len(), 1);
-    assert_eq!(log_out(&app.stranger(), refresh_token(&ada)).await.status, 200);
+    assert_eq!(log_out(&app.anonymous(), refresh_token(&ada)).await.status, 200);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
@@ -95,7 +95,7 @@ async fn signing_in_again_opens_the_same_account(database: TestDatabase) {
     let (_node, app) = with_node(database).await;
     let user = async || {
         let arrived = sign_in_with(&app, &desktop_login(), "login=ada").await;
-        let envelope = redeem(&app.stranger(), &redirect_code(&arrived), VERIFIER).await;
+        let envelope = redeem(&app.anonymous(), &redirect_code(&arrived), VERIFIER).await;
         envelope.body["user"]["id"].clone()
     };
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock, SystemClock};
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::fake::{Fake, key, now};
 use super::{redirect_code, redirect_error, sign_in_at_provider, with_fake, with_provider};
 
 /// Signs in with these claims, header members and nonce in the token.
-async fn with(claims: Value, header: Value, nonce: Option<Value>) -> Answer {
+async fn with(claims: Value, header: Value, nonce: Option<Value>) -> TestResponse {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     for (name, value) in claims.as_object().expect("claims") {
         fake.set_claim(name, value.clone());
@@ -172,7 +172,7 @@ async fn a_configured_tenant_excludes_all_others_for_any_authority() {
         (None, false),
     ] {
         let fake = Fake::start().await;
-        let app = super::Setting::on(TestDatabase::sqlite())
+        let app = super::TestConfig::on(TestDatabase::sqlite())
             .with("Server__PublicUrl", super::PUBLIC_URL)
             .with("OAUTH_ENTRAID_CLIENT_ID", "pia")
             .with("OAUTH_ENTRAID_CLIENT_SECRET", super::CLIENT_SECRET)
@@ -203,7 +203,7 @@ async fn the_issuer_of_a_microsoft_token_must_match_its_tenant() {
         ("x/y", Some("x/y"), false),
     ] {
         let fake = Fake::start().await;
-        let app = super::Setting::on(TestDatabase::sqlite())
+        let app = super::TestConfig::on(TestDatabase::sqlite())
             .with("Server__PublicUrl", super::PUBLIC_URL)
             .with("OAUTH_MICROSOFT_CLIENT_ID", "pia")
             .with("OAUTH_MICROSOFT_CLIENT_SECRET", super::CLIENT_SECRET)

@@ -1,7 +1,7 @@
 //! Tests of the pages in a browser.
 
 use pia_server_testkit::browser::{Browser, DOWN, ENTER, TAB};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn address(app: &TestApp, path: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_set_up_page_works_by_keyboard_in_a_narrow_window() {
-    let app = Setting::on(TestDatabase::sqlite()).licensed(None).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(None).start().await;
     let browser = Browser::start("en").await;
     browser.resize(320, 640).await;
 
@@ -37,7 +37,7 @@ async fn the_set_up_page_works_by_keyboard_in_a_narrow_window() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     let rules = ("LocalAuth__RequireBusinessDeclaration", "true");
-    let app = Setting::on(TestDatabase::sqlite()).with(rules.0, rules.1).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).with(rules.0, rules.1).start().await;
     let browser = Browser::start("de-AT, de;q=0.9, en;q=0.5").await;
     browser.resize(320, 640).await;
 
@@ -63,7 +63,7 @@ async fn an_account_is_created_in_german_with_the_keyboard_alone() {
     assert_eq!(done, "Konto erstellt");
     browser.found_nothing_wrong().await;
     let envelope = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    let signed_in = app.anonymous().post("/auth/login/local", &envelope).await;
     assert_eq!(signed_in.status, 200, "{}", signed_in.text());
 }
 
@@ -79,7 +79,7 @@ async fn an_address_with_an_international_domain_signs_in_as_typed() {
     browser.find("main:not(:has(form)) h1").await;
 
     let envelope = json!({ "email": "karl@bücher.example", "password": PASSWORD });
-    let signed_in = app.stranger().post("/auth/login/local", &envelope).await;
+    let signed_in = app.anonymous().post("/auth/login/local", &envelope).await;
     assert_eq!(signed_in.status, 200, "{}", signed_in.text());
 }
 

@@ -1,8 +1,8 @@
 //! Tests of the pages that links in emails lead to.
 
 use pia_kernel::Language;
-use pia_server_testkit::client::Answer;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::letters::{letters_to, link_to, target, token};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
@@ -18,9 +18,9 @@ on_both_databases!(
     a_forgotten_password_is_replaced_on_the_pages,
 );
 
-async fn sign_in(app: &TestApp, password: &str) -> Answer {
+async fn sign_in(app: &TestApp, password: &str) -> TestResponse {
     let credentials = json!({ "email": ADA, "password": password });
-    app.stranger().post("/auth/login/local", &credentials).await
+    app.anonymous().post("/auth/login/local", &credentials).await
 }
 
 /// Opens the link of the last email to Ada.
@@ -31,7 +31,7 @@ async fn page_of_link(app: &TestApp) -> String {
 }
 
 async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(database: TestDatabase) {
-    let setting = Setting::on(database).with_mail();
+    let setting = TestConfig::on(database).with_mail();
     let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
     let ada = [("email", ADA), ("password", PASSWORD)];
 
@@ -58,7 +58,7 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
 }
 
 async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
-    let app = Setting::on(database).with_mail().start().await;
+    let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up(ADA).await;
     let response = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
     let unknown_email = [("email", "nobody@example.org")];
@@ -89,7 +89,7 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_verification_link_is_requested_on_the_page() {
-    let setting = Setting::on(TestDatabase::sqlite()).with_mail();
+    let setting = TestConfig::on(TestDatabase::sqlite()).with_mail();
     let app = setting.with("LocalAuth__RequireEmailVerification", true).start().await;
     submit(&app, "/auth/register.html", &[("email", ADA), ("password", PASSWORD)]).await;
 

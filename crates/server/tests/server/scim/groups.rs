@@ -24,6 +24,10 @@ async fn a_member_is_in_the_group_with_their_next_request(database: TestDatabase
     let user = format!("{USERS}/{}", eve.user.as_deref().expect("an id"));
     let presented = server.send("GET", &user, Value::Null).await.body;
     assert_eq!(presented["groups"][0]["value"], group["id"]);
+    let rename = patch(&json!([{ "op": "replace", "path": "displayName", "value": "Sellers" }]));
+    let path = format!("{}?excludedAttributes=members", path_of(&group));
+    let renamed = server.send("PATCH", &path, rename).await.body;
+    assert_eq!((&renamed["displayName"], renamed.get("members")), (&json!("Sellers"), None));
 }
 
 async fn a_group_in_use_and_the_default_one_are_not_deleted(database: TestDatabase) {

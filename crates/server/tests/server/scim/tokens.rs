@@ -25,7 +25,7 @@ async fn a_token_opens_what_its_scopes_name_until_it_is_revoked(database: TestDa
     let created = server.console.write("POST", TOKENS, request).await;
     assert_eq!(created.status, 201, "{}", created.text());
     let token = created.body["token"].as_str().map(str::to_owned);
-    let users_only = Client { access: token, ..server.app.stranger() };
+    let users_only = Client { access: token, ..server.app.anonymous() };
 
     assert_eq!(users_only.get(USERS).await.status, 200);
     let groups = users_only.get(GROUPS).await;
@@ -51,7 +51,7 @@ async fn a_token_opens_nothing_else_and_nothing_else_opens_scim(database: TestDa
     for path in ["/auth/me", "/api/sync/pull", "/api/ai/status", "/api/admin/groups", TOKENS] {
         assert_eq!(server.provider.get(path).await.refusal(), (401, "unauthorized"), "{path}");
     }
-    for client in [&eve, &server.app.stranger()] {
+    for client in [&eve, &server.app.anonymous()] {
         assert_eq!(client.get(USERS).await.refusal(), (401, "unauthorized"));
     }
     assert_eq!(server.console.get(USERS).await.refusal(), (401, "unauthorized"));
@@ -82,9 +82,9 @@ async fn invalid_tokens_are_not_created(database: TestDatabase) {
 
 async fn without_the_feature_there_is_no_scim(database: TestDatabase) {
     let community = Terms::new("A test", Edition::Community, terms().issued_at);
-    let app = Setting::on(database).licensed(Some(community)).start().await;
+    let app = TestConfig::on(database).licensed(Some(community)).start().await;
 
-    let refused = app.stranger().get("/scim/v2/ServiceProviderConfig").await;
+    let refused = app.anonymous().get("/scim/v2/ServiceProviderConfig").await;
 
     assert_eq!(refused.status, 403, "{}", refused.text());
     assert_eq!(refused.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
@@ -93,16 +93,16 @@ async fn without_the_feature_there_is_no_scim(database: TestDatabase) {
 async fn the_server_describes_what_it_supports(database: TestDatabase) {
     let server = Provisioned::on(database).await;
 
-    let config = server.app.stranger().get("/scim/v2/ServiceProviderConfig").await;
+    let config = server.app.anonymous().get("/scim/v2/ServiceProviderConfig").await;
     assert_eq!((config.status, &config.body["patch"]["supported"]), (200, &json!(true)));
     for path in ["/scim/v2/ResourceTypes", "/scim/v2/Schemas"] {
-        let listed = server.app.stranger().get(path).await;
+        let listed = server.app.anonymous().get(path).await;
         assert_eq!(listed.body["totalResults"], json!(2), "{path}");
         for it in listed.body["Resources"].as_array().expect("resources") {
-            let one = server.app.stranger().get(&path_of(it)).await;
+            let one = server.app.anonymous().get(&path_of(it)).await;
             assert_eq!((one.status, &one.body), (200, it));
         }
     }
-    let unknown = server.app.stranger().get("/scim/v2/Schemas/urn:nothing").await;
+    let unknown = server.app.anonymous().get("/scim/v2/Schemas/urn:nothing").await;
     assert_eq!(unknown.refusal(), (404, "not_found"));
 }

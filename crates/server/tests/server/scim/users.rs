@@ -31,7 +31,7 @@ async fn a_deactivated_user_is_signed_out_at_once(database: TestDatabase) {
 
     assert_eq!(eve.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let credentials = json!({ "email": "eve@example.org", "password": PASSWORD });
-    assert_eq!(server.app.stranger().post("/auth/login/local", &credentials).await.status, 401);
+    assert_eq!(server.app.anonymous().post("/auth/login/local", &credentials).await.status, 401);
 }
 
 async fn a_deleted_user_comes_back_with_their_data(database: TestDatabase) {
@@ -45,7 +45,7 @@ async fn a_deleted_user_comes_back_with_their_data(database: TestDatabase) {
 
     assert_eq!((id_of(&again), &again["active"]), (id.as_str(), &json!(true)));
     let credentials = json!({ "email": "eve@example.org", "password": PASSWORD });
-    assert_eq!(server.app.stranger().post("/auth/login/local", &credentials).await.status, 200);
+    assert_eq!(server.app.anonymous().post("/auth/login/local", &credentials).await.status, 200);
 }
 
 async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
@@ -161,6 +161,11 @@ async fn pages_cover_the_list_once(database: TestDatabase) {
             (200, Some(length)),
             "{query}"
         );
+    }
+    for (query, code) in [("count=", 400), ("startIndex=one", 400), ("filter=%FF", 400)] {
+        let refused = server.send("GET", &format!("{USERS}?{query}"), Value::Null).await;
+        assert_eq!(refused.status, code, "{query}: {}", refused.text());
+        assert_eq!(refused.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
     }
     let one =
         server.send("GET", &format!("{USERS}?attributes=userName&count=1"), Value::Null).await;

@@ -1,6 +1,6 @@
 //! Tests of stored chats: sealed, exported, and erased with the account.
 
-use pia_server_testkit::harness::{PASSWORD, Setting};
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -9,7 +9,7 @@ use super::*;
 on_both_databases!(chats_are_part_of_the_export, chats_are_deleted_with_their_account);
 
 async fn chats_are_part_of_the_export(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, gone) = (stored(&ada).await, stored(&ada).await);
     delete(&ada, &gone).await;
@@ -26,7 +26,7 @@ async fn chats_are_part_of_the_export(database: TestDatabase) {
 }
 
 async fn chats_are_deleted_with_their_account(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let (_theirs, stays) = (stored(&ada).await, stored(&bob).await);
 

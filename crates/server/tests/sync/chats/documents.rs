@@ -1,6 +1,6 @@
 //! Tests of single chats: storing, reading and deleting.
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -20,7 +20,7 @@ const EARLY: &str = "2026-08-01T09:14:02.1837744Z";
 const LATE: &str = "2026-08-01T09:14:02.1837764Z";
 
 async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
     let document = format!(
@@ -54,7 +54,7 @@ async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
 }
 
 async fn a_losing_write_is_answered_with_the_winner(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
     put(&ada, &chat(&id, LATE)).await;
@@ -75,7 +75,7 @@ async fn a_losing_write_is_answered_with_the_winner(database: TestDatabase) {
 }
 
 async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
     let mut other = chat(&id, LATE);
@@ -90,7 +90,7 @@ async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
 }
 
 async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, ahead) = (stored(&ada).await, new_id());
     put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
@@ -115,7 +115,7 @@ async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDataba
 }
 
 async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let id = stored(&ada).await;
     let mut other = chat(&id, "2020-01-01T00:00:00Z");
@@ -136,7 +136,7 @@ async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
 }
 
 async fn the_latest_of_concurrent_writes_wins(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
     let versions: Vec<Value> =
@@ -150,7 +150,7 @@ async fn the_latest_of_concurrent_writes_wins(database: TestDatabase) {
 }
 
 async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) {
-    let app = Setting::on(database).with("Sync__MaxChats", 2).start().await;
+    let app = TestConfig::on(database).with("Sync__MaxChats", 2).start().await;
     let ada = app.signed_in().await;
     let (first, _second) = (stored(&ada).await, stored(&ada).await);
 

@@ -1,6 +1,6 @@
 //! Tests of chats of encrypted accounts.
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -14,7 +14,7 @@ on_both_databases!(
 const AT: &str = "2026-08-01T09:14:02Z";
 
 async fn an_encrypted_account_accepts_encrypted_chats_alone(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = stored(&ada).await;
     encrypt(&app).await;
@@ -32,7 +32,7 @@ async fn an_encrypted_account_accepts_encrypted_chats_alone(database: TestDataba
 }
 
 async fn no_plaintext_of_an_encrypted_chat_is_stored(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
     let mut document = encrypted(&id, AT);

@@ -1,6 +1,6 @@
 //! Tests of chats under the hosted instance's names.
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -16,7 +16,7 @@ const SYNC: &str = "/api/conversations/sync";
 const AT: &str = "2026-08-01T09:14:02Z";
 
 async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let (id, gone) = (new_id(), stored(&ada).await);
     let mut document = encrypted(&id, AT);
@@ -54,7 +54,7 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
 }
 
 async fn conversations_of_a_batch_are_stored_independently(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let (newer, gone, new, last) = (new_id(), stored(&ada).await, new_id(), stored(&ada).await);
     let wrong = new_id();

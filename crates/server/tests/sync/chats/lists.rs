@@ -1,6 +1,6 @@
 //! Tests of lists of chats, as devices read them.
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -53,7 +53,7 @@ async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec
 }
 
 async fn a_list_has_full_chats_in_the_order_of_their_changes(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let late = put_at(&ada, "9999-12-31T23:59:59.9999999Z").await;
     let early = put_at(&ada, "0001-01-01T00:00:00").await;
@@ -71,7 +71,7 @@ async fn a_list_has_full_chats_in_the_order_of_their_changes(database: TestDatab
 }
 
 async fn pages_follow_by_a_cursor_with_any_escaping(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let mut all = Vec::new();
     for number in 0..7 {
@@ -86,7 +86,7 @@ async fn pages_follow_by_a_cursor_with_any_escaping(database: TestDatabase) {
 }
 
 async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let known = put_at(&ada, "2026-08-01T00:00:00Z").await;
     // A device with the known chat requests changes since that chat's time.
@@ -100,7 +100,7 @@ async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
 }
 
 async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let (stays, goes) = (stored(&ada).await, stored(&ada).await);
     delete(&ada, &goes).await;
@@ -116,7 +116,7 @@ async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
 }
 
 async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     stored(&ada).await;
     let path = format!("{CHATS}?includeDeleted=true&since=2026-01-01T00:00:00Z");
@@ -152,7 +152,7 @@ async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
 }
 
 async fn a_list_of_long_chats_is_split_into_pages(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     for second in 0..4 {
         let id = new_id();

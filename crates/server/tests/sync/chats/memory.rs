@@ -11,7 +11,7 @@ const MIB: usize = 1 << 20;
 async fn program() -> (ServerProcess, Client) {
     let program = Call::new().licensed().start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let caller = program.stranger();
+    let caller = program.anonymous();
     assert_eq!(caller.post("/auth/register", &person).await.status, 200);
     let envelope = caller.post("/auth/login/local", &person).await;
     (program, caller.with_tokens(&envelope.body))

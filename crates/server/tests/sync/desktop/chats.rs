@@ -1,6 +1,6 @@
 //! Chats, which are synchronised apart from other rows (sync section 6).
 
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -120,7 +120,7 @@ impl Device {
         }
     }
 
-    async fn put_once(&mut self, id: &str) -> Answer {
+    async fn put_once(&mut self, id: &str) -> TestResponse {
         let body = self.chat_on_wire(id);
         self.send_packed("PUT", &format!("/api/v1/chats/{id}"), &body).await
     }
@@ -188,7 +188,7 @@ impl Device {
     }
 
     /// Applies a page, and returns the cursor of the next one.
-    fn apply_chats(&mut self, answer: &Answer) -> Option<String> {
+    fn apply_chats(&mut self, answer: &TestResponse) -> Option<String> {
         let body = object(answer, "sync 6.2");
         let chats = body.get("chats").and_then(Value::as_array);
         for chat in chats.expect("sync 6.2: without `chats` the client stops silently") {

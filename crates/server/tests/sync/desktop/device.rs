@@ -89,7 +89,7 @@ impl Device {
         let mut device = Self {
             generation,
             id: Uuid::now_v7().to_string(),
-            client: world.stranger(),
+            client: world.anonymous(),
             email: world.email.clone(),
             time,
             journal: Arc::clone(&world.journal),

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -31,7 +31,7 @@ pub(crate) struct Registered {
     pub(crate) is_first: bool,
 }
 
-fn assert_success(answer: &Answer, section: &str) {
+fn assert_success(answer: &TestResponse, section: &str) {
     assert!((200..300).contains(&answer.status), "{section}: {}", answer.text());
 }
 
@@ -177,14 +177,14 @@ impl Device {
     }
 
     /// Uploads the proof key, as an update does for an older encrypted account.
-    pub(crate) async fn put_proof_key(&mut self) -> Answer {
+    pub(crate) async fn put_proof_key(&mut self) -> TestResponse {
         let umk = self.umk.clone().expect("a key");
         let body = json!({ "proofKey": STANDARD.encode(proof_key(&umk)), "version": 1 });
         self.send_json("PUT", "/api/e2ee/recovery/proof-key", &body).await
     }
 
     /// Approves another device.
-    pub(crate) async fn approve(&mut self, target: &str, signature: Signature) -> Answer {
+    pub(crate) async fn approve(&mut self, target: &str, signature: Signature) -> TestResponse {
         let device = self.device_of(target).await.expect("a pending device");
         assert_eq!(device["status"], PENDING, "e2ee 8, Approve: {device}");
         let session = text(device.get("onboardingSessionId"), "e2ee 12: invisible for approval");
@@ -258,7 +258,7 @@ impl Device {
     }
 
     /// Proves possession of the key (e2ee section 8, Join by recovery code).
-    pub(crate) async fn activate(&mut self, umk: &Umk, session: &str, proof: &str) -> Answer {
+    pub(crate) async fn activate(&mut self, umk: &Umk, session: &str, proof: &str) -> TestResponse {
         let salt = salt();
         let own = self.keys.agreement_public();
         let request = json!({

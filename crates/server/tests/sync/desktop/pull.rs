@@ -1,6 +1,6 @@
 //! Pulls of a device (sync section 2).
 
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use serde_json::{Map, Value};
 
 use super::device::{Device, Generation};
@@ -78,7 +78,7 @@ impl Device {
         limit: usize,
         by_tag: bool,
         first: bool,
-    ) -> Answer {
+    ) -> TestResponse {
         if self.generation == Generation::March {
             let since = if since == Moment::FIRST { since.zoneless() } else { since.exact() };
             return self.get_json(&format!("/api/sync/pull?since={since}")).await;

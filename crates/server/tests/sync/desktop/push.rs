@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use serde_json::{Map, Value, json};
 
 use super::device::{Device, Generation};
@@ -134,7 +134,7 @@ impl Device {
         (!nothing).then_some(Batch { rows, deleted, full: false, delta: true })
     }
 
-    async fn send_batch(&mut self, batch: &Batch, sending: Sending) -> (Answer, Sent) {
+    async fn send_batch(&mut self, batch: &Batch, sending: Sending) -> (TestResponse, Sent) {
         let claimed = self.now();
         let mut sent = self.journal.begin(claimed, self.time.now());
         let body = self.body(batch, claimed, &mut sent);
@@ -226,7 +226,7 @@ impl Device {
     }
 
     /// Starts onboarding if the answer has the code that the client looks for (sync 3.6).
-    pub(crate) fn note_encryption(&mut self, answer: &Answer) {
+    pub(crate) fn note_encryption(&mut self, answer: &TestResponse) {
         if answer.status == 403 && answer.text().contains("e2ee_required") {
             self.onboarding = true;
         }
@@ -234,7 +234,7 @@ impl Device {
 }
 
 /// Parses the answer to a push, and returns the number of conflicts.
-fn conflicts(answer: &Answer, sent: &Sent) -> usize {
+fn conflicts(answer: &TestResponse, sent: &Sent) -> usize {
     let body = object(answer, "sync 3.3");
     moment(body.get("serverTimestamp"), "sync 3.3 serverTimestamp");
     let conflicts = body.get("conflicts").map(|it| it.as_array().expect("sync 3.3 conflicts"));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pia_server_testkit::client::Answer;
+use pia_server_testkit::client::TestResponse;
 use serde_json::{Map, Value};
 
 use super::fields::{Channel, Field, Kind};
@@ -34,7 +34,7 @@ pub(crate) struct Received {
 }
 
 /// Returns the answer's object, which must be without nulls (row 25).
-pub(crate) fn object<'a>(answer: &'a Answer, section: &str) -> &'a Map<String, Value> {
+pub(crate) fn object<'a>(answer: &'a TestResponse, section: &str) -> &'a Map<String, Value> {
     let object = answer.body.as_object();
     let object = object.unwrap_or_else(|| panic!("{section}: no object: {}", answer.text()));
     for (name, value) in object {
@@ -82,7 +82,7 @@ fn list<'a>(value: Option<&'a Value>, place: &str) -> &'a [Value] {
 }
 
 /// Parses the answer to a pull.
-pub(crate) fn page(answer: &Answer) -> Page {
+pub(crate) fn page(answer: &TestResponse) -> Page {
     let body = object(answer, "sync 2.2");
     let mut page = Page {
         timestamp: moment(body.get("serverTimestamp"), "sync 2.2 serverTimestamp"),
@@ -133,7 +133,7 @@ fn policy(snapshot: &Value) -> bool {
     true
 }
 
-pub(crate) fn etag(answer: &Answer) -> Option<String> {
+pub(crate) fn etag(answer: &TestResponse) -> Option<String> {
     let tag = answer.header("etag")?;
     let quoted = tag.strip_prefix("W/").unwrap_or(tag);
     let form = quoted.len() > 2 && quoted.starts_with('"') && quoted.ends_with('"');

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pia_server_testkit::client::{Answer, Client};
+use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::PASSWORD;
 use serde_json::{Value, json};
 
@@ -42,21 +42,31 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 impl Device {
-    pub(crate) async fn get_json(&mut self, path: &str) -> Answer {
+    pub(crate) async fn get_json(&mut self, path: &str) -> TestResponse {
         self.call("GET", path, &[], &[]).await
     }
 
-    pub(crate) async fn post_json(&mut self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post_json(&mut self, path: &str, body: &Value) -> TestResponse {
         self.send_json("POST", path, body).await
     }
 
-    pub(crate) async fn send_json(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn send_json(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> TestResponse {
         let body = dotnet(body);
         self.call(method, path, &[("Content-Type", JSON)], body.as_bytes()).await
     }
 
     /// Sends compressed JSON, like newer clients for long bodies.
-    pub(crate) async fn send_packed(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn send_packed(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &Value,
+    ) -> TestResponse {
         let headers = [("Content-Type", JSON), ("Content-Encoding", "gzip")];
         let body = gzip(dotnet(body).as_bytes());
         self.call(method, path, &headers, &body).await
@@ -70,7 +80,7 @@ impl Device {
         path: &str,
         headers: &[(&str, &str)],
         body: &[u8],
-    ) -> Answer {
+    ) -> TestResponse {
         self.refresh_if_due().await;
         let mut headers = headers.to_vec();
         let mut retries = 0;
@@ -102,7 +112,7 @@ impl Device {
     }
 
     /// Sends a request without a token.
-    pub(crate) async fn post_bare(&mut self, path: &str, body: &Value) -> Answer {
+    pub(crate) async fn post_bare(&mut self, path: &str, body: &Value) -> TestResponse {
         let stranger = Client { access: None, ..self.client.clone() };
         let body = dotnet(body);
         stranger.send("POST", path, &[("Content-Type", JSON)], body.as_bytes()).await
@@ -121,7 +131,7 @@ impl Device {
         }
     }
 
-    fn store_tokens(&mut self, envelope: &Answer) {
+    fn store_tokens(&mut self, envelope: &TestResponse) {
         let before = self.client.user.clone();
         self.client = self.client.clone().with_tokens(&envelope.body);
         let after = &self.client.user;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::client::Client;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
@@ -54,15 +54,15 @@ impl Time {
 impl World {
     /// Starts a server without effective rate limits.
     pub(crate) async fn new(database: TestDatabase) -> Self {
-        Self::with(Setting::on(database).with("RateLimits__Sync", 1_000_000)).await
+        Self::with(TestConfig::on(database).with("RateLimits__Sync", 1_000_000)).await
     }
 
-    pub(crate) async fn with(setting: Setting) -> Self {
+    pub(crate) async fn with(setting: TestConfig) -> Self {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         let person = json!({ "email": email, "password": PASSWORD });
-        let made = app.stranger().post("/auth/register", &person).await;
+        let made = app.anonymous().post("/auth/register", &person).await;
         assert_eq!(made.status, 200, "{}", made.text());
         let time = Time { clock, moving: Arc::default(), tie: Arc::default() };
         Self { app, email, time, journal: Arc::default() }
@@ -77,8 +77,8 @@ impl World {
         Device::sign_in(self, generation).await
     }
 
-    pub(crate) fn stranger(&self) -> Client {
-        self.app.stranger()
+    pub(crate) fn anonymous(&self) -> Client {
+        self.app.anonymous()
     }
 
     /// Advances the clock.

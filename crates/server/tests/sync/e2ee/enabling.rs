@@ -2,7 +2,7 @@
 
 use pia_server_testkit::client::keys;
 use pia_server_testkit::credentials::app_password_id;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp, terms};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, terms};
 use pia_server_testkit::letters::names_to;
 use pia_server_testkit::machine::{
     Machine, encrypt, proof_key, put_proof_key, recovery_copy, text,
@@ -21,7 +21,7 @@ on_both_databases!(
 );
 
 async fn the_first_device_encrypts_the_account(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, first) = (app.signed_in().await, Machine::new());
     let before = status(&ada).await;
 
@@ -62,7 +62,7 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
 }
 
 async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
 
@@ -78,7 +78,7 @@ async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestD
 }
 
 async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDatabase) {
-    let app = Setting::on(database).with_mail().start().await;
+    let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
     let first = encrypt(&ada).await;
     let second = Machine::new();
@@ -109,8 +109,8 @@ async fn a_session_of_an_app_password_may_use_keys() {
     let proof = json!({ "name": "Desktop", "password": PASSWORD });
     let made = ada.post("/auth/app-passwords", &proof).await;
     let credentials = json!({ "email": "ada@example.org", "password": made.body["appPassword"] });
-    let signed_in = app.stranger().post("/auth/login/local", &credentials).await;
-    let desktop = app.stranger().with_tokens(&signed_in.body);
+    let signed_in = app.anonymous().post("/auth/login/local", &credentials).await;
+    let desktop = app.anonymous().with_tokens(&signed_in.body);
 
     let first = encrypt(&desktop).await;
 
@@ -121,7 +121,7 @@ async fn a_session_of_an_app_password_may_use_keys() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_feature_only_the_status_is_served() {
     let without = pia_policy::Terms { features: Some([].into()), ..terms() };
-    let app = Setting::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
     let ada = app.signed_in().await;
 
     let registered = ada.post("/api/e2ee/devices/register", &Machine::new().registration()).await;
@@ -132,14 +132,14 @@ async fn without_the_feature_only_the_status_is_served() {
 }
 
 async fn a_session_has_the_name_of_its_device(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, machine) = (app.signed_in().await, Machine::new());
     let unknown = ada.get("/auth/sessions").await.body["items"][0].clone();
     machine.register(&ada).await;
     let token = json!({ "refreshToken": ada.refresh }).to_string();
     let headers = [("content-type", "application/json"), ("x-pia-device-id", &*machine.id)];
 
-    let envelope = app.stranger().send("POST", "/auth/refresh", &headers, token.as_bytes()).await;
+    let envelope = app.anonymous().send("POST", "/auth/refresh", &headers, token.as_bytes()).await;
     let ada = ada.with_tokens(&envelope.body);
     let known = ada.get("/auth/sessions").await.body["items"][0].clone();
 

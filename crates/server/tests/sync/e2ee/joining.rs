@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::client::{Client, keys};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::machine::{Machine, encrypt, text};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::ManualClock;
@@ -34,7 +34,7 @@ async fn devices(client: &Client) -> Vec<Value> {
 }
 
 async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     for version in [None, Some(1), Some(2)] {
@@ -79,7 +79,7 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
 }
 
 async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
 
@@ -106,7 +106,7 @@ async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabas
 }
 
 async fn one_of_many_concurrent_approvals_is_accepted(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
@@ -120,7 +120,7 @@ async fn one_of_many_concurrent_approvals_is_accepted(database: TestDatabase) {
 }
 
 async fn a_rejected_device_may_register_again(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
@@ -149,7 +149,7 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
 }
 
 async fn an_active_device_stays_active_when_it_registers_again(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let mut other = Machine::new();
@@ -167,7 +167,7 @@ async fn an_active_device_stays_active_when_it_registers_again(database: TestDat
 
 async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     let joining = Machine::new();
@@ -191,7 +191,7 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
 }
 
 async fn any_other_signature_is_refused(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, bob) = (app.signed_in().await, app.signed_in().await);
     let (first, bobs) = (encrypt(&ada).await, encrypt(&bob).await);
     let joining = Machine::new();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock, SystemClock};
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::machine::{
     Machine, encrypt, proof_key, put_proof_key, recovery_copy, text,
 };
@@ -24,14 +24,14 @@ on_both_databases!(
 /// Returns a user with an encrypted account who signed in eleven minutes ago.
 async fn signed_in_earlier(database: TestDatabase) -> (TestApp, Client) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = Setting::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
+    let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
     encrypt(&ada).await;
     clock.advance(Duration::from_mins(11));
     (app, ada)
 }
 
-async fn reset(client: &Client, proof: &Value) -> Answer {
+async fn reset(client: &Client, proof: &Value) -> TestResponse {
     let headers = [("content-type", "application/json")];
     client.send("DELETE", "/api/sync/reset", &headers, proof.to_string().as_bytes()).await
 }
@@ -48,9 +48,9 @@ async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: Test
     let new = json!({ "name": "Desktop", "password": PASSWORD });
     let made = ada.post("/auth/app-passwords", &new).await.body["appPassword"].clone();
     let credentials = json!({ "email": "ada@example.org", "password": made });
-    let envelope = app.stranger().post("/auth/login/local", &credentials).await;
+    let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
-    let program = app.stranger().with_tokens(&envelope.body);
+    let program = app.anonymous().with_tokens(&envelope.body);
 
     let by_app_password = program.send("DELETE", "/api/sync/reset", &[], b"").await;
     let bare = ada.send("DELETE", "/api/sync/reset", &[], b"").await;

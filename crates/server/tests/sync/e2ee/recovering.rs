@@ -1,7 +1,7 @@
 //! Tests of devices that join by the recovery code.
 
 use futures_util::future::join_all;
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::machine::{
     Machine, encrypt, proof, proof_key, put_proof_key, recovery_copy, text,
 };
@@ -23,7 +23,7 @@ const COPY: &str = "/api/e2ee/recovery/wrapped-umk";
 const ACTIVATE: &str = "/api/e2ee/recovery/activate";
 
 async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     assert_eq!(put_proof_key(&ada, &proof_key()).await.status, 204);
@@ -60,7 +60,7 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
 }
 
 async fn without_a_proof_key_any_proof_is_accepted(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
     let joining = Machine::new();
@@ -73,7 +73,7 @@ async fn without_a_proof_key_any_proof_is_accepted(database: TestDatabase) {
 }
 
 async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
     let other = json!({ "proofKey": text(1, 32), "version": 1 });
@@ -97,7 +97,7 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
 }
 
 async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, first) = (app.signed_in().await, Machine::new());
     let session = first.requests(&ada).await;
 
@@ -116,7 +116,7 @@ async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
 }
 
 async fn an_active_device_recovers_by_wrapping_its_own_key(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
     put_proof_key(&ada, &proof_key()).await;

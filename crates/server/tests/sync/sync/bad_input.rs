@@ -1,6 +1,6 @@
 //! Tests of invalid input.
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{NOTHING, changed_ids, id, pull, pull_with, todo, todos};
 on_both_databases!(a_malformed_push_is_refused_by_field_and_stores_nothing);
 
 async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let with = |key: &str, value: Value| {
         let mut body = todos(&[todo(1, 1, "good")]);

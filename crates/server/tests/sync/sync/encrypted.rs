@@ -1,6 +1,6 @@
 //! Tests of end-to-end encrypted accounts.
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::machine::encrypt;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
@@ -34,7 +34,7 @@ fn blobs(number: u128, payload: &str, wrapped: &str) -> Value {
 }
 
 async fn an_encrypted_item_replaces_all_of_the_plain_one(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "plain")])).await;
     encrypt(&ada).await;
@@ -48,7 +48,7 @@ async fn an_encrypted_item_replaces_all_of_the_plain_one(database: TestDatabase)
 }
 
 async fn undecryptable_items_alone_are_refused(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     encrypt(&ada).await;
     let items = [
@@ -68,7 +68,7 @@ async fn undecryptable_items_alone_are_refused(database: TestDatabase) {
 }
 
 async fn encrypted_items_after_a_reset_are_refused(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, unaware) = app.two_devices().await;
     encrypt(&ada).await;
     push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
@@ -84,7 +84,7 @@ async fn encrypted_items_after_a_reset_are_refused(database: TestDatabase) {
 }
 
 async fn no_pushed_plaintext_is_in_the_database(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let provider =
         json!({ "id": id(1), "apiKey": "sk-canary-of-a-key", "endpoint": "https://canary" });

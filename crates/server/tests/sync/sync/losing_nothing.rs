@@ -29,9 +29,9 @@ async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: Tes
         .with("Database__ConnectionString", &database.url);
     let program = call.start().await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    program.stranger().post("/auth/register", &person).await;
-    let envelope = program.stranger().post("/auth/login/local", &person).await;
-    let ada = program.stranger().with_tokens(&envelope.body);
+    program.anonymous().post("/auth/register", &person).await;
+    let envelope = program.anonymous().post("/auth/login/local", &person).await;
+    let ada = program.anonymous().with_tokens(&envelope.body);
 
     let (answers, enough) = (AtomicUsize::new(0), Notify::new());
     let pushes = (0..PUSHES).map(|push| {
@@ -56,8 +56,8 @@ async fn acknowledged_pushes_survive_a_crash_and_others_are_atomic(database: Tes
     let answered: Vec<u128> = answered.into_iter().flatten().collect();
 
     let again = call.beside().start().await;
-    let envelope = again.stranger().post("/auth/login/local", &person).await;
-    let ada = again.stranger().with_tokens(&envelope.body);
+    let envelope = again.anonymous().post("/auth/login/local", &person).await;
+    let ada = again.anonymous().with_tokens(&envelope.body);
     let (mut since, mut stored) = (NOTHING.to_owned(), Vec::new());
     loop {
         let page = pull(&ada, &since).await;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
-use pia_server_testkit::client::{Answer, Client};
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -24,13 +24,13 @@ on_both_databases!(
     times_and_unknown_keys_are_preserved,
 );
 
-async fn conditional(client: &Client, since: &str, tag: &str) -> Answer {
+async fn conditional(client: &Client, since: &str, tag: &str) -> TestResponse {
     let path = format!("/api/sync/pull?since={since}&limit=500");
     client.send("GET", &path, &[("if-none-match", tag)], b"").await
 }
 
 async fn a_new_account_receives_the_catalogue_alone(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
 
     let pulled = pull(&app.signed_in().await, NOTHING).await;
 
@@ -47,7 +47,7 @@ async fn a_new_account_receives_the_catalogue_alone(database: TestDatabase) {
 }
 
 async fn pushed_items_are_pulled_once_by_another_device(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, other) = app.two_devices().await;
     let before = pull(&other, NOTHING).await;
 
@@ -64,7 +64,7 @@ async fn pushed_items_are_pulled_once_by_another_device(database: TestDatabase) 
 }
 
 async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "one")])).await;
     let since = cursor(&pull(&ada, NOTHING).await).to_owned();
@@ -92,7 +92,7 @@ async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
 }
 
 async fn pages_of_any_size_have_every_item_once(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let session = |it: u128| json!({ "id": id(1000 + it), "createdAt": "2026-03-01T10:00:00Z" });
     let body = json!({
@@ -121,7 +121,7 @@ async fn pages_of_any_size_have_every_item_once(database: TestDatabase) {
 }
 
 async fn a_long_answer_is_complete_with_its_length_and_compressed(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let title = "x".repeat(1_000);
     let items: Vec<_> = (0..500).map(|it| todo(it, 1, &title)).collect();
@@ -152,7 +152,7 @@ async fn a_long_answer_is_complete_with_its_length_and_compressed(database: Test
 }
 
 async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let pushed = push(&ada, &todos(&[todo(1, 1, "one")])).await;
 
@@ -163,7 +163,7 @@ async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestD
 }
 
 async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     let version = pull(&ada, NOTHING).await["catalogVersion"].clone();
     let more = format!("&catalogVersion={version}");
@@ -189,7 +189,7 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
 }
 
 async fn pushed_items_are_invisible_to_other_users(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "hers")])).await;
 
@@ -202,7 +202,7 @@ async fn pushed_items_are_invisible_to_other_users(database: TestDatabase) {
 }
 
 async fn times_and_unknown_keys_are_preserved(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let persona = json!({
         "id": id(1), "name": "Ada", "systemPrompt": "Count.", "toolScope": 77,

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn gzip(body: &Value) -> Vec<u8> {
 }
 
 async fn the_later_change_wins_and_is_returned_to_the_loser(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (one, other) = app.two_devices().await;
     push(&one, &todos(&[todo(1, 9, "late")])).await;
     let cursor_before = cursor(&pull(&other, NOTHING).await).to_owned();
@@ -49,7 +49,7 @@ async fn the_later_change_wins_and_is_returned_to_the_loser(database: TestDataba
 }
 
 async fn with_server_wins_items_unknown_to_the_client_are_unchanged(database: TestDatabase) {
-    let app = Setting::on(database).with("Sync__ConflictStrategy", "server-wins").start().await;
+    let app = TestConfig::on(database).with("Sync__ConflictStrategy", "server-wins").start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "first")])).await;
 
@@ -64,7 +64,7 @@ async fn with_server_wins_items_unknown_to_the_client_are_unchanged(database: Te
 }
 
 async fn repeated_pushes_do_not_revive_deleted_items(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
     push(
@@ -88,7 +88,7 @@ async fn repeated_pushes_do_not_revive_deleted_items(database: TestDatabase) {
 }
 
 async fn an_item_without_an_id_is_assigned_one_and_replays_are_idempotent(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let memory = json!({ "label": "x", "data": "{}", "updatedAt": "2026-03-01T10:00:00Z" });
     let body = json!({ "memories": [memory] });
@@ -106,7 +106,7 @@ async fn an_item_without_an_id_is_assigned_one_and_replays_are_idempotent(databa
 }
 
 async fn a_push_beyond_a_quota_stores_nothing(database: TestDatabase) {
-    let app = Setting::on(database).with("Sync__MaxTodos", 2).start().await;
+    let app = TestConfig::on(database).with("Sync__MaxTodos", 2).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
 
@@ -122,7 +122,7 @@ async fn a_push_beyond_a_quota_stores_nothing(database: TestDatabase) {
 }
 
 async fn refused_items_do_not_prevent_others(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let persona =
         |number, name: &str| json!({ "id": id(number), "name": name, "systemPrompt": "x" });
@@ -149,7 +149,7 @@ async fn refused_items_do_not_prevent_others(database: TestDatabase) {
 }
 
 async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let json = ("content-type", "application/json; charset=utf-8");
     let (one, other) = (gzip(&todos(&[todo(1, 1, "x")])), gzip(&todos(&[todo(2, 1, "x")])));
@@ -169,7 +169,7 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
 }
 
 async fn the_march_generation_repeats_everything_and_revives_nothing(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (march, new) = app.two_devices().await;
     let everything = json!({
         "ClientTimestamp": "2026-03-01T10:01:00Z", "LastSyncTimestamp": "2026-03-01T10:00:59Z",

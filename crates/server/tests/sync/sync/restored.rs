@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::Timestamp;
 use pia_server_testkit::client::Client;
-use pia_server_testkit::harness::{PASSWORD, Setting, TestApp};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_storage::schema::{ledgers, sync_items};
 use pia_storage::{Database, DbError, DbInstant, in_tx};
@@ -44,7 +44,7 @@ fn written_now(number: u128) -> Value {
 
 async fn devices_push_items_again_that_a_restored_server_lacks(database: TestDatabase) {
     let db = database.connect().await;
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (one, other) = app.two_devices().await;
     let backup = push(&one, &todos(&[todo(1, 1, "old")])).await;
     let backup = backup["serverTimestamp"].as_str().expect("a stamp").to_owned();
@@ -72,20 +72,20 @@ async fn devices_push_items_again_that_a_restored_server_lacks(database: TestDat
 
 async fn sign_in(app: &TestApp, email: &str) -> Client {
     let person = json!({ "email": email, "password": PASSWORD });
-    let envelope = app.stranger().post("/auth/login/local", &person).await;
-    app.stranger().with_tokens(&envelope.body)
+    let envelope = app.anonymous().post("/auth/login/local", &person).await;
+    app.anonymous().with_tokens(&envelope.body)
 }
 
 async fn a_device_that_returns_after_new_writes_pushes_its_items_again_too(database: TestDatabase) {
     let db = database.connect().await;
-    let lost = Setting::on(database).start().await;
+    let lost = TestConfig::on(database).start().await;
     let (email, todos_of) = ("ada@example.org", |it: &Value| todos(std::slice::from_ref(it)));
     let backup = push(&lost.sign_up(email).await, &todos_of(&todo(1, 1, "old"))).await;
     let late = written_now(2);
     let before_restore = push(&sign_in(&lost, email).await, &todos_of(&late)).await;
 
     restore(&db, cursor(&backup)).await;
-    let restored = Setting::beside(&lost).start().await;
+    let restored = TestConfig::beside(&lost).start().await;
     let (one, other) = (sign_in(&restored, email).await, sign_in(&restored, email).await);
     // A device without a cursor of the lost period does not notice the restore.
     let written = push(&one, &todos_of(&todo(3, 1, "new"))).await;

@@ -1,6 +1,6 @@
 //! Tests of support requests, and of a reset.
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::{chats, on_both_databases};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn todos_of(list: &Value) -> Value {
 }
 
 async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "secret"), todo(2, 1, "secret")])).await;
     push(&ada, &json!({ "todos": { "deleted": [id(2)] } })).await;
@@ -56,7 +56,7 @@ async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
 
 async fn storage_is_limited_by_the_quota(database: TestDatabase) {
     const LIMIT: u64 = 32 << 20;
-    let app = Setting::on(database).with("Sync__MaxStorage", "32MiB").start().await;
+    let app = TestConfig::on(database).with("Sync__MaxStorage", "32MiB").start().await;
     let ada = app.signed_in().await;
     let long = |number| {
         let mut chat = chats::chat(&id(number), "2026-08-01T09:14:02Z");
@@ -90,7 +90,7 @@ async fn storage_is_limited_by_the_quota(database: TestDatabase) {
 }
 
 async fn events_are_paged(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     for number in 0..5 {
         push(&ada, &todos(&[todo(number, 1, "x")])).await;
@@ -111,7 +111,7 @@ async fn events_are_paged(database: TestDatabase) {
 }
 
 async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: TestDatabase) {
-    let app = Setting::on(database).start().await;
+    let app = TestConfig::on(database).start().await;
     let (ada, eve) = (app.signed_in().await, app.signed_in().await);
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
     push(&eve, &todos(&[todo(1, 1, "x")])).await;

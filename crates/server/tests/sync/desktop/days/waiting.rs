@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_server_testkit::harness::Setting;
+use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
@@ -24,7 +24,7 @@ const YEAR: Duration = Duration::from_hours(366 * 24);
 
 async fn a_rate_limited_push_is_accepted_when_retried_without_its_header(database: TestDatabase) {
     // One permit per second once the bucket is empty.
-    let world = World::with(Setting::on(database).with("RateLimits__Sync", 60)).await;
+    let world = World::with(TestConfig::on(database).with("RateLimits__Sync", 60)).await;
     let mut desk = world.device().await;
     // Pushes until the bucket is empty.
     let mut number = 0;
