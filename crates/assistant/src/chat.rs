@@ -27,7 +27,7 @@ pub struct Chat {
 /// Response in the form that the caller requested.
 pub enum ChatAnswer {
     /// The upstream's JSON without nulls.
-    Whole(Bytes),
+    Complete(Bytes),
     /// An event stream.
     Stream(Box<ChatStream>),
 }
@@ -60,7 +60,7 @@ impl Chat {
                     self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools);
                 let answer = complete(answer.await?)?;
                 let protected = self.gateway.guardrail.protects(&caller);
-                Ok(ChatAnswer::Whole(if protected { with_mark(&answer) } else { answer }))
+                Ok(ChatAnswer::Complete(if protected { with_mark(&answer) } else { answer }))
             }
             RequestedChoice::Stream(prompt, usage) => {
                 let options = (ToolMode::WithTools, usage);

@@ -19,7 +19,7 @@ const ANSWER: &str = r#"{"id":"x", "choices":[{"message":{"content":"Hi"},"finis
 
 async fn full(env: &TestEnv, caller: AiCaller) -> Result<Bytes, AssistantError> {
     match Chat::new(env.gateway()).answer(caller, REQUEST).await? {
-        ChatAnswer::Whole(body) => Ok(body),
+        ChatAnswer::Complete(body) => Ok(body),
         ChatAnswer::Stream(_) => panic!("not whole"),
     }
 }

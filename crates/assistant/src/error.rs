@@ -61,7 +61,7 @@ pub enum AssistantError {
         limit: usize,
     },
     /// Model is unknown, or not available to the caller.
-    #[error("the model is not known")]
+    #[error("the model is unknown")]
     UnknownModel,
     /// No model is configured for this.
     #[error("no upstream model is configured")]
@@ -70,10 +70,10 @@ pub enum AssistantError {
     #[error("the upstream refused the tools")]
     ToolsRefused,
     /// Conversation is too long for the model.
-    #[error("the upstream found the context too long")]
+    #[error("the upstream rejected the context as too long")]
     ContextTooLong,
     /// Budget of the caller, or of their group, is exhausted.
-    #[error("a budget is used up")]
+    #[error("a budget is exhausted")]
     OverBudget(BudgetRefusal),
     /// Upstream is at capacity.
     #[error("the upstream is busy")]
@@ -82,7 +82,7 @@ pub enum AssistantError {
         retry_after: Duration,
     },
     /// Upstream's limits, which the operator sets, are reached.
-    #[error("too much is asked of the upstream")]
+    #[error("too many requests to the upstream")]
     UpstreamLimitReached {
         /// Time to wait.
         retry_after: Duration,
@@ -94,7 +94,7 @@ pub enum AssistantError {
     #[error("the upstream failed")]
     UpstreamFailed,
     /// Upstream timed out.
-    #[error("the upstream took too long")]
+    #[error("the upstream didn't respond in time")]
     UpstreamTimeout,
     /// Database is unavailable.
     #[error("a port is unavailable")]

@@ -110,13 +110,13 @@ pub enum UpstreamError {
     #[error("the upstream could not be reached: {0}")]
     Unreachable(String),
     /// Upstream exceeded the limit for the first byte or between two.
-    #[error("the upstream was silent for too long")]
+    #[error("the upstream's stream stalled")]
     Silent,
     /// Upstream ended the response midway.
-    #[error("the upstream's answer was cut off")]
+    #[error("the upstream's response was cut off")]
     Cut,
     /// Response, or one of its events, exceeds the size limit.
-    #[error("the upstream's answer is too long")]
+    #[error("the upstream's response is too long")]
     TooLong,
 }
 

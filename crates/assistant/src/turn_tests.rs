@@ -68,7 +68,7 @@ fn chat(env: &TestEnv, catalogue: ModelCatalogue) -> Chat {
 
 async fn full(env: &TestEnv, with: ModelCatalogue, body: &Value) -> Result<Value, AssistantError> {
     match chat(env, with).answer(caller(), Bytes::from(body.to_string())).await? {
-        ChatAnswer::Whole(body) => Ok(serde_json::from_slice(&body).unwrap()),
+        ChatAnswer::Complete(body) => Ok(serde_json::from_slice(&body).unwrap()),
         ChatAnswer::Stream(_) => panic!("a stream"),
     }
 }
@@ -78,7 +78,7 @@ async fn streamed(env: &TestEnv, with: ModelCatalogue, body: &Value) -> String {
         ChatAnswer::Stream(answer) => {
             String::from_utf8(answer.collect::<Vec<_>>().await.concat()).unwrap()
         }
-        ChatAnswer::Whole(_) => panic!("no stream"),
+        ChatAnswer::Complete(_) => panic!("no stream"),
     }
 }
 

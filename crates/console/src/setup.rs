@@ -143,7 +143,7 @@ async fn handle_administrator(
     match console.create_first_admin(&token, admin).await? {
         Ok(_) => Ok(done(&layout)),
         Err(err) => {
-            let fewest = console.first_admin.fewest_password_chars();
+            let fewest = console.first_admin.min_password_chars();
             let page = current_page(console, layout).await?.filled_in("", &email);
             Ok(page.with_admin_error(&err, fewest).response(administrator::status(err)))
         }

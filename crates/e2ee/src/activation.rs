@@ -23,13 +23,13 @@ pub struct ActivationForm {
 #[derive(Debug, thiserror::Error)]
 pub enum ActivateError {
     /// The request is invalid.
-    #[error("the activation is not good")]
+    #[error("the activation is invalid")]
     Invalid(Vec<Violation>),
     /// User has no such pending device.
     #[error("the person has no such pending device")]
     Unknown,
     /// Onboarding session is expired, spent, or another device's.
-    #[error("the onboarding session is not good")]
+    #[error("the onboarding session is invalid")]
     Onboarding,
     /// Account has no recovery copy that the proof could open.
     #[error("there is no recovery copy")]
@@ -38,10 +38,10 @@ pub enum ActivateError {
     #[error("the proof is wrong")]
     WrongProof,
     /// Caller's session alone does not suffice here.
-    #[error("a proof of the owner is needed")]
+    #[error("a proof of the owner is required")]
     Unproven,
     /// Account no longer exists.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// Dependency is unavailable.
     #[error(transparent)]

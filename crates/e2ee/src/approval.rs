@@ -29,10 +29,10 @@ pub struct ApprovalForm {
 #[derive(Debug, thiserror::Error)]
 pub enum ApproveError {
     /// The request is invalid.
-    #[error("the approval is not good")]
+    #[error("the approval is invalid")]
     Invalid(Vec<Violation>),
     /// Approving device is not active.
-    #[error("the approving device is not active")]
+    #[error("the approving device isn't active")]
     NotActive,
     /// User has no such device.
     #[error("the person has no such device")]
@@ -41,13 +41,13 @@ pub enum ApproveError {
     #[error("the device is not pending")]
     NotPending,
     /// Onboarding session is expired, spent, or another device's.
-    #[error("the onboarding session is not good")]
+    #[error("the onboarding session is invalid")]
     Onboarding,
     /// Signature is not the approving device's signature of this payload.
-    #[error("the signature is not good")]
+    #[error("the signature is invalid")]
     Signature,
     /// Account no longer exists.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// Dependency is unavailable.
     #[error(transparent)]

@@ -26,7 +26,7 @@ pub struct KeyForm {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreKeyError {
     /// The request is invalid.
-    #[error("the wrapped key is not good")]
+    #[error("the wrapped key is invalid")]
     Invalid(Vec<Violation>),
     /// User has no such device.
     #[error("the person has no such device")]
@@ -35,10 +35,10 @@ pub enum StoreKeyError {
     #[error("the device is not active")]
     NotActive,
     /// Caller's session alone does not suffice here.
-    #[error("a proof of the owner is needed")]
+    #[error("a proof of the owner is required")]
     Unproven,
     /// Account no longer exists.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// Dependency is unavailable.
     #[error(transparent)]

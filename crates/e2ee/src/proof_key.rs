@@ -30,7 +30,7 @@ pub struct ProofKeyForm {
 #[derive(Debug, thiserror::Error)]
 pub enum PutProofKeyError {
     /// Proof key is malformed.
-    #[error("the proof key is not good")]
+    #[error("the proof key is invalid")]
     Invalid,
     /// Account has no recovery copy that the proof key could guard.
     #[error("there is no recovery copy")]
@@ -39,13 +39,13 @@ pub enum PutProofKeyError {
     #[error("the person has no active device")]
     NoActiveDevice,
     /// Another proof key is stored. It stays.
-    #[error("another proof key is on file")]
+    #[error("another proof key is stored")]
     Conflict,
     /// Caller's session alone does not suffice here.
-    #[error("a proof of the owner is needed")]
+    #[error("a proof of the owner is required")]
     Unproven,
     /// Account no longer exists.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// Dependency is unavailable.
     #[error(transparent)]

@@ -50,7 +50,7 @@ pub struct RecoveryForm {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreCopyError {
     /// The request is invalid.
-    #[error("the recovery copy is not good")]
+    #[error("the recovery copy is invalid")]
     Invalid(Vec<Violation>),
     /// Recovery copy exists and is guarded by a proof key; it stays.
     #[error("the recovery copy is locked")]
@@ -59,10 +59,10 @@ pub enum StoreCopyError {
     #[error("the person has no active device")]
     NoActiveDevice,
     /// Caller's session alone does not suffice here.
-    #[error("a proof of the owner is needed")]
+    #[error("a proof of the owner is required")]
     Unproven,
     /// Account no longer exists.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// Dependency is unavailable.
     #[error(transparent)]

@@ -44,19 +44,19 @@ pub struct RegisteredDevice {
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterDeviceError {
     /// The self-description is invalid.
-    #[error("what the device says of itself is not good")]
+    #[error("the device's registration is invalid")]
     Invalid(Vec<Violation>),
     /// Device is active with keys other than the registered ones.
     #[error("the device is active with other keys")]
     OtherKeys,
     /// Account has its maximum number of devices.
-    #[error("there are {limit} devices already")]
+    #[error("the account has the maximum of {limit} devices")]
     Full {
         /// Maximum number of devices.
         limit: usize,
     },
     /// Account no longer exists.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// Dependency is unavailable.
     #[error(transparent)]

@@ -16,7 +16,7 @@ pub enum RevokeDeviceError {
     #[error("the person has no such device")]
     Unknown,
     /// Account no longer exists.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// Dependency is unavailable.
     #[error(transparent)]

@@ -37,7 +37,9 @@ pub(crate) use login::{LoginRequest, login};
 pub(crate) use login_history::{LoginHistoryResponse, login_history};
 pub(crate) use login_mfa::{MfaLoginRequest, login_mfa};
 pub(crate) use logout::{LogoutRequest, logout};
-pub(crate) use mailed::{LetterRequest, LetterResponse, forgot_password, resend_verification};
+pub(crate) use mailed::{
+    EmailLinkRequest, EmailLinkResponse, forgot_password, resend_verification,
+};
 pub(crate) use me::{MeResponse, me};
 pub use providers::BrowserRedirects;
 pub(crate) use refresh::{RefreshRequest, RefreshResponse, refresh};

@@ -54,19 +54,19 @@ pub struct CreatedApiKey {
 #[derive(Debug, thiserror::Error)]
 pub enum CreateApiKeyError {
     /// Request is invalid.
-    #[error("the key cannot be like that")]
+    #[error("the key's properties are invalid")]
     Invalid(Vec<Violation>),
     /// Proof of ownership is missing or wrong.
     #[error(transparent)]
     Owner(#[from] OwnerError),
     /// Owner has the maximum number of keys.
-    #[error("there are {limit} API keys already")]
+    #[error("the account has the maximum of {limit} API keys")]
     Full {
         /// Maximum number of keys.
         limit: usize,
     },
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]

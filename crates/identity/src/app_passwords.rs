@@ -36,19 +36,19 @@ pub struct CreatedAppPassword {
 #[derive(Debug, thiserror::Error)]
 pub enum CreateAppPasswordError {
     /// Name is invalid.
-    #[error("the name is not good")]
+    #[error("the name is invalid")]
     Invalid(Vec<Violation>),
     /// Proof of ownership is missing or wrong.
     #[error(transparent)]
     Owner(#[from] OwnerError),
     /// Owner has the maximum number of app passwords.
-    #[error("there are {limit} app passwords already")]
+    #[error("the account has the maximum of {limit} app passwords")]
     Full {
         /// Maximum number of app passwords.
         limit: usize,
     },
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]

@@ -203,9 +203,9 @@ impl FactorStore for Factors {
         sealed: &[u8],
         at: Timestamp,
     ) -> Result<Enrolled, Unavailable> {
-        let state = FactorState::Begun { at };
+        let state = FactorState::Pending { at };
         self.state.lock().unwrap().factor = Some(Factor { sealed: sealed.to_vec(), state });
-        Ok(Enrolled::Begun)
+        Ok(Enrolled::Pending)
     }
 
     async fn enable(

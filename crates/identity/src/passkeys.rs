@@ -32,10 +32,10 @@ const MAX_NAME_CHARS: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyOptionsError {
     /// Server's address does not allow passkeys.
-    #[error("the server's address allows no passkeys")]
+    #[error("the server's public URL doesn't allow passkeys")]
     Off,
     /// Account has a password or a factor, and no proof was presented.
-    #[error("a proof is needed")]
+    #[error("a proof is required")]
     ProofNeeded,
     /// Account has no proof, and its session is too old.
     #[error("the session is too old")]
@@ -50,13 +50,13 @@ pub enum PasskeyOptionsError {
         wait: Duration,
     },
     /// Account has the maximum number of passkeys.
-    #[error("the account has {limit} passkeys")]
+    #[error("the account has the maximum of {limit} passkeys")]
     Full {
         /// Maximum number of passkeys.
         limit: usize,
     },
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]
@@ -67,13 +67,13 @@ pub enum PasskeyOptionsError {
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyAddError {
     /// Server's address does not allow passkeys.
-    #[error("the server's address allows no passkeys")]
+    #[error("the server's public URL doesn't allow passkeys")]
     Off,
     /// Name is invalid.
-    #[error("the name is not fit")]
+    #[error("the name is invalid")]
     Name(Violation),
     /// Ceremony belongs to another user, has expired or was completed.
-    #[error("no passkey is being added")]
+    #[error("no registration of a passkey is in progress")]
     Over,
     /// Authenticator's response is malformed.
     #[error("`{field}` is malformed")]
@@ -82,19 +82,19 @@ pub enum PasskeyAddError {
         field: String,
     },
     /// Authenticator's response failed verification.
-    #[error("the answer is refused")]
+    #[error("the response was rejected")]
     Refused,
     /// Passkey was added before, here or to another account.
-    #[error("the passkey is known already")]
+    #[error("the passkey is already registered")]
     Known,
     /// Account has the maximum number of passkeys.
-    #[error("the account has {limit} passkeys")]
+    #[error("the account has the maximum of {limit} passkeys")]
     Full {
         /// Maximum number of passkeys.
         limit: usize,
     },
     /// Session or account is gone.
-    #[error("the session is over")]
+    #[error("the session has ended")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]
@@ -116,7 +116,7 @@ pub enum PasskeyRemoveError {
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeyChangeError {
     /// Name is invalid.
-    #[error("the name is not fit")]
+    #[error("the name is invalid")]
     Name(Violation),
     /// User has no such passkey.
     #[error("the user has no such passkey")]

@@ -69,7 +69,7 @@ pub struct SessionTokens {
 pub enum StartError {
     /// Account or app password is gone, the account is deactivated, or its credentials were changed
     /// since it was loaded.
-    #[error("what was shown is good no more")]
+    #[error("the proof is no longer valid")]
     Stale,
     /// A dependency is unavailable.
     #[error(transparent)]
@@ -80,10 +80,10 @@ pub enum StartError {
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
     /// Token is unknown or expired, or its session or account is gone.
-    #[error("refresh token is not valid")]
+    #[error("the refresh token is invalid")]
     Invalid,
     /// Token was used before, so someone else may hold it.
-    #[error("refresh token was used twice; its session is ended")]
+    #[error("the refresh token was reused; its session has ended")]
     Reused,
     /// The store is unavailable.
     #[error(transparent)]
@@ -97,7 +97,7 @@ pub enum RevokeError {
     #[error("the user has no such session")]
     Unknown,
     /// Caller's session is over.
-    #[error("the session that asked is over")]
+    #[error("the requesting session has ended")]
     Gone,
     /// The store is unavailable.
     #[error(transparent)]

@@ -50,7 +50,7 @@ pub struct SignedIn {
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
     /// Password is wrong, or there is no such account.
-    #[error("address or password is wrong")]
+    #[error("the email address or password is wrong")]
     WrongCredentials,
     /// Too many wrong passwords for this address.
     #[error("too many wrong passwords for this address")]
@@ -59,10 +59,10 @@ pub enum SignInError {
         wait: Duration,
     },
     /// Password is correct, and the address is not verified.
-    #[error("the address is not verified")]
+    #[error("the email address isn't verified")]
     NotVerified,
     /// Password is correct, and the account has a second factor.
-    #[error("a second factor is needed")]
+    #[error("a second factor is required")]
     FactorNeeded {
         /// Challenge for [`SignIn::with_factor`].
         challenge: Secret<String>,
@@ -76,7 +76,7 @@ pub enum SignInError {
 #[derive(Debug, thiserror::Error)]
 pub enum FactorSignInError {
     /// Sign-in is unknown, over, or was tried too often: it must start again with the password.
-    #[error("the sign-in is over")]
+    #[error("the sign-in has expired")]
     Over,
     /// Code is wrong, or was used before.
     #[error("the code is wrong")]

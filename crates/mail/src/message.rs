@@ -13,10 +13,10 @@ use crate::settings::{self, MailSettings};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MessageError {
     /// Recipient is not a valid address.
-    #[error("the address is no e-mail address")]
+    #[error("the email address is invalid")]
     Address,
     /// Required part is missing.
-    #[error("the mail cannot be put together")]
+    #[error("the message can't be built")]
     Form(#[source] lettre::error::Error),
 }
 

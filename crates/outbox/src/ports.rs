@@ -67,13 +67,13 @@ pub trait Outbox: Send + Sync {
 pub enum RenderError {
     /// Template is unknown to this version. A newer one that is being deployed
     /// may know it.
-    #[error("no letter has this name")]
+    #[error("no email template has this name")]
     Unknown,
     /// Required field is missing or malformed.
-    #[error("the letter's field `{0}` is missing or has another form")]
+    #[error("field `{0}` of the email is missing or has another type")]
     Field(&'static str),
     /// Template could not be rendered, whatever its values.
-    #[error("the letter could not be written")]
+    #[error("the email could not be rendered")]
     Template,
 }
 

@@ -6,13 +6,13 @@ use webauthn_rs::prelude::Url;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasskeysUnavailable {
     /// Host is an IP address, but passkeys are bound to names.
-    #[error("its host is an IP address, and passkeys are bound to names")]
+    #[error("its host is an IP address, and passkeys require a domain name")]
     IpAddress,
     /// URL is not https, nor on localhost.
-    #[error("it is no https address, and browsers take passkeys nowhere else but on localhost")]
+    #[error("it isn't an https URL, which browsers require for passkeys except on localhost")]
     Readable,
     /// URL is invalid or of an unsupported scheme.
-    #[error("it is no address that browsers open")]
+    #[error("it isn't a URL that browsers open")]
     Unknown,
 }
 

@@ -20,10 +20,10 @@ pub enum HashCostError {
     )]
     Memory,
     /// Iterations are fewer than one, or so many that a sign-in takes minutes.
-    #[error("a hash takes from 1 to {} iterations", HashCost::MAX_ITERATIONS)]
+    #[error("the number of iterations must be 1 to {}", HashCost::MAX_ITERATIONS)]
     Iterations,
     /// Parallelism is less than one lane, or too high.
-    #[error("a hash takes from 1 to {} lanes", HashCost::MAX_PARALLELISM)]
+    #[error("the parallelism must be 1 to {}", HashCost::MAX_PARALLELISM)]
     Parallelism,
 }
 

@@ -32,7 +32,7 @@ pub struct Licence {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LicenceError {
     /// File is not a licence, or a part of it is missing.
-    #[error("the licence file is truncated or is no licence: {0}")]
+    #[error("the licence file is truncated or isn't a licence: {0}")]
     Truncated(&'static str),
     /// Licence was issued with another issuer's key.
     #[error("the licence was issued with another key ({0}) than this build accepts")]

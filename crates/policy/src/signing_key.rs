@@ -32,7 +32,7 @@ pub enum LicenceKeyError {
     #[error("the key is not 32 bytes in base64url")]
     Length,
     /// Random number generator failed.
-    #[error("the machine has no random bytes to give")]
+    #[error("the machine's random number generator failed")]
     Random,
 }
 

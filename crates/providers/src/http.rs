@@ -18,23 +18,23 @@ const CONNECT: Duration = Duration::from_secs(5);
 
 /// Error that prevents the HTTP client from being created.
 #[derive(Debug, thiserror::Error)]
-#[error("the client for identity providers could not be made")]
+#[error("the client for identity providers could not be created")]
 pub struct ProviderSetupError(#[from] reqwest::Error);
 
 /// Errors of a request to a provider. They contain no URL, since some contain secrets.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     /// URL is neither https nor local.
-    #[error("the address is neither https nor on this machine")]
+    #[error("the URL is neither https nor local")]
     Insecure,
     /// Request failed.
     #[error("the request failed: {0}")]
     Failed(#[source] reqwest::Error),
     /// Response did not arrive in time.
-    #[error("there was no answer in time")]
+    #[error("no response in time")]
     TooSlow,
     /// Response exceeds the size limit.
-    #[error("the answer is longer than 1 MiB")]
+    #[error("the response is longer than 1 MiB")]
     TooLong,
     /// Provider responded with an error or a redirect.
     #[error("the provider answered with status {0}")]

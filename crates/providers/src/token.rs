@@ -22,25 +22,25 @@ const MAX_SUBJECT_BYTES: usize = 255;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokenError {
     /// Key is not among those that the provider published.
-    #[error("its key is not known")]
+    #[error("its key is unknown")]
     UnknownKey,
     /// Signature, audience, nonce or expiry is wrong.
     #[error(transparent)]
     Claims(ClaimsVerificationError),
     /// Token is not valid yet.
-    #[error("it is not good yet")]
+    #[error("it isn't valid yet")]
     Early,
     /// Issuer does not match.
     #[error("its issuer is not the provider's")]
     Issuer,
     /// Tenant does not match.
-    #[error("its tenant is not the one that is set up")]
+    #[error("its tenant isn't the configured one")]
     Tenant,
     /// Authorized party does not match.
-    #[error("another client asked for it")]
+    #[error("it was issued to another client")]
     Party,
     /// Subject is malformed.
-    #[error("its subject is empty, too long or no line of text")]
+    #[error("its subject is empty, too long or has control characters")]
     Subject,
 }
 

@@ -24,16 +24,16 @@ pub struct SealContext<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum UnsealError {
     /// Value was sealed under a key that the server does not have.
-    #[error("sealed under master key {0}, which is not at hand")]
+    #[error("sealed with the master key {0}, which isn't configured")]
     OtherKey(KeyId),
     /// Salt of the user was deleted, and with it everything that was sealed.
     #[error("the person's salt is gone")]
     Shredded,
     /// Value is in no known format.
-    #[error("not in a known form")]
+    #[error("the format is unknown")]
     Malformed,
     /// Value was modified, or moved from where it was sealed.
-    #[error("changed, or sealed for another place")]
+    #[error("the ciphertext was changed or belongs to another row")]
     Forged,
     /// Salt could not be read.
     #[error(transparent)]

@@ -95,16 +95,16 @@ pub enum ComposeError {
     #[error("SVC-RUN-002: TLS to upstream models cannot be set up: {0}")]
     Tls(#[from] TlsError),
     /// The client for upstream models cannot be created.
-    #[error("SVC-RUN-003: the client for upstream models cannot be made: {0}")]
+    #[error("SVC-RUN-003: the client for upstream models cannot be created: {0}")]
     Upstream(#[from] UpstreamSetupError),
     /// The client for identity providers cannot be created.
-    #[error("SVC-RUN-005: the client for identity providers cannot be made: {0}")]
+    #[error("SVC-RUN-005: the client for identity providers cannot be created: {0}")]
     Providers(#[from] pia_providers::ProviderSetupError),
     /// The stamps in the database cannot be read or written.
-    #[error("SVC-RUN-006: the stamps that devices were given cannot be looked at: {0}")]
+    #[error("SVC-RUN-006: the watermarks of devices cannot be checked: {0}")]
     Stamps(Unavailable),
     /// Addresses of accounts cannot be normalised.
-    #[error("SVC-RUN-007: the addresses of accounts cannot be given one form: {0}")]
+    #[error("SVC-RUN-007: the email addresses of accounts cannot be normalised: {0}")]
     Addresses(Unavailable),
     /// Settings that were changed in the console cannot be read.
     #[error("SVC-RUN-008: the settings that were changed in the console cannot be read: {0}")]

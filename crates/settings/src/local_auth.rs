@@ -31,7 +31,7 @@ impl LocalAuth {
         let require_declaration = from.reload("RequireBusinessDeclaration").or(false);
         let require_verification = from.reload("RequireEmailVerification").or(false);
         let unverified_days = from.reload("UnverifiedAccountDays").within(7, 1..=UNVERIFIED_DAYS);
-        let fewest_password_chars = from.reload("MinimumPasswordLength").within(8, 8..=64);
+        let min_password_chars = from.reload("MinimumPasswordLength").within(8, 8..=64);
         if policy == RegistrationPolicy::Open && !from.environment().is_development() {
             let text = if domains.is_empty() {
                 "whoever reaches the server may register; `invitation` or `closed` ends that"
@@ -45,7 +45,7 @@ impl LocalAuth {
             policy,
             allowed_domains: domains.into_iter().map(|it| it.0).collect(),
             require_declaration,
-            fewest_password_chars,
+            min_password_chars,
             // Set by another section.
             suspended: false,
         };

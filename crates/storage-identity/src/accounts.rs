@@ -85,7 +85,7 @@ impl AccountStore for SqlAccounts {
         Ok(row.map(Credentials::try_from).transpose()?.map(|it| it.account))
     }
 
-    async fn standing(
+    async fn caller_state(
         &self,
         user: UserId,
         session: SessionId,
@@ -122,7 +122,7 @@ impl AccountStore for SqlAccounts {
         Ok(Some(CallerState { user, credential, customer, role, group, scope, email_verified }))
     }
 
-    async fn key_standing(
+    async fn key_state(
         &self,
         session_ref: ApiKeyRef,
         now: Timestamp,

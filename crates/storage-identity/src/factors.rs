@@ -42,7 +42,7 @@ impl FactorStore for SqlFactors {
         let row: Option<(Vec<u8>, DbInstant, Option<DbInstant>)> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
         Ok(row.map(|(sealed, begun_at, enabled_at)| {
-            let pending = FactorState::Begun { at: begun_at.0 };
+            let pending = FactorState::Pending { at: begun_at.0 };
             Factor { sealed, state: enabled_at.map_or(pending, |_| FactorState::On) }
         }))
     }
@@ -77,7 +77,7 @@ impl FactorStore for SqlFactors {
                 .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
             let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
             let enrolled = insert.execute(conn).await? == 1;
-            Ok(if enrolled { Enrolled::Begun } else { Enrolled::AlreadyOn })
+            Ok(if enrolled { Enrolled::Pending } else { Enrolled::AlreadyOn })
         })?)
     }
 

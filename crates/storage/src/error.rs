@@ -14,22 +14,22 @@ use pia_kernel::Unavailable;
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
     /// The pool had no connection to give.
-    #[error("no connection could be had")]
+    #[error("no connection is available")]
     Pool(#[from] PoolError),
     /// A statement failed.
     #[error("query failed")]
     Query(#[from] diesel::result::Error),
     /// A column holds what this version cannot make sense of.
-    #[error("`{0}` holds a value that is not known")]
+    #[error("`{0}` has an unknown value")]
     Unreadable(&'static str),
     /// No key is at hand to seal with.
-    #[error("there is nothing to seal with")]
+    #[error("no master key is configured")]
     NoKey,
     /// Sealing failed.
     #[error(transparent)]
     Sealing(#[from] Unavailable),
     /// The batch that it was part of failed.
-    #[error("written with others, it failed with them")]
+    #[error("the batch that it was written with failed")]
     Batch(#[source] Arc<DbError>),
     /// The task that was to write it is gone.
     #[error("it was abandoned")]
@@ -65,7 +65,7 @@ pub enum ReadinessError {
     #[error("the database did not answer within {} ms", .0.as_millis())]
     Silent(Duration),
     /// Database is unreachable or failing.
-    #[error("the database is away")]
+    #[error("the database is unavailable")]
     Away(#[source] DbError),
     /// Tables are older than this version needs.
     #[error("migrations are pending: {}", .0.join(", "))]
@@ -148,10 +148,10 @@ pub enum TargetError {
     OtherProvider(&'static str),
     /// A setting in it has no meaning here; counted from one, without what
     /// stands before a URL's question mark.
-    #[error("the connection string's setting number {0} is not known")]
+    #[error("the connection string's setting number {0} is unknown")]
     Unknown(usize),
     /// A setting has a value that it cannot have.
-    #[error("the connection string's `{0}` has a value that is not understood")]
+    #[error("the connection string's `{0}` has an invalid value")]
     Value(&'static str),
     /// A setting is missing that has no default.
     #[error("the connection string has no `{0}`")]

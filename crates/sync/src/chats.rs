@@ -68,7 +68,7 @@ pub enum PutChatError {
     #[error("the chat was deleted")]
     Deleted,
     /// User has the maximum number of chats.
-    #[error("there are {current} chats of {limit}")]
+    #[error("{current} of {limit} chats are stored")]
     Full {
         /// Maximum number of chats.
         limit: u32,
@@ -79,7 +79,7 @@ pub enum PutChatError {
     #[error("{} of {} bytes are stored", .0.current, .0.limit)]
     OutOfStorage(StorageUse),
     /// The account was deleted after the gates let its owner pass.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// The store did not answer.
     #[error(transparent)]
@@ -90,7 +90,7 @@ pub enum PutChatError {
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteChatError {
     /// The account was deleted since the gates let its owner pass.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// The store did not answer.
     #[error(transparent)]

@@ -69,7 +69,7 @@ pub struct CatalogueSnapshot {
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     /// The account is gone.
-    #[error("the account is gone")]
+    #[error("the account doesn't exist any more")]
     Gone,
     /// A required port is unavailable.
     #[error(transparent)]

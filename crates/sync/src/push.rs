@@ -28,7 +28,7 @@ pub struct Push {
     pub seen_up_to: Option<Timestamp>,
     /// Device, if it named itself.
     pub device: Option<String>,
-    /// True if all of it is end-to-end encrypted.
+    /// True if all items are end-to-end encrypted.
     pub encrypted: bool,
     /// Changed items.
     pub items: Vec<ReceivedItem>,
@@ -62,10 +62,10 @@ pub struct Assigned {
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The account accepts only end-to-end encrypted items.
-    #[error("the account takes only what is end-to-end encrypted")]
+    #[error("the account accepts only end-to-end encrypted data")]
     E2eeRequired,
     /// Quota of a channel would be exceeded.
-    #[error("there are too many {}", .0.channel.name())]
+    #[error("too many {}", .0.channel.name())]
     OverQuota(QuotaExceeded),
     /// User's storage would be exceeded.
     #[error("{} of {} bytes are stored", .0.current, .0.limit)]
@@ -74,7 +74,7 @@ pub enum PushError {
     #[error("a push holds at most {MAX_CHANGES_PER_PUSH} changes")]
     TooMany,
     /// The account is gone.
-    #[error("the account is gone")]
+    #[error("the account doesn't exist any more")]
     Gone,
     /// A required port is unavailable.
     #[error(transparent)]

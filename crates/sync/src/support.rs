@@ -45,7 +45,7 @@ pub struct ItemCounts {
 #[derive(Debug, thiserror::Error)]
 pub enum SupportError {
     /// The account is gone.
-    #[error("the account is gone")]
+    #[error("the account doesn't exist any more")]
     Gone,
     /// A required port is unavailable.
     #[error(transparent)]

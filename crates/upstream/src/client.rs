@@ -29,7 +29,7 @@ pub(crate) const JSON: &str = "application/json";
 
 /// Error of a client that could not be created.
 #[derive(Debug, thiserror::Error)]
-#[error("the client for upstream models could not be made")]
+#[error("the client for upstream models could not be created")]
 pub struct UpstreamSetupError(#[from] reqwest::Error);
 
 /// Client that calls upstream models over HTTP.

@@ -153,7 +153,7 @@ fn parameters(route: &Route, credits: &CreditDocs) -> Vec<Value> {
         let limit = json!({ "type": "integer", "minimum": 1, "maximum": 200, "default": 50 });
         parameters.push(json!({ "name": "limit", "in": "query", "schema": limit }));
         let cursor = json!({ "type": "string" });
-        let text = "The `nextCursor` of the part before.";
+        let text = "`nextCursor` of the previous page.";
         parameters.push(
             json!({ "name": "cursor", "in": "query", "description": text, "schema": cursor }),
         );
@@ -233,9 +233,10 @@ fn responses(
         ResponseDoc::List(it) => ("200", json_content(&array(&it(schemas), example))),
         ResponseDoc::Stored(it) => {
             let content = json!({ "application/json": media(&it(schemas), example) });
-            for (status, description) in
-                [("201", "It is new."), ("409", "What is there is newer: this.")]
-            {
+            for (status, description) in [
+                ("201", "The chat was created."),
+                ("409", "The stored chat is newer, and is returned."),
+            ] {
                 let response = json!({ "description": description, "content": &content });
                 responses.insert(status.to_owned(), response);
             }
@@ -249,14 +250,16 @@ fn responses(
             }),
         ),
         ResponseDoc::JsonOrRedirect(it) => {
-            responses.insert("302".to_owned(), json!({ "description": "The browser goes on." }));
+            responses
+                .insert("302".to_owned(), json!({ "description": "The browser is redirected." }));
             ("200", json!({ "application/json": media(&it(schemas), example) }))
         }
         ResponseDoc::Redirect => ("302", Value::Null),
         ResponseDoc::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
         ResponseDoc::Nothing => ("204", Value::Null),
     };
-    let mut response = Map::from_iter([("description".to_owned(), "All is well.".into())]);
+    let mut response =
+        Map::from_iter([("description".to_owned(), "The request succeeded.".into())]);
     if !answer.is_null() {
         response.insert("content".to_owned(), answer);
     }
@@ -286,24 +289,24 @@ fn responses(
 fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
     let mut refusals = route.docs.refusals.to_vec();
     if body_of(route).is_some() {
-        refusals.push((400, "The body is malformed or says what it must not; see `errors`."));
+        refusals.push((400, "The body is malformed or invalid; see `errors`."));
         refusals.push((413, "The body is longer than `x-body-limit`."));
-        refusals.push((415, "The body is no JSON."));
+        refusals.push((415, "The body isn't JSON."));
     }
     if let ResponseDoc::Part(..) = route.docs.answer {
-        refusals.push((400, "The query says what it must not; see `errors`."));
+        refusals.push((400, "The query is invalid; see `errors`."));
     }
     if let ResponseDoc::Page(_) = route.docs.answer {
-        refusals.push((400, "`limit` or `cursor` is not what it must be; see `errors`."));
+        refusals.push((400, "`limit` or `cursor` is invalid; see `errors`."));
     }
     if route.access != Access::Anonymous {
-        refusals.push((401, "There is no access token, or none that is good."));
+        refusals.push((401, "The access token is missing, invalid or expired."));
     }
     if route.feature.is_some() || route.licensing != Licensing::NotNeeded {
-        refusals.push((403, "The licence or the account does not allow it."));
+        refusals.push((403, "The licence or the account doesn't allow it."));
     }
     if route.charge != RateLimit::Free {
-        refusals.push((429, "Too many requests; `Retry-After` tells when to come back."));
+        refusals.push((429, "Too many requests; retry after `Retry-After` seconds."));
     }
     refusals
 }
@@ -349,7 +352,7 @@ fn media(name: &str, example: Option<&Value>) -> Value {
 fn openai_error_schema() -> Value {
     json!({
         "type": "object",
-        "description": "An error as OpenAI's clients expect it.",
+        "description": "Error in OpenAI's format.",
         "required": ["error"],
         "properties": {
             "error": {
@@ -358,7 +361,7 @@ fn openai_error_schema() -> Value {
                 "properties": {
                     "message": { "type": "string", "description": "What it is, for people." },
                     "type": { "type": "string", "description": "Of which kind it is." },
-                    "code": { "type": "string", "description": "What it is, for programs." },
+                    "code": { "type": "string", "description": "Error code." },
                     "param": {
                         "type": ["string", "null"],
                         "description": "Which part of the request is at fault.",
@@ -374,11 +377,11 @@ fn error_schema() -> Value {
         "type": "object",
         "required": ["error", "message"],
         "properties": {
-            "error": { "type": "string", "description": "What it is, for programs." },
-            "message": { "type": "string", "description": "The same for people." },
+            "error": { "type": "string", "description": "Error code." },
+            "message": { "type": "string", "description": "Message for people." },
             "errors": {
                 "type": "array",
-                "description": "With status 400: what is wrong.",
+                "description": "Invalid fields, with status 400.",
                 "items": {
                     "type": "object",
                     "required": ["field", "code", "message"],

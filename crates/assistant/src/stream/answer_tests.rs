@@ -19,7 +19,7 @@ async fn open_stream(env: &TestEnv, body: &'static str) -> Result<Box<ChatStream
     let chat = Chat::new(env.gateway());
     match chat.answer(caller(), Bytes::from_static(body.as_bytes())).await? {
         ChatAnswer::Stream(answer) => Ok(answer),
-        ChatAnswer::Whole(_) => panic!("not a stream"),
+        ChatAnswer::Complete(_) => panic!("not a stream"),
     }
 }
 

@@ -114,7 +114,7 @@ fn render(
             for violation in violations {
                 view.add_error(
                     violation.field,
-                    texts.field_error(&violation, rules.fewest_password_chars),
+                    texts.field_error(&violation, rules.min_password_chars),
                 );
             }
             StatusCode::BAD_REQUEST
@@ -141,7 +141,7 @@ fn view(layout: PageLayout, rules: &RegistrationRules, form: &RegisterForm) -> F
     let mut controls = vec![
         Control::text("email", texts.email, ("email", "email"), &form.email),
         Control::text("password", texts.password, ("password", "new-password"), "")
-            .with_hint((texts.password_hint)(rules.fewest_password_chars)),
+            .with_hint((texts.password_hint)(rules.min_password_chars)),
         Control::text("displayName", texts.name, ("text", "name"), &form.display_name)
             .with_need(Necessity::Never),
     ];

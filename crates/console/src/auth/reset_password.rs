@@ -99,7 +99,7 @@ fn render(
             .with_link(FORGOT_PASSWORD.page, texts.reset.again)
             .response(StatusCode::BAD_REQUEST),
         PasswordResetResult::Refused(violations) => {
-            let min_chars = account_pages.accounts.rules().fewest_password_chars;
+            let min_chars = account_pages.accounts.rules().min_password_chars;
             let mut view = view(layout, account_pages, &form.email, form.token.expose());
             for violation in violations {
                 view.add_error("password", texts.field_error(&violation, min_chars));
@@ -112,7 +112,7 @@ fn render(
 fn view(layout: PageLayout, account_pages: &AccountPages, email: &str, token: &str) -> FormView {
     let texts = &layout.texts.reset;
     let hint = layout.texts.register.password_hint;
-    let hint = hint(account_pages.accounts.rules().fewest_password_chars);
+    let hint = hint(account_pages.accounts.rules().min_password_chars);
     FormView {
         title: texts.title,
         intro: texts.intro.to_owned(),

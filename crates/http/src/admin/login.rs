@@ -24,7 +24,7 @@ pub(crate) struct AdminLoginRequest {
     /// Token of the refusal `mfa_required`.
     #[schema(value_type = Option<String>)]
     mfa_token: Option<Secret<String>>,
-    /// The six digits that the authenticator app shows.
+    /// Six-digit code of the authenticator app.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]

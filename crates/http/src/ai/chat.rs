@@ -12,20 +12,19 @@ use crate::ai::events::events;
 use crate::ai::provenance::AI_GENERATED;
 use crate::{AiApi, HttpError};
 
-/// A request in the shape of OpenAI's chat completions. It is read in place
-/// and never made into this: it may hold megabytes of pictures.
+/// Request in the format of OpenAI's chat completions.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatRequest {
-    /// Messages, at least one; each has a `role` and most a `content`.
+    /// Messages, at least one; each has a `role`, and most have a `content`.
     #[schema(min_items = 1, max_items = 2000)]
     messages: Vec<serde_json::Value>,
-    /// One of `GET /api/ai/models`; what the caller may not use is ignored.
+    /// Model: one of `GET /api/ai/models`. One that the caller may not use is ignored.
     model: Option<String>,
     /// True if the response is an event stream.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
-    /// Without any, `tool_choice` and `parallel_tool_calls` are not passed on.
+    /// Tools. Without any, `tool_choice` and `parallel_tool_calls` are not forwarded.
     #[schema(max_items = 2000)]
     tools: Option<Vec<serde_json::Value>>,
     tool_choice: Option<serde_json::Value>,
@@ -42,7 +41,7 @@ pub(crate) struct ChatRequest {
     /// `max_completion_tokens` applies, and a budget may leave room for fewer.
     #[schema(minimum = 1)]
     max_tokens: Option<i64>,
-    /// The newer name of `max_tokens`; both go by what the model understands.
+    /// Newer name of `max_tokens`.
     #[schema(minimum = 1)]
     max_completion_tokens: Option<i64>,
     /// Reasoning effort: `none`, `minimal`, `low`, `medium`, `high` or `xhigh`,
@@ -52,7 +51,7 @@ pub(crate) struct ChatRequest {
     /// Number of answers; must be 1.
     #[schema(minimum = 1, maximum = 1)]
     n: Option<i64>,
-    /// The text at which the answer ends, or a list of such.
+    /// Text at which the response ends, or a list of such texts.
     stop: Option<serde_json::Value>,
     seed: Option<i64>,
     response_format: Option<serde_json::Value>,
@@ -61,26 +60,26 @@ pub(crate) struct ChatRequest {
     top_logprobs: Option<i64>,
 }
 
-/// Options of a streamed answer.
+/// Options of a streamed response.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct StreamOptions {
-    /// True if one more chunk reports the total usage.
+    /// True for a final chunk with the total usage.
     include_usage: Option<bool>,
 }
 
-/// Read here and never passed on. Other keys, and a value that is none, are
+/// Metadata for the server, which is not forwarded. Unknown keys and invalid values are
 /// ignored.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatMetadata {
-    /// Strength of the persona, such as `code`, at most 50 characters; blank is
-    /// `general`. In the mode `assistant` it chooses the model that the
-    /// caller's group has for it, unless it has one for the mode.
+    /// Type of the persona, such as `code`, at most 50 characters; blank is `general`.
+    /// In the mode `assistant` it selects the model that the caller's group has for the
+    /// type, unless the group has one for the mode.
     pia_persona_type: Option<String>,
 }
 
-/// An answer in the shape of OpenAI's chat completions, as the upstream gave it.
+/// Response of the upstream in the format of OpenAI's chat completions.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatResponse {
@@ -104,7 +103,7 @@ pub(crate) async fn chat(
 ) -> Result<HttpResponse, HttpError> {
     RawBody::expect_json(&request)?;
     match api.chat.answer(ai_caller(&caller, &request), body.into_bytes()).await? {
-        ChatAnswer::Whole(answer) => {
+        ChatAnswer::Complete(answer) => {
             let response = HttpResponse::Ok()
                 .insert_header(ContentType::json())
                 .insert_header(AI_GENERATED)

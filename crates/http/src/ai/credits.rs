@@ -10,14 +10,13 @@ use utoipa::ToSchema;
 use super::ai_caller::api_key_budget;
 use crate::{Api, HttpError};
 
-/// Limits that do not apply, or do not exist, are absent and not zero. All
-/// amounts are whole credits.
+/// Budgets and usage in whole credits. A limit that does not apply is absent.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreditsResponse {
     /// True if the caller's group has any limit.
     limited: bool,
-    /// True while the caller's group is not served because it does not pay.
+    /// True while the free tier is suspended for the caller's group.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(value_type = Option<bool>)]
     suspended: bool,
@@ -78,7 +77,7 @@ struct TopUpItem {
     granted: i64,
     consumed: i64,
     remaining: i64,
-    /// True if some are left.
+    /// True if credits are left.
     is_active: bool,
 }
 

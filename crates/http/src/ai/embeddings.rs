@@ -13,15 +13,14 @@ use crate::{AiApi, HttpError};
 /// margin.
 const MAX_VALUES: usize = 400_000;
 
-/// A request in the shape of OpenAI's embeddings. Other members stay here.
+/// Request in the format of OpenAI's embeddings. Unknown members are not forwarded.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct EmbeddingsRequest {
-    /// An embedding model of `GET /v1/models`.
+    /// Embedding model of `GET /v1/models`.
     #[schema(min_length = 1)]
     model: String,
-    /// A text, a list of 1 to 2048 texts, or the tokens of one or of several,
-    /// none empty.
+    /// Text, list of 1 to 2048 texts, or tokens of one or several texts; none empty.
     input: serde_json::Value,
     /// `float` or `base64`.
     #[schema(pattern = "^(float|base64)$")]
@@ -31,13 +30,13 @@ pub(crate) struct EmbeddingsRequest {
     dimensions: Option<u16>,
 }
 
-/// An answer in the shape of OpenAI's embeddings, as the upstream gave it.
+/// Response of the upstream in the format of OpenAI's embeddings.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct EmbeddingsResponse {
     /// `list`.
     object: Option<String>,
-    /// A vector for each text, in their order.
+    /// Vectors in the order of the texts.
     data: Vec<serde_json::Value>,
     model: Option<String>,
     usage: Option<serde_json::Value>,

@@ -13,14 +13,14 @@ use crate::{AiApi, HttpError};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GeneratePromptBody {
-    /// Style that texts are to be written in; at most 4000 UTF-16 code units.
+    /// Style of the texts; at most 4000 UTF-16 code units.
     #[schema(value_type = String)]
     style_description: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct GeneratePromptResponse {
-    /// Instructions for a template of the user's own.
+    /// Prompt for a custom template.
     prompt: String,
 }
 

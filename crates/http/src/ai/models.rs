@@ -12,13 +12,13 @@ use utoipa::ToSchema;
 use crate::ai::ai_caller::ai_caller;
 use crate::{AiApi, HttpError};
 
-/// List of models in the shape of OpenAI's.
+/// List of models in OpenAI's format.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ModelsResponse {
     /// Always `list`.
     object: &'static str,
-    /// `pia-cloud`, which is the model for the caller's mode, and then what the
-    /// caller's group may choose from.
+    /// `pia-cloud`, the model for the caller's mode, followed by the models of the
+    /// caller's group.
     data: Vec<ModelItem>,
 }
 

@@ -19,12 +19,11 @@ pub(crate) struct OptimizeBody {
     /// Text of at most `Ai:MaxOptimizeTextLength` UTF-16 code units.
     #[schema(value_type = String)]
     text: Option<String>,
-    /// A built-in template, or one that comes along as `customPrompt`.
+    /// Id of a built-in template, or of the one in `customPrompt`.
     template_id: Option<String>,
-    /// Requested model: one of `GET /api/ai/models`; one that the caller may
-    /// not use is ignored.
+    /// Model: one of `GET /api/ai/models`. One that the caller may not use is ignored.
     provider_id: Option<String>,
-    /// The language of the answer: `EN`, `DE`, `FR`.
+    /// Language of the result: `EN`, `DE`, `FR`.
     language: Option<String>,
     /// True if the text was spoken.
     is_voice_input: Option<bool>,
@@ -38,7 +37,7 @@ pub(crate) struct OptimizeBody {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OptimizeResponse {
     result: String,
-    /// Equal to `result`: clients of two generations look in two places.
+    /// Same as `result`, for older clients.
     optimized_text: String,
     input_tokens: i64,
     output_tokens: i64,

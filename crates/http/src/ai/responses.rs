@@ -26,15 +26,15 @@ use answer::Response;
 /// 2,000 messages.
 const MAX_VALUES: usize = 200_000;
 
-/// A request in the shape of OpenAI's responses, as far as it maps onto a chat
-/// completion. Other members are ignored.
+/// Request in the format of OpenAI's responses, as far as it maps onto a chat
+/// completion. Unknown members are ignored.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ResponsesRequest {
-    /// A text, or the items of the conversation: messages, function calls and
-    /// their outputs. Reasoning items are left out.
+    /// Text, or items of the conversation: messages, function calls and their outputs.
+    /// Reasoning items are ignored.
     input: serde_json::Value,
-    /// One of `GET /v1/models`.
+    /// Model: one of `GET /v1/models`.
     model: Option<String>,
     /// Instructions before the conversation, as a system message.
     instructions: Option<String>,
@@ -51,15 +51,15 @@ pub(crate) struct ResponsesRequest {
     tools: Option<Vec<serde_json::Value>>,
     tool_choice: Option<serde_json::Value>,
     parallel_tool_calls: Option<bool>,
-    /// `effort` counts.
+    /// Reasoning options; only `effort` is used.
     reasoning: Option<serde_json::Value>,
-    /// `format` counts.
+    /// Text options; only `format` is used.
     text: Option<serde_json::Value>,
-    /// Returned with the answer.
+    /// Metadata that is returned with the response.
     metadata: Option<serde_json::Value>,
 }
 
-/// An answer in the shape of OpenAI's responses.
+/// Response in the format of OpenAI's responses.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ResponsesResponse {
@@ -71,7 +71,7 @@ pub(crate) struct ResponsesResponse {
     /// `completed` or `incomplete`.
     status: String,
     model: String,
-    /// A message, function calls, or both.
+    /// Message, function calls, or both.
     output: Vec<serde_json::Value>,
     usage: Option<serde_json::Value>,
 }
@@ -88,7 +88,7 @@ pub(crate) async fn responses(
     let translated = request::parse(&body.into_bytes())?;
     let response = Response::new(translated.echo);
     match api.chat.answer(ai_caller(&caller, &request), translated.chat).await? {
-        ChatAnswer::Whole(answer) => {
+        ChatAnswer::Complete(answer) => {
             let answer = response.complete_with(&answer).map_err(ApiError::internal)?;
             Ok(HttpResponse::Ok().insert_header(AI_GENERATED).json(answer))
         }

@@ -10,9 +10,9 @@ use crate::{AiApi, HttpError};
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct StatusResponse {
-    /// True if an upstream model is available to the caller's group.
+    /// True if a model is available to the caller's group.
     available: bool,
-    /// The modes that one serves for it: `Optimize`, `Assistant`, `Research`.
+    /// Modes with a model: `Optimize`, `Assistant`, `Research`.
     modes: Vec<&'static str>,
 }
 

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TemplateItem {
-    /// A GUID that never changes.
+    /// GUID that never changes.
     id: String,
     name: &'static str,
     description: &'static str,

@@ -11,7 +11,7 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
-/// Requested properties of the key, and one of the three proofs.
+/// Properties of the key, and one of three proofs.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApiKeyRequest {
@@ -20,15 +20,15 @@ pub(crate) struct ApiKeyRequest {
     name: Option<String>,
     /// Scopes: `ai`, which is also the default.
     scopes: Option<Vec<String>>,
-    /// Time of expiry; the key does not expire if this is absent.
+    /// Expiry time; a key without one does not expire.
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
-    /// Budget in whole credits per calendar week; 0 leaves only its owner's.
+    /// Budget in whole credits per calendar week; 0 for no limit beside the owner's.
     weekly_credits: Option<i64>,
     /// The account's own password.
     #[schema(value_type = Option<String>)]
     password: Option<Secret<String>>,
-    /// The six digits that the authenticator app shows.
+    /// Six-digit code of the authenticator app.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]
@@ -61,7 +61,7 @@ struct ApiKeyItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     expires_at: Option<Timestamp>,
-    /// Left out where there is no limit.
+    /// Absent without a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     weekly_credits: Option<i64>,
     /// Time of the last call with the key, accurate to about a minute.

@@ -12,7 +12,7 @@ use crate::Api;
 use crate::auth::Done;
 use crate::auth::mfa::fresh_proof;
 
-/// A name, and one of the three proofs.
+/// Name of the app password, and one of three proofs.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AppPasswordRequest {
@@ -22,7 +22,7 @@ pub(crate) struct AppPasswordRequest {
     /// The account's own password.
     #[schema(value_type = Option<String>)]
     password: Option<Secret<String>>,
-    /// The six digits that the authenticator app shows.
+    /// Six-digit code of the authenticator app.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]

@@ -22,14 +22,14 @@ pub(crate) struct ChangePasswordRequest {
     revoke_app_access: bool,
 }
 
-/// A changed password, and what else still opens the account.
+/// Result of a changed password, with the number of other credentials.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChangedPassword {
     success: bool,
-    /// The number of app passwords that still sign in.
+    /// Number of app passwords that remain valid.
     app_passwords: u64,
-    /// The number of API keys that still work.
+    /// Number of API keys that remain valid.
     api_keys: u64,
 }
 

@@ -7,11 +7,11 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SignInResponse {
-    /// A JWT.
+    /// JWT.
     access_token: String,
-    /// Good for one refresh.
+    /// Refresh token, which can be used once.
     refresh_token: String,
-    /// Seconds that the access token is good for.
+    /// Lifetime of the access token in seconds.
     expires_in: u64,
     user: EnvelopeUser,
 }
@@ -19,15 +19,15 @@ pub(crate) struct SignInResponse {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct EnvelopeUser {
-    /// A GUID that never changes.
+    /// GUID that never changes.
     id: String,
     email: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     display_name: Option<String>,
     /// Identity provider of the account: `local` for a password.
     provider: String,
-    /// True if all routes but `/auth/` are closed until the declaration as a
-    /// trader.
+    /// True if the account must declare whether it is a business before it can use
+    /// routes other than `/auth/`.
     requires_business_profile: bool,
 }
 

@@ -30,10 +30,10 @@ struct LoginHistoryItem {
     /// Method of the attempt: `password`, `password_with_factor`,
     /// `app_password`, `passkey` …
     method: String,
-    /// From where.
+    /// IP address.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
-    /// The id that the app gave itself.
+    /// Id of the device, chosen by the app.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ struct LoginHistoryItem {
     os_version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_agent: Option<String>,
-    /// The session that began with it, which may be over.
+    /// Session that began with it, which may have ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
 }

@@ -10,14 +10,14 @@ use crate::Api;
 use crate::auth::SignInResponse;
 use crate::auth::mfa::factor_answer;
 
-/// The token, and either a code or a recovery code.
+/// Token of the sign-in, and either a code or a recovery code.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MfaLoginRequest {
-    /// From the refusal `mfa_required`.
+    /// Token of the error `mfa_required`.
     #[schema(value_type = String)]
     mfa_token: Option<Secret<String>>,
-    /// The six digits that the authenticator app shows.
+    /// Six-digit code of the authenticator app.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]

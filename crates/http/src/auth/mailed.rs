@@ -10,14 +10,14 @@ use crate::Api;
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct LetterRequest {
+pub(crate) struct EmailLinkRequest {
     #[schema(value_type = String)]
     email: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct LetterResponse {
+pub(crate) struct EmailLinkResponse {
     success: bool,
     message: &'static str,
 }
@@ -26,29 +26,29 @@ pub(crate) struct LetterResponse {
 /// body.
 pub(crate) async fn forgot_password(
     api: Data<Api>,
-    body: Result<Body<LetterRequest>, ApiError>,
-) -> Result<Json<LetterResponse>, ApiError> {
+    body: Result<Body<EmailLinkRequest>, ApiError>,
+) -> Result<Json<EmailLinkResponse>, ApiError> {
     api.identity.password_resets.configured()?;
     let (resets, email) = (api.identity.password_resets.clone(), body?.0.email()?);
     let request = async move { resets.request(&email).await };
     api.runner.run(request).await?;
-    Ok(Json(LetterResponse::possibly_sent()))
+    Ok(Json(EmailLinkResponse::possibly_sent()))
 }
 
 /// Queues the email. A server without email reports that first, whatever the
 /// body.
 pub(crate) async fn resend_verification(
     api: Data<Api>,
-    body: Result<Body<LetterRequest>, ApiError>,
-) -> Result<Json<LetterResponse>, ApiError> {
+    body: Result<Body<EmailLinkRequest>, ApiError>,
+) -> Result<Json<EmailLinkResponse>, ApiError> {
     api.identity.verification.configured()?;
     let (verification, email) = (api.identity.verification.clone(), body?.0.email()?);
     let resend = async move { verification.resend(&email).await };
     api.runner.run(resend).await?;
-    Ok(Json(LetterResponse::possibly_sent()))
+    Ok(Json(EmailLinkResponse::possibly_sent()))
 }
 
-impl LetterRequest {
+impl EmailLinkRequest {
     fn email(self) -> Result<String, ApiError> {
         self.email.filter(|it| !it.trim().is_empty()).ok_or_else(|| {
             ApiError::invalid(vec![FieldError {
@@ -60,7 +60,7 @@ impl LetterRequest {
     }
 }
 
-impl LetterResponse {
+impl EmailLinkResponse {
     /// Returns a response that does not reveal whether an email was sent.
     fn possibly_sent() -> Self {
         let message = "If an account with this email needs it, we have sent an email.";

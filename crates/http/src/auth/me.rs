@@ -12,7 +12,7 @@ use crate::Api;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MeResponse {
-    /// A GUID that never changes.
+    /// GUID that never changes.
     id: String,
     email: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,10 +23,10 @@ pub(crate) struct MeResponse {
     customer_type: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
     company_name: Option<String>,
-    /// True if all routes but `/auth/` are closed until the declaration as a
-    /// trader.
+    /// True if the account must declare whether it is a business before it can use
+    /// routes other than `/auth/`.
     requires_business_profile: bool,
-    /// True if the address is verified to be its owner's.
+    /// True if the email address is verified.
     email_verified: bool,
     /// `user`, `kb_manager`, `org_manager` or `admin`.
     role: &'static str,

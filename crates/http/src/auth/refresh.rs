@@ -18,11 +18,11 @@ pub(crate) struct RefreshRequest {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RefreshResponse {
-    /// A JWT.
+    /// JWT.
     access_token: String,
-    /// Good for one refresh; the one that was sent is spent.
+    /// Next refresh token, which can be used once.
     refresh_token: String,
-    /// Seconds that the access token is good for.
+    /// Lifetime of the access token in seconds.
     expires_in: u64,
 }
 

@@ -19,9 +19,10 @@ pub(crate) struct RegisterRequest {
     display_name: Option<String>,
     /// 0 not declared, 1 business, 2 consumer.
     customer_type: Option<i64>,
-    /// Wanted of a business where the operator requires a declaration.
+    /// Required of a business if the operator requires a declaration.
     company_name: Option<String>,
-    /// From the link of an invitation; wanted where only the invited may register.
+    /// Token from the link of an invitation; required if only invited users may
+    /// register.
     #[schema(value_type = Option<String>)]
     invitation_token: Option<Secret<String>>,
 }

@@ -12,10 +12,10 @@ use crate::auth::Done;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ResetPasswordRequest {
-    /// From the link in the letter.
+    /// Token from the link in the email.
     #[schema(value_type = String)]
     token: Option<Secret<String>>,
-    /// Address that the email was sent to.
+    /// Email address that the link was sent to.
     #[schema(value_type = String)]
     email: Option<String>,
     #[schema(value_type = String)]

@@ -25,7 +25,7 @@ pub(crate) struct SessionsResponse {
 #[serde(rename_all = "camelCase")]
 struct SessionItem {
     id: String,
-    /// The id that the app gave itself.
+    /// Id of the device, chosen by the app.
     #[serde(skip_serializing_if = "Option::is_none")]
     device_id: Option<String>,
     /// Name of the device, if it ever registered with its keys.
@@ -37,10 +37,10 @@ struct SessionItem {
     os_version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_agent: Option<String>,
-    /// From where the session was continued last.
+    /// IP address of the last refresh.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
-    /// From where it began.
+    /// IP address of the sign-in.
     #[serde(skip_serializing_if = "Option::is_none")]
     sign_in_address: Option<String>,
     /// Method of the sign-in: `password`, `password_with_factor`,

@@ -18,7 +18,7 @@ use crate::auth::reset_password::required;
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct VerificationLink {
-    /// The account whose address it is about.
+    /// Account whose email address is verified.
     #[schema(required = true)]
     user_id: Option<String>,
     /// Token from the email.

@@ -22,14 +22,14 @@ use crate::{Api, HttpError};
 /// transaction.
 const MAX_CONVERSATIONS: usize = 500;
 
-/// A part of the conversations, put together as lists of chats are.
+/// Page of conversations.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ConversationsResponse {
-    /// The oldest change first.
+    /// Conversations, oldest change first.
     conversations: Vec<Conversation>,
-    /// Ids of those that were deleted; with `includeDeleted` only.
+    /// Ids of deleted conversations, with `includeDeleted` only.
     deleted: Option<Vec<String>>,
     has_more: bool,
     /// Cursor of the next page; absent on the last.
@@ -44,12 +44,12 @@ struct Conversation {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-    /// `updatedAt` if nobody said.
+    /// `updatedAt` if never set.
     #[schema(value_type = String, format = DateTime)]
     last_accessed_at: Timestamp,
     /// True if only the owner's devices can read the chat.
     encrypted: bool,
-    /// The chat as `/api/v1/chats` reports it.
+    /// Chat as `/api/v1/chats` returns it.
     // Never set: the document is appended as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = ChatDocument, required = true)]
@@ -58,8 +58,7 @@ struct Conversation {
 
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ConversationsRequest {
-    /// Chats as `PUT /api/v1/chats/{id}` takes them; up to 500 with what is
-    /// deleted.
+    /// Chats as in `PUT /api/v1/chats/{id}`; up to 500 together with `deleted`.
     #[schema(value_type = Option<Vec<ChatDocument>>)]
     conversations: Option<Vec<Box<RawValue>>>,
     /// Ids of chats to delete.
@@ -79,22 +78,22 @@ pub(crate) struct SyncResponse {
 #[derive(Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SyncResult {
-    /// Absent where none was said that could be read.
+    /// Id of the chat; absent if the request had no valid one.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// `stored`, `conflict` (what is there is newer), `deleted` or `refused`.
+    /// `stored`, `conflict` (the stored chat is newer), `deleted` or `refused`.
     status: &'static str,
     /// Stored change time, of a conflict.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     updated_at: Option<Timestamp>,
-    /// Error code that `PUT /api/v1/chats/{id}` would answer, of a refusal.
+    /// Error code as of `PUT /api/v1/chats/{id}`, of a refused chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'static str>,
-    /// Field at fault, of a refusal.
+    /// Invalid field, of a refused chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<Cow<'static, str>>,
-    /// Message for people, of a refusal.
+    /// Message for people, of a refused chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }

@@ -11,8 +11,7 @@ use super::query::ChatsQuery;
 use super::wire::ChatDocument;
 use crate::{Api, HttpError};
 
-/// A part of the chats. It is put together of documents that are reported as they
-/// are, and never made into this.
+/// Page of chats.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "chats": [],
@@ -22,9 +21,9 @@ use crate::{Api, HttpError};
 }))]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatsResponse {
-    /// Whole documents, the oldest change first.
+    /// Chats, oldest change first.
     chats: Vec<ChatDocument>,
-    /// Ids of chats that were deleted; with `includeDeleted` only.
+    /// Ids of deleted chats, with `includeDeleted` only.
     deleted: Option<Vec<String>>,
     has_more: bool,
     /// Cursor of the next page; absent on the last.

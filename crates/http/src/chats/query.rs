@@ -21,22 +21,22 @@ const MAX_CHATS: u16 = 500;
 pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "since",
-        description: "Only what was changed, or came in, then or later.",
+        description: "Returns only chats that were changed or received at that time or later.",
         schema: || json!({ "type": "string", "format": "date-time" }),
     },
     Parameter {
         name: "limit",
-        description: "How many at most.",
+        description: "Maximum number of chats.",
         schema: || json!({ "type": "integer", "minimum": 1, "maximum": MAX_CHATS, "default": DEFAULT_CHATS }),
     },
     Parameter {
         name: "cursor",
-        description: "The `nextCursor` of the part before.",
+        description: "`nextCursor` of the previous page.",
         schema: || json!({ "type": "string" }),
     },
     Parameter {
         name: "includeDeleted",
-        description: "Whether the ids of deleted chats are told too.",
+        description: "True to return the ids of deleted chats too.",
         schema: || json!({ "type": "boolean", "default": false }),
     },
 ];

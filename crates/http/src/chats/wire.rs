@@ -2,10 +2,9 @@
 
 use utoipa::ToSchema;
 
-/// A chat. Keys that are not listed are stored and reported as they came, unless
-/// the chat is encrypted: then they go, like `title`, `providerId` and
-/// `workingDirectory`, and `messages` is empty. Keys that begin with `server_`
-/// are the server's.
+/// Chat. Unknown keys are stored and returned unchanged, unless the chat is encrypted:
+/// then they are removed, as `title`, `providerId` and `workingDirectory` are, and
+/// `messages` is empty. Keys that begin with `server_` are reserved for the server.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase", example = json!({
     "id": "0199f0e0-0000-7000-8000-00000000000a",
@@ -25,29 +24,29 @@ use utoipa::ToSchema;
 }))]
 #[expect(dead_code, reason = "documentation")]
 pub(crate) struct ChatDocument {
-    /// A GUID that the device made; the one in the path.
+    /// GUID chosen by the device; must be the one in the path.
     id: String,
     /// 1 if absent.
     schema_version: Option<i32>,
     title: Option<String>,
-    /// The first version's counts. `updatedAt` if absent.
+    /// Creation time; that of the first stored version counts. `updatedAt` if absent.
     #[schema(format = DateTime)]
     created_at: Option<String>,
-    /// Time that decides between two versions: the later wins, and of equal
-    /// ones the last that came. In UTC.
+    /// Time of the change, in UTC. Of two versions the later one wins, and of equal
+    /// ones the one that was received last.
     #[schema(format = DateTime)]
     updated_at: String,
-    /// Always reported; `updatedAt` if nobody said.
+    /// Always returned; `updatedAt` if never set.
     #[schema(format = DateTime)]
     last_accessed_at: Option<String>,
     window_mode: Option<String>,
     /// A GUID.
     provider_id: Option<String>,
     working_directory: Option<String>,
-    /// Oldest first. Known keys of a message must be what clients read there;
-    /// all else in it is stored and reported as it came.
+    /// Messages, oldest first. Known keys of a message are validated; unknown ones are
+    /// stored and returned unchanged.
     messages: Option<Vec<serde_json::Value>>,
-    /// Base64 of nonce, ciphertext and tag; with `wrappedDek` or not at all.
+    /// Base64 of nonce, ciphertext and tag; requires `wrappedDek`.
     encrypted_payload: Option<String>,
     /// Base64 of 60 bytes.
     wrapped_dek: Option<String>,

@@ -11,14 +11,14 @@ use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
-/// The account's key, wrapped by the device for itself, and the proof that it
-/// has it.
+/// Account's key, wrapped by the device for itself, and a proof that the device knows
+/// it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryActivationRequest {
     #[schema(value_type = String)]
     device_id: Option<String>,
-    /// 60 bytes in base64; stored as it is sent, as the salt is.
+    /// Wrapped key: 60 bytes in base64.
     #[schema(value_type = String)]
     self_wrapped_umk: Option<String>,
     /// 32 bytes in base64.

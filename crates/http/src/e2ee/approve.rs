@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::auth::Done;
 use crate::{Api, HttpError};
 
-/// The account's key, wrapped for the device that asks, and signed.
+/// Account's key, wrapped for the pending device and signed by the approving one.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeviceApprovalRequest {
@@ -17,13 +17,13 @@ pub(crate) struct DeviceApprovalRequest {
     onboarding_session_id: Option<String>,
     #[schema(value_type = String)]
     target_device_id: Option<String>,
-    /// 60 bytes in base64; stored as it is sent, as the salt is.
+    /// Wrapped key: 60 bytes in base64.
     #[schema(value_type = String)]
     wrapped_umk: Option<String>,
     /// 32 bytes in base64.
     #[schema(value_type = String)]
     hkdf_salt: Option<String>,
-    /// ECDSA with P-256 and SHA-256, `r` and `s` one after the other, in base64.
+    /// ECDSA signature with P-256 and SHA-256: base64 of `r` followed by `s`.
     #[schema(value_type = String)]
     approver_signature: Option<String>,
     /// Version of the signed message: 1, the default, or 2.

@@ -34,7 +34,7 @@ struct DeviceInfo {
     status: i32,
     agreement_public_key: String,
     signing_public_key: String,
-    /// The beginning of the agreement key's SHA-256: `XXXX-XXXX-XXXX-XXXX`.
+    /// Start of the SHA-256 of the agreement key: `XXXX-XXXX-XXXX-XXXX`.
     #[serde(skip_serializing_if = "Option::is_none")]
     fingerprint: Option<String>,
     /// Onboarding session of a pending device, while it can be approved.

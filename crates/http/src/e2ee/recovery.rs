@@ -15,11 +15,11 @@ use crate::auth::Done;
 use crate::auth::mfa::FreshProofRequest;
 use crate::{Api, HttpError};
 
-/// The account's key under one that Argon2id makes of the recovery code.
+/// Account's key, wrapped with a key that Argon2id derives from the recovery code.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryWrappedUmkRequest {
-    /// 60 bytes in base64; stored as it is sent, as the salt is.
+    /// Wrapped key: 60 bytes in base64.
     #[schema(value_type = String)]
     ciphertext: Option<String>,
     /// 32 bytes in base64.
@@ -57,7 +57,7 @@ pub(crate) struct RecoveryWrappedUmkResponse {
     created_at: Timestamp,
 }
 
-/// Proof key that verifies later proofs of having opened the recovery copy.
+/// Key that verifies proofs of having opened the recovery copy.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryProofKeyRequest {

@@ -17,7 +17,7 @@ pub(crate) struct DeviceRegistrationRequest {
     device_id: Option<String>,
     #[schema(value_type = String)]
     device_name: Option<String>,
-    /// An uncompressed point of P-256, 65 bytes in base64; stored as it is sent.
+    /// Uncompressed P-256 point: 65 bytes in base64.
     #[schema(value_type = String)]
     agreement_public_key: Option<String>,
     #[schema(value_type = String)]

@@ -11,7 +11,7 @@ use crate::{Api, HttpError};
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct E2eeStatusResponse {
-    /// Once it is, it stays so.
+    /// True once end-to-end encryption has been enabled; it can't be disabled.
     is_enabled: bool,
     /// Version of the account's key in use; 0 before the first.
     umk_version: i32,

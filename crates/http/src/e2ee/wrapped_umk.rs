@@ -15,14 +15,13 @@ use crate::auth::mfa::FreshProofRequest;
 use crate::e2ee::PathDevice;
 use crate::{Api, HttpError};
 
-/// A key that a device wrapped for itself. Who made it and what vouches for it
-/// is not read: it is the device's own.
+/// Key that a device wrapped for itself.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WrappedUmkRequest {
     /// The device in the path, if anything.
     device_id: Option<String>,
-    /// 60 bytes in base64; stored as it is sent, as the salt is.
+    /// Wrapped key: 60 bytes in base64.
     #[schema(value_type = String)]
     ciphertext: Option<String>,
     /// 32 bytes in base64.

@@ -42,7 +42,7 @@ pub(super) fn schemas() -> [(String, Value); 4] {
         .map(|(period, name)| (period.to_owned(), format!("#/components/schemas/{name}").into()))
         .collect();
     let any = json!({
-        "description": "A budget of credits is used up. `period` says whose, and what else there is.",
+        "description": "Error for an exhausted budget. Its fields depend on `period`.",
         "oneOf": shapes,
         "discriminator": { "propertyName": "period", "mapping": mapping },
     });
@@ -100,28 +100,28 @@ fn shape(name: &str) -> Value {
     let until = json!({
         "type": "string",
         "format": "date-time",
-        "description": "When to come again, as `Retry-After` says it in seconds.",
+        "description": "Time after which to retry, like `Retry-After`.",
     });
     let mut properties = vec![
         ("error", json!({ "type": "string", "const": "Token Limit Exceeded" })),
-        ("message", json!({ "type": "string", "description": "The same for people." })),
+        ("message", json!({ "type": "string", "description": "Message for people." })),
         ("period", json!({ "type": "string", "enum": periods })),
         ("resetsAt", until),
     ];
     if name != SUSPENDED {
         properties.extend([
             ("unit", json!({ "type": "string", "const": "credits" })),
-            ("limit", amount("How many there are in a period.")),
-            ("used", amount("How many are gone; what open calls may still spend counts.")),
+            ("limit", amount("Credits per period.")),
+            ("used", amount("Used credits, including those reserved by open calls.")),
         ]);
     }
     let required: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
     if name == OF_MEMBER {
         properties.extend([
-            ("poolLimit", amount("With `weekly`, where the group has a pool: its size.")),
-            ("poolUsed", amount("How much of the pool is gone.")),
-            ("topUpGranted", amount("With `weekly`, where the group bought some: how many.")),
-            ("topUpUsed", amount("How many of these are gone.")),
+            ("poolLimit", amount("Credits in the group's pool, with `weekly` only.")),
+            ("poolUsed", amount("Used credits of the pool.")),
+            ("topUpGranted", amount("Credits of the group's top-ups, with `weekly` only.")),
+            ("topUpUsed", amount("Used credits of the top-ups.")),
         ]);
     }
     let properties: Map<_, _> =
@@ -136,9 +136,12 @@ fn shape(name: &str) -> Value {
 
 fn schema_description(name: &str) -> &'static str {
     match name {
-        OF_MEMBER => "The caller's own budget; `weekly` may be that of the API key, too.",
-        OF_GROUP => "What the caller's whole group may spend.",
-        _ => "Those who do not pay are not served at the moment.",
+        OF_MEMBER => {
+            "Error for an exhausted budget of the caller, or of the API key with \
+                      `weekly`."
+        }
+        OF_GROUP => "Error for an exhausted budget of the caller's group.",
+        _ => "Error while the free tier is suspended.",
     }
 }
 

@@ -9,27 +9,25 @@ pub(super) fn headers() -> [Value; 4] {
     [
         header(
             "X-Service-Mode",
-            "For what it is: `optimize`, `assistant` or `research`, in any case. Chooses the model \
-             where none is named. Absent or anything else: `optimize` on the routes that optimise \
-             and draft, and the server's default model for a chat.",
+            "Mode: `optimize`, `assistant` or `research`, case-insensitive. It selects the \
+             model of a request without `model`. Without a valid mode, the routes that optimise \
+             and draft use `optimize`, and chats the server's default model.",
             &mode,
         ),
         header(
             "X-Pia-Mode",
-            "The same, as the desktop client calls it. Not read where `X-Service-Mode` says \
-             something, be it nothing that is known.",
+            "Alias of `X-Service-Mode`, which takes precedence even if it is invalid.",
             &mode,
         ),
         header(
             "X-Service-Persona",
-            "The id of the persona that was chosen. One that is not granted to the caller's group, \
-             and what is no id, counts as none.",
+            "Id of the selected persona. An invalid id, or a persona that isn't assigned to the \
+             caller's group, is ignored.",
             &persona,
         ),
         header(
             "X-Pia-Persona",
-            "The same, as the desktop client calls it. Not read where `X-Service-Persona` says \
-             something, be it no id.",
+            "Alias of `X-Service-Persona`, which takes precedence even if it is invalid.",
             &persona,
         ),
     ]

@@ -19,7 +19,7 @@ fn show() -> Route {
         access: Access::Bearer,
         handler: |route| route.to(account::show),
         docs: Docs {
-            summary: "Tells how much the caller stores, and may store.",
+            summary: "Returns the caller's account and its storage.",
             answer: ResponseDoc::Json(wire::<account::AccountResponse>),
             refusals: &[],
             ..export().docs
@@ -44,8 +44,8 @@ fn export() -> Route {
         handler: |route| route.to(account::export),
         docs: Docs {
             tag: "auth",
-            summary: "Gives all that is kept of the caller: a ZIP of JSON files, or with `Accept: \
-                      application/json` one document.",
+            summary: "Exports all data of the caller: a ZIP of JSON files, or one document with \
+                      `Accept: application/json`.",
             request: None,
             answer: ResponseDoc::Other("application/zip"),
             refusals: &[(403, "The session began with an app password: `app_password_refused`.")],
@@ -69,14 +69,14 @@ fn delete() -> Route {
         handler: |route| route.to(account::delete),
         docs: Docs {
             tag: "auth",
-            summary: "Deletes the caller's account and all that is kept of them.",
+            summary: "Deletes the caller's account and all of its data.",
             request: Some(wire::<account::DeleteRequest>),
             answer: ResponseDoc::Json(wire::<account::DeleteResponse>),
             refusals: &[
                 (
                     400,
-                    "`confirm` or `password` is missing, or the password is wrong: \
-                       `invalid_password`.",
+                    "`confirm` or `password` is missing; see `errors`. Or the password is \
+                     wrong: `invalid_password`.",
                 ),
                 (
                     403,
@@ -84,7 +84,7 @@ fn delete() -> Route {
                        account has no password and the sign-in is older than ten minutes: \
                        `fresh_sign_in_required`.",
                 ),
-                (404, "The account was deleted before: `user_not_found`."),
+                (404, "The account has been deleted: `user_not_found`."),
                 (409, "The caller is the only administrator: `last_admin`."),
             ],
         },

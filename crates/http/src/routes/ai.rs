@@ -12,19 +12,27 @@ use crate::ai;
 
 /// Refusals caused by the upstream.
 const UPSTREAM: &[(u16, &str)] = &[
-    (429, "A budget is used up (`Token Limit Exceeded`; `period` says whose), or `rate_limited`."),
-    (502, "The upstream failed, is busy (`Retry-After`), or finds the conversation too long."),
-    (503, "No upstream is configured, or it or the server has no room (`Retry-After`)."),
-    (504, "The upstream took too long."),
+    (429, "A budget is exhausted (`Token Limit Exceeded`, with its `period`), or `rate_limited`."),
+    (502, "The upstream failed, is busy (`Retry-After`), or rejects the conversation as too long."),
+    (
+        503,
+        "No upstream is configured, or the upstream or the server is overloaded \
+           (`Retry-After`).",
+    ),
+    (504, "The upstream didn't respond in time."),
 ];
 
 /// Refusals in OpenAI's form, where errors are objects.
 const OPENAI: &[(u16, &str)] = &[
-    (404, "The caller may name no such model: `model_not_found`."),
-    (429, "A budget is used up (`insufficient_quota`), or `rate_limit_exceeded`."),
+    (404, "The caller has no such model: `model_not_found`."),
+    (429, "A budget is exhausted (`insufficient_quota`), or `rate_limit_exceeded`."),
     (502, "The upstream failed."),
-    (503, "No upstream is configured, or it or the server has no room (`Retry-After`)."),
-    (504, "The upstream took too long."),
+    (
+        503,
+        "No upstream is configured, or the upstream or the server is overloaded \
+           (`Retry-After`).",
+    ),
+    (504, "The upstream didn't respond in time."),
 ];
 
 pub(super) fn routes() -> Vec<Route> {
@@ -36,8 +44,8 @@ pub(super) fn routes() -> Vec<Route> {
         credits(),
         optimize(),
         generate_prompt(),
-        chat("/api/ai/chat", "Answers a turn of a conversation, whole or streamed."),
-        chat("/api/ai/chat/completions", "The same, under the name that OpenAI's clients call."),
+        chat("/api/ai/chat", "Completes a conversation, optionally as a stream."),
+        chat("/api/ai/chat/completions", "Alias of `/api/ai/chat` for OpenAI clients."),
         openai_chat("/v1/chat/completions"),
         openai_models("/v1/models"),
         openai_model("/v1/models/{model}"),
@@ -67,7 +75,7 @@ fn status() -> Route {
         handler: |route| route.to(ai::status),
         docs: Docs {
             tag: "ai",
-            summary: "Says whether upstream models are there for the caller, and for what.",
+            summary: "Returns whether models are available to the caller, and in which modes.",
             request: None,
             answer: ResponseDoc::Json(wire::<ai::StatusResponse>),
             refusals: &[],
@@ -96,7 +104,7 @@ fn models() -> Route {
         handler: |route| route.to(ai::models),
         docs: Docs {
             tag: "ai",
-            summary: "Lists what may be named as the `model` of a request, as OpenAI does.",
+            summary: "Lists the models that the caller may use, in OpenAI's format.",
             request: None,
             answer: ResponseDoc::Json(wire::<ai::ModelsResponse>),
             refusals: &[],
@@ -111,10 +119,10 @@ fn model() -> Route {
         handler: |route| route.to(ai::model),
         docs: Docs {
             tag: "ai",
-            summary: "Tells of one that may be named as the `model` of a request, as OpenAI does.",
+            summary: "Returns a model that the caller may use, in OpenAI's format.",
             request: None,
             answer: ResponseDoc::Json(wire::<ai::ModelItem>),
-            refusals: &[(404, "The caller may name no such model: `not_found`.")],
+            refusals: &[(404, "The caller has no such model: `not_found`.")],
         },
         ..status()
     }
@@ -126,7 +134,7 @@ fn credits() -> Route {
         handler: |route| route.to(ai::credits),
         docs: Docs {
             tag: "ai",
-            summary: "Says what the caller may spend, and has spent, in whole credits.",
+            summary: "Returns the caller's budgets and usage, in whole credits.",
             request: None,
             answer: ResponseDoc::Json(wire::<ai::CreditsResponse>),
             refusals: &[],
@@ -142,7 +150,7 @@ fn generate_prompt() -> Route {
         handler: |route| route.to(ai::generate_prompt),
         docs: Docs {
             tag: "ai",
-            summary: "Drafts the prompt of a template from a short description.",
+            summary: "Drafts the prompt of a template from a description.",
             request: Some(wire::<ai::GeneratePromptBody>),
             answer: ResponseDoc::Json(wire::<ai::GeneratePromptResponse>),
             refusals: UPSTREAM,
@@ -168,7 +176,7 @@ fn optimize() -> Route {
         handler: |route| route.to(ai::optimize),
         docs: Docs {
             tag: "ai",
-            summary: "Improves a text, as a template says.",
+            summary: "Rewrites a text according to a template.",
             request: Some(wire::<ai::OptimizeBody>),
             answer: ResponseDoc::JsonOrEvents(wire::<ai::OptimizeResponse>),
             refusals: UPSTREAM,
@@ -193,7 +201,7 @@ fn chat(path: &'static str, summary: &'static str) -> Route {
 }
 
 fn openai_chat(path: &'static str) -> Route {
-    let summary = "Answers a turn of a conversation, whole or streamed, as OpenAI's API does.";
+    let summary = "Completes a conversation with OpenAI's chat completions API.";
     let plain = chat(path, summary);
     Route { docs: Docs { refusals: OPENAI, ..plain.docs }, ..plain }
 }
@@ -205,7 +213,7 @@ fn openai_responses(path: &'static str) -> Route {
         handler: |route| route.to(ai::responses),
         docs: Docs {
             tag: "ai",
-            summary: "Answers a turn of a conversation in the shape of OpenAI's responses.",
+            summary: "Completes a conversation with OpenAI's responses API.",
             request: Some(wire::<ai::ResponsesRequest>),
             answer: ResponseDoc::JsonOrEvents(wire::<ai::ResponsesResponse>),
             refusals: OPENAI,
@@ -221,7 +229,7 @@ fn openai_embeddings(path: &'static str) -> Route {
         handler: |route| route.to(ai::embeddings),
         docs: Docs {
             tag: "ai",
-            summary: "Turns texts into vectors, as OpenAI's API does.",
+            summary: "Creates embeddings with OpenAI's embeddings API.",
             request: Some(wire::<ai::EmbeddingsRequest>),
             answer: ResponseDoc::Json(wire::<ai::EmbeddingsResponse>),
             refusals: OPENAI,
@@ -235,7 +243,7 @@ fn openai_models(path: &'static str) -> Route {
 }
 
 fn openai_model(path: &'static str) -> Route {
-    let missing = &[(404, "The caller may name no such model: `model_not_found`.")];
+    let missing = &[(404, "The caller has no such model: `model_not_found`.")];
     let plain = model();
     Route { path, docs: Docs { refusals: missing, ..plain.docs }, ..plain }
 }

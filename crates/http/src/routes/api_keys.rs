@@ -53,17 +53,16 @@ fn create() -> Route {
         handler: |route| route.to(auth::create_api_key),
         docs: Docs {
             tag: "auth",
-            summary: "Makes an API key, with which scripts call the AI proxy.",
+            summary: "Creates an API key for the AI proxy.",
             request: Some(wire::<auth::ApiKeyRequest>),
             answer: ResponseDoc::Json(wire::<auth::CreatedApiKeyResponse>),
             refusals: &[
                 (
                     403,
-                    "What was sent as a proof is wrong: `invalid_proof`. There is nothing that \
-                     could be, and the sign-in is older than ten minutes: \
-                     `fresh_sign_in_required`.",
+                    "The proof is wrong: `invalid_proof`. Or the account has none and the \
+                     sign-in is older than ten minutes: `fresh_sign_in_required`.",
                 ),
-                (409, "There are twenty already: `api_key_limit_reached`."),
+                (409, "The account has the maximum of 20: `api_key_limit_reached`."),
             ],
         },
     }
@@ -86,7 +85,7 @@ fn revoke() -> Route {
         handler: |route| route.to(auth::revoke_api_key),
         docs: Docs {
             tag: "auth",
-            summary: "Takes an API key away.",
+            summary: "Revokes an API key.",
             request: None,
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such API key: `not_found`.")],

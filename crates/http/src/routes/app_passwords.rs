@@ -53,17 +53,16 @@ fn create() -> Route {
         handler: |route| route.to(auth::create_app_password),
         docs: Docs {
             tag: "auth",
-            summary: "Makes an app password, for a program that cannot ask for a second factor.",
+            summary: "Creates an app password for a program that can't ask for a second factor.",
             request: Some(wire::<auth::AppPasswordRequest>),
             answer: ResponseDoc::Json(wire::<auth::CreatedAppPasswordResponse>),
             refusals: &[
                 (
                     403,
-                    "What was sent as a proof is wrong: `invalid_proof`. There is nothing that \
-                     could be, and the sign-in is older than ten minutes: \
-                     `fresh_sign_in_required`.",
+                    "The proof is wrong: `invalid_proof`. Or the account has none and the \
+                     sign-in is older than ten minutes: `fresh_sign_in_required`.",
                 ),
-                (409, "There are twenty already: `app_password_limit_reached`."),
+                (409, "The account has the maximum of 20: `app_password_limit_reached`."),
             ],
         },
     }
@@ -86,7 +85,7 @@ fn revoke() -> Route {
         handler: |route| route.to(auth::revoke_app_password),
         docs: Docs {
             tag: "auth",
-            summary: "Takes an app password away, and ends the sessions that began with it.",
+            summary: "Revokes an app password, and ends the sessions that began with it.",
             request: None,
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such app password: `not_found`.")],

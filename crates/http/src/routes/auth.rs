@@ -43,14 +43,15 @@ fn register() -> Route {
         handler: |route| route.to(auth::register),
         docs: Docs {
             tag: "auth",
-            summary: "Makes an account with a password; sign in with it afterwards.",
+            summary: "Creates an account with a password. Doesn't sign in.",
             request: Some(wire::<auth::RegisterRequest>),
             answer: ResponseDoc::Json(wire::<auth::RegisterResponse>),
             refusals: &[
                 (403, "`registration_closed`, or all seats are taken: `user_limit_reached`."),
                 (
                     409,
-                    "The address has an account: `email_exists`; not where addresses are verified.",
+                    "An account has this email address: `email_exists`. Not reported where \
+                     addresses are verified.",
                 ),
             ],
         },
@@ -58,7 +59,7 @@ fn register() -> Route {
 }
 
 fn hosted_register() -> Route {
-    let summary = "The same as `/auth/register`, under its hosted name.";
+    let summary = "Alias of `/auth/register`.";
     let route = register();
     Route { path: "/api/auth/register", docs: Docs { summary, ..route.docs }, ..route }
 }
@@ -85,17 +86,17 @@ fn login() -> Route {
             refusals: &[
                 (
                     401,
-                    "Address and password do not fit: `invalid_credentials`. Or they do, and a \
-                     second factor is needed: `mfa_required`, with `mfaToken` and `methods`.",
+                    "Wrong email address or password: `invalid_credentials`. Or a second factor \
+                     is required: `mfa_required`, with `mfaToken` and `methods`.",
                 ),
-                (403, "They fit, and the address is yet to be verified: `email_not_verified`."),
+                (403, "The email address isn't verified yet: `email_not_verified`."),
             ],
         },
     }
 }
 
 fn hosted_login() -> Route {
-    let summary = "The same as `/auth/login/local`, under its hosted name.";
+    let summary = "Alias of `/auth/login/local`.";
     let route = login();
     Route { path: "/api/auth/login", docs: Docs { summary, ..route.docs }, ..route }
 }
@@ -116,7 +117,7 @@ fn refresh() -> Route {
         handler: |route| route.to(auth::refresh),
         docs: Docs {
             tag: "auth",
-            summary: "Spends a refresh token for the next pair of tokens.",
+            summary: "Exchanges a refresh token for a new pair of tokens.",
             request: Some(wire::<auth::RefreshRequest>),
             answer: ResponseDoc::Json(wire::<auth::RefreshResponse>),
             refusals: &[(401, "The token is invalid or expired: `invalid_refresh_token`.")],
@@ -164,7 +165,7 @@ fn me() -> Route {
         handler: |route| route.to(auth::me),
         docs: Docs {
             tag: "auth",
-            summary: "Gives the caller's account.",
+            summary: "Returns the caller's account.",
             request: None,
             answer: ResponseDoc::Json(wire::<auth::MeResponse>),
             refusals: &[],
@@ -188,7 +189,7 @@ fn sessions() -> Route {
         handler: |route| route.to(auth::sessions),
         docs: Docs {
             tag: "auth",
-            summary: "Lists where the caller is signed in.",
+            summary: "Lists the caller's sessions.",
             request: None,
             answer: ResponseDoc::Page(wire::<auth::SessionsResponse>),
             refusals: &[],
@@ -228,7 +229,7 @@ fn revoke_others() -> Route {
         handler: |route| route.to(auth::revoke_others),
         docs: Docs {
             tag: "auth",
-            summary: "Ends every session of the caller but the one that asks.",
+            summary: "Ends all other sessions of the caller.",
             request: None,
             answer: ResponseDoc::Json(wire::<auth::RevokedResponse>),
             refusals: &[],
@@ -243,7 +244,7 @@ fn login_history() -> Route {
         handler: |route| route.to(auth::login_history),
         docs: Docs {
             tag: "auth",
-            summary: "Lists attempts to sign in to the caller's account, newest first.",
+            summary: "Lists the sign-in attempts of the caller's account, newest first.",
             request: None,
             answer: ResponseDoc::Page(wire::<auth::LoginHistoryResponse>),
             refusals: &[],
@@ -268,7 +269,7 @@ fn business_profile() -> Route {
         handler: |route| route.to(auth::declare),
         docs: Docs {
             tag: "auth",
-            summary: "Declares that the caller uses the service as a trader.",
+            summary: "Declares that the caller uses the service as a business.",
             request: Some(wire::<auth::BusinessProfileRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[],

@@ -17,10 +17,10 @@ const MAX_CHAT_BYTES: usize = 16 * MIB;
 const NOT_STORED: &[(u16, &str)] = &[
     (
         403,
-        "The account is end-to-end encrypted and the chat is not: `e2ee_required`. Or the licence \
-         or the account does not allow it.",
+        "The account is end-to-end encrypted and the chat isn't: `e2ee_required`. Or the \
+         licence or the account doesn't allow it.",
     ),
-    (410, "It was deleted after this version was written: `chat_deleted`."),
+    (410, "The chat was deleted after this version was written: `chat_deleted`."),
 ];
 
 pub(super) fn routes() -> Vec<Route> {
@@ -43,10 +43,10 @@ fn list() -> Route {
         handler: |route| route.to(chats::list_chats),
         docs: Docs {
             tag: "chats",
-            summary: "Lists the caller's chats with their messages, the oldest change first.",
+            summary: "Lists the caller's chats with their messages, oldest change first.",
             request: None,
             answer: ResponseDoc::Part(wire::<chats::ChatsResponse>, chats::PARAMETERS),
-            refusals: &[(304, "Nothing has changed since what `If-None-Match` names.")],
+            refusals: &[(304, "Nothing has changed since the version in `If-None-Match`.")],
         },
     }
 }
@@ -57,7 +57,7 @@ fn get() -> Route {
         handler: |route| route.to(chats::get_chat),
         docs: Docs {
             tag: "chats",
-            summary: "Tells one chat with its messages.",
+            summary: "Returns a chat with its messages.",
             request: None,
             answer: ResponseDoc::Json(wire::<chats::ChatDocument>),
             refusals: &[(404, "The caller has no such chat: `not_found`.")],
@@ -74,7 +74,7 @@ fn put() -> Route {
         handler: |route| route.to(chats::put_chat),
         docs: Docs {
             tag: "chats",
-            summary: "Stores a chat, unless what is there is newer.",
+            summary: "Stores a chat, unless the stored one is newer.",
             request: Some(wire::<chats::ChatDocument>),
             answer: ResponseDoc::Stored(wire::<chats::ChatDocument>),
             refusals: NOT_STORED,
@@ -91,7 +91,7 @@ fn delete() -> Route {
         handler: |route| route.to(chats::delete_chat),
         docs: Docs {
             tag: "chats",
-            summary: "Deletes a chat; one that is not there is as good as deleted.",
+            summary: "Deletes a chat. Succeeds if there is none.",
             request: None,
             answer: ResponseDoc::Nothing,
             refusals: &[],
@@ -106,10 +106,10 @@ fn conversations() -> Route {
         handler: |route| route.to(chats::conversations),
         docs: Docs {
             tag: "chats",
-            summary: "Lists the same chats, with what is known of each.",
+            summary: "Lists the caller's chats with metadata, oldest change first.",
             request: None,
             answer: ResponseDoc::Part(wire::<chats::ConversationsResponse>, chats::PARAMETERS),
-            refusals: &[(304, "Nothing has changed since what `If-None-Match` names.")],
+            refusals: &[(304, "Nothing has changed since the version in `If-None-Match`.")],
         },
         ..list()
     }
@@ -124,7 +124,7 @@ fn sync() -> Route {
         handler: |route| route.to(chats::sync_conversations),
         docs: Docs {
             tag: "chats",
-            summary: "Stores and deletes chats, each as if it came alone.",
+            summary: "Stores and deletes several chats, each independently.",
             request: Some(wire::<chats::ConversationsRequest>),
             answer: ResponseDoc::Json(wire::<chats::SyncResponse>),
             refusals: &[],

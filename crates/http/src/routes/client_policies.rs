@@ -99,7 +99,8 @@ fn show() -> Route {
 
 fn groups() -> Route {
     let answer = ResponseDoc::List(wire::<policies::PolicyGroup>);
-    let docs = docs("Lists the groups that have a client policy.", None, answer, &[UNKNOWN]);
+    let docs =
+        docs("Lists the groups that a client policy is assigned to.", None, answer, &[UNKNOWN]);
     read("/api/admin/client-policies/{id}/groups", docs, |route| route.to(policies::groups))
 }
 
@@ -133,10 +134,17 @@ fn replace() -> Route {
 
 fn delete() -> Route {
     let docs = docs(
-        "Deletes a client policy that no group has.",
+        "Deletes a client policy that isn't assigned to a group.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
-        &[UNKNOWN, (409, "Groups have it: `client_policy_in_use`, with their names in `groups`.")],
+        &[
+            UNKNOWN,
+            (
+                409,
+                "The policy is assigned to groups: `client_policy_in_use`, with their \
+                          names in `groups`.",
+            ),
+        ],
     );
     write(Method::DELETE, "/api/admin/client-policies/{id}", docs, KIB, |route| {
         route.to(policies::delete)
@@ -194,7 +202,7 @@ fn of_group() -> Route {
 
 fn assign() -> Route {
     let docs = docs(
-        "Assigns a client policy to a group, or takes the group's policy away.",
+        "Assigns a client policy to a group, or removes it.",
         Some(wire::<policies::AssignPolicyRequest>),
         ResponseDoc::Json(wire::<policies::GroupClientPolicy>),
         &[(400, "There is no such client policy: `client_policy_not_found`."), UNKNOWN_GROUP],

@@ -39,7 +39,7 @@ fn status() -> Route {
         handler: |route| route.to(e2ee::status),
         docs: Docs {
             tag: "e2ee",
-            summary: "Says whether the account is end-to-end encrypted.",
+            summary: "Returns whether the account is end-to-end encrypted.",
             request: None,
             answer: ResponseDoc::Json(wire::<e2ee::E2eeStatusResponse>),
             refusals: &[],
@@ -63,14 +63,15 @@ fn register() -> Route {
         handler: |route| route.to(e2ee::register),
         docs: Docs {
             tag: "e2ee",
-            summary: "Registers a device, which then asks to be let in for ten minutes.",
+            summary: "Registers a device, which can be approved for ten minutes.",
             request: Some(wire::<e2ee::DeviceRegistrationRequest>),
             answer: ResponseDoc::Json(wire::<e2ee::DeviceRegistrationResponse>),
             refusals: &[
-                (400, "A value is wrong: `validation_failed`."),
+                (400, "A value is invalid: `validation_failed`."),
                 (
                     409,
-                    "There are fifty devices already: `device_limit_reached`. The device is active with other keys: `device_keys_differ`.",
+                    "The account has the maximum of 50 devices: `device_limit_reached`. Or the \
+                     device is active with other keys: `device_keys_differ`.",
                 ),
             ],
         },
@@ -117,7 +118,7 @@ fn device_status() -> Route {
         handler: |route| route.to(e2ee::device_status),
         docs: Docs {
             tag: "e2ee",
-            summary: "Says whether a device was let in.",
+            summary: "Returns the status of a device.",
             request: None,
             answer: ResponseDoc::Json(wire::<e2ee::DeviceStatusResponse>),
             refusals: &[(404, "The caller has no such device: `not_found`.")],
@@ -141,17 +142,19 @@ fn approve() -> Route {
         handler: |route| route.to(e2ee::approve),
         docs: Docs {
             tag: "e2ee",
-            summary: "Lets a device in, by the signature of another.",
+            summary: "Approves a pending device with the signature of an active one.",
             request: Some(wire::<e2ee::DeviceApprovalRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
                 (
                     400,
-                    "A value is wrong: `validation_failed`. The session is over, spent or another device's: `invalid_onboarding_session`. The signature is wrong: `invalid_signature`.",
+                    "A value is invalid: `validation_failed`. The onboarding session has \
+                     expired, was used or is another device's: `invalid_onboarding_session`. Or \
+                     the signature is wrong: `invalid_signature`.",
                 ),
-                (403, "The approving device is not active: `device_not_active`."),
-                (404, "The caller has no such device to let in: `not_found`."),
-                (409, "It does not ask to be let in: `device_not_pending`."),
+                (403, "The approving device isn't active: `device_not_active`."),
+                (404, "The caller has no such pending device: `not_found`."),
+                (409, "The device isn't pending: `device_not_pending`."),
             ],
         },
     }
@@ -174,7 +177,7 @@ fn revoke() -> Route {
         handler: |route| route.to(e2ee::revoke),
         docs: Docs {
             tag: "e2ee",
-            summary: "Turns a device away, whether it was let in or asks for it.",
+            summary: "Revokes an active or pending device.",
             request: None,
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(404, "The caller has no such device: `not_found`.")],
@@ -198,10 +201,10 @@ fn wrapped_umk() -> Route {
         handler: |route| route.to(e2ee::wrapped_umk),
         docs: Docs {
             tag: "e2ee",
-            summary: "Gives the account's key as it was wrapped for a device.",
+            summary: "Returns the account's key, wrapped for a device.",
             request: None,
             answer: ResponseDoc::Json(wire::<e2ee::WrappedUmkResponse>),
-            refusals: &[(404, "The caller has no such device, or it was not let in: `not_found`.")],
+            refusals: &[(404, "The caller has no such active device: `not_found`.")],
         },
     }
 }
@@ -222,14 +225,16 @@ fn store_wrapped_umk() -> Route {
         handler: |route| route.to(e2ee::store_wrapped_umk),
         docs: Docs {
             tag: "e2ee",
-            summary: "Stores the account's key as a device wrapped it for itself. The first encrypts the account.",
+            summary: "Stores the account's key, wrapped by a device for itself. The first one \
+                      enables end-to-end encryption.",
             request: Some(wire::<e2ee::WrappedUmkRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
-                (400, "A value is wrong: `validation_failed`."),
+                (400, "A value is invalid: `validation_failed`."),
                 (
                     403,
-                    "The device was not let in: `device_not_active`. It is the first since a reset, and no proof of the owner was sent: `fresh_sign_in_required`.",
+                    "The device isn't active: `device_not_active`. Or it is the first one after \
+                     a reset and the request has no proof: `fresh_sign_in_required`.",
                 ),
                 (404, "The caller has no such device: `not_found`."),
             ],

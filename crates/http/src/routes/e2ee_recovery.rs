@@ -30,10 +30,10 @@ fn find() -> Route {
         handler: |route| route.to(e2ee::recovery),
         docs: Docs {
             tag: "e2ee",
-            summary: "Gives the copy of the account's key that the recovery code opens.",
+            summary: "Returns the recovery copy of the account's key.",
             request: None,
             answer: ResponseDoc::Json(wire::<e2ee::RecoveryWrappedUmkResponse>),
-            refusals: &[(404, "There is none: `recovery_not_set_up`.")],
+            refusals: &[(404, "There is no recovery copy: `recovery_not_set_up`.")],
         },
     }
 }
@@ -54,16 +54,17 @@ fn store() -> Route {
         handler: |route| route.to(e2ee::store_recovery),
         docs: Docs {
             tag: "e2ee",
-            summary: "Stores that copy, in the place of the one before.",
+            summary: "Stores or replaces the recovery copy of the account's key.",
             request: Some(wire::<e2ee::RecoveryWrappedUmkRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
-                (400, "A value is wrong: `validation_failed`."),
+                (400, "A value is invalid: `validation_failed`."),
                 (
                     403,
-                    "None of the caller's devices is active: `device_not_active`. `umkVersion` is raised, and no proof of the owner was sent: `fresh_sign_in_required`.",
+                    "The caller has no active device: `device_not_active`. Or `umkVersion` is \
+                     raised and the request has no proof: `fresh_sign_in_required`.",
                 ),
-                (409, "The copy is guarded by a proof key: `recovery_key_locked`."),
+                (409, "The copy is locked by a proof key: `recovery_key_locked`."),
             ],
         },
     }
@@ -85,18 +86,21 @@ fn put_proof_key() -> Route {
         handler: |route| route.to(e2ee::put_proof_key),
         docs: Docs {
             tag: "e2ee",
-            summary: "Guards that copy for good; the same key may be put again.",
+            summary: "Locks the recovery copy with a proof key for good. The same key may be \
+                      stored again.",
             request: Some(wire::<e2ee::RecoveryProofKeyRequest>),
             answer: ResponseDoc::Nothing,
             refusals: &[
-                (400, "It is no proof key: `invalid_proof_key`."),
+                (400, "The proof key is invalid: `invalid_proof_key`."),
                 (
                     403,
-                    "None of the caller's devices is active: `device_not_active`. It is the first, and no proof of the owner was sent: `fresh_sign_in_required`.",
+                    "The caller has no active device: `device_not_active`. Or the key is the \
+                     first one and the request has no proof: `fresh_sign_in_required`.",
                 ),
                 (
                     409,
-                    "There is no copy: `recovery_not_set_up`. Another key is on file: `proof_key_conflict`.",
+                    "There is no recovery copy: `recovery_not_set_up`. Or another key is \
+                     stored: `proof_key_conflict`.",
                 ),
             ],
         },
@@ -119,23 +123,23 @@ fn activate() -> Route {
         handler: |route| route.to(e2ee::activate),
         docs: Docs {
             tag: "e2ee",
-            summary: "Lets a device in that opened that copy.",
+            summary: "Activates a device that opened the recovery copy.",
             request: Some(wire::<e2ee::RecoveryActivationRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
                 (
                     400,
-                    "A value is wrong: `validation_failed`. The session is over, spent or another device's: `invalid_onboarding_session`. The proof is wrong: `invalid_proof`.",
+                    "A value is invalid: `validation_failed`. The onboarding session has \
+                     expired, was used or is another device's: `invalid_onboarding_session`. Or \
+                     the proof is wrong: `invalid_proof`.",
                 ),
                 (
                     403,
-                    "No proof key is on file, and no proof of the owner was sent: `fresh_sign_in_required`.",
+                    "No proof key is stored and the request has no proof: \
+                     `fresh_sign_in_required`.",
                 ),
-                (
-                    404,
-                    "The caller has no such device, or it does not ask to be let in: `not_found`.",
-                ),
-                (409, "There is no copy: `recovery_not_set_up`."),
+                (404, "The caller has no such pending device: `not_found`."),
+                (409, "There is no recovery copy: `recovery_not_set_up`."),
             ],
         },
     }

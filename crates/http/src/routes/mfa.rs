@@ -29,12 +29,13 @@ fn login() -> Route {
         handler: |route| route.to(auth::login_mfa),
         docs: Docs {
             tag: "auth",
-            summary: "Goes on with a sign-in that asks for a second factor.",
+            summary: "Completes a sign-in with a second factor.",
             request: Some(wire::<auth::MfaLoginRequest>),
             answer: ResponseDoc::Json(wire::<auth::SignInResponse>),
             refusals: &[(
                 401,
-                "The sign-in is over: `invalid_mfa_token`. The code is wrong: `invalid_mfa_code`.",
+                "The sign-in has expired: `invalid_mfa_token`. Or the code is wrong: \
+                 `invalid_mfa_code`.",
             )],
         },
     }
@@ -49,7 +50,7 @@ fn show() -> Route {
         handler: |route| route.to(mfa::show),
         docs: Docs {
             tag: "auth",
-            summary: "Tells which factors are on, and how many recovery codes are left.",
+            summary: "Returns the enabled factors and the number of unused recovery codes.",
             request: None,
             answer: ResponseDoc::Json(wire::<mfa::FactorsResponse>),
             refusals: &[],
@@ -74,16 +75,16 @@ fn begin() -> Route {
         handler: |route| route.to(mfa::begin),
         docs: Docs {
             tag: "auth",
-            summary: "Begins to set an authenticator app up; a code of it puts it on.",
+            summary: "Begins the set-up of an authenticator app.",
             request: Some(wire::<mfa::TotpBeginRequest>),
             answer: ResponseDoc::Json(wire::<mfa::TotpEnrolment>),
             refusals: &[
                 (
                     403,
-                    "The password is wrong: `invalid_proof`. The account has none, and the \
+                    "The password is wrong: `invalid_proof`. Or the account has none and the \
                      sign-in is older than ten minutes: `fresh_sign_in_required`.",
                 ),
-                (409, "A second factor is on: `mfa_already_enabled`."),
+                (409, "A second factor is already enabled: `mfa_already_enabled`."),
             ],
         },
     }
@@ -105,12 +106,12 @@ fn verify() -> Route {
         handler: |route| route.to(mfa::verify),
         docs: Docs {
             tag: "auth",
-            summary: "Puts the authenticator app on, and ends all other sessions.",
+            summary: "Enables the authenticator app, and ends all other sessions.",
             request: Some(wire::<mfa::TotpVerifyRequest>),
             answer: ResponseDoc::Json(wire::<mfa::RecoveryCodesResponse>),
             refusals: &[
                 (400, "The code is wrong: `invalid_mfa_code`."),
-                (409, "None is being set up: `mfa_not_begun`."),
+                (409, "No set-up is in progress: `mfa_not_begun`."),
             ],
         },
     }
@@ -132,12 +133,12 @@ fn disable() -> Route {
         handler: |route| route.to(mfa::disable),
         docs: Docs {
             tag: "auth",
-            summary: "Takes the second factor off, and ends all other sessions.",
+            summary: "Disables the second factor, and ends all other sessions.",
             request: Some(wire::<mfa::FreshProofRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[
-                (403, "What was sent as a proof is wrong: `invalid_proof`."),
-                (409, "No second factor is on: `mfa_not_enabled`."),
+                (403, "The proof is wrong: `invalid_proof`."),
+                (409, "No second factor is enabled: `mfa_not_enabled`."),
             ],
         },
     }
@@ -159,12 +160,12 @@ fn regenerate() -> Route {
         handler: |route| route.to(mfa::regenerate),
         docs: Docs {
             tag: "auth",
-            summary: "Gives new recovery codes; those before are good no more.",
+            summary: "Replaces the recovery codes by new ones.",
             request: Some(wire::<mfa::FreshProofRequest>),
             answer: ResponseDoc::Json(wire::<mfa::RecoveryCodesResponse>),
             refusals: &[
-                (403, "What was sent as a proof is wrong: `invalid_proof`."),
-                (409, "No second factor is on: `mfa_not_enabled`."),
+                (403, "The proof is wrong: `invalid_proof`."),
+                (409, "No second factor is enabled: `mfa_not_enabled`."),
             ],
         },
     }

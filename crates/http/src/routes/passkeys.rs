@@ -9,7 +9,11 @@ use pia_web::{
 use super::KIB;
 use crate::auth::{self, mfa, webauthn};
 
-const OFF: (u16, &str) = (409, "The server's address allows no passkeys: `passkeys_unavailable`.");
+const OFF: (u16, &str) = (
+    409,
+    "The server's public URL doesn't allow passkeys: \
+                                `passkeys_unavailable`.",
+);
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -39,16 +43,20 @@ fn begin_registration() -> Route {
         handler: |route| route.to(webauthn::begin_registration),
         docs: Docs {
             tag: "auth",
-            summary: "Begins to add a passkey, after a fresh proof.",
+            summary: "Begins the registration of a passkey.",
             request: Some(wire::<mfa::FreshProofRequest>),
-            answer: ResponseDoc::Json(wire::<webauthn::RequestedResponse>),
+            answer: ResponseDoc::Json(wire::<webauthn::PasskeyOptionsResponse>),
             refusals: &[
                 (
                     403,
-                    "A wrong proof: `invalid_proof`. An account without password and factor \
-                       whose session is not new: `fresh_sign_in_required`.",
+                    "The proof is wrong: `invalid_proof`. Or the account has none and the \
+                     sign-in is older than ten minutes: `fresh_sign_in_required`.",
                 ),
-                (409, "`passkeys_unavailable`, or there are 20: `passkey_limit_reached`."),
+                (
+                    409,
+                    "Passkeys aren't available: `passkeys_unavailable`. Or the account has \
+                       the maximum of 20: `passkey_limit_reached`.",
+                ),
             ],
         },
     }
@@ -60,12 +68,16 @@ fn complete_registration() -> Route {
         handler: |route| route.to(webauthn::complete_registration),
         docs: Docs {
             tag: "auth",
-            summary: "Adds the passkey that was made, and ends all other sessions.",
+            summary: "Completes the registration of a passkey, and ends all other sessions.",
             request: Some(wire::<webauthn::PasskeyRegistrationRequest>),
             answer: ResponseDoc::Json(wire::<webauthn::PasskeyItem>),
             refusals: &[
-                (400, "The answer is none to what was asked: `invalid_passkey_response`."),
-                (409, "`passkeys_unavailable`, or there are 20: `passkey_limit_reached`."),
+                (400, "The credential doesn't match the challenge: `invalid_passkey_response`."),
+                (
+                    409,
+                    "Passkeys aren't available: `passkeys_unavailable`. Or the account has \
+                       the maximum of 20: `passkey_limit_reached`.",
+                ),
             ],
         },
         ..begin_registration()
@@ -95,11 +107,15 @@ fn change() -> Route {
         handler: |route| route.to(webauthn::change_passkey),
         docs: Docs {
             tag: "auth",
-            summary: "Renames one of the caller's passkeys, or lets it in again that was blocked.",
+            summary: "Renames or unblocks one of the caller's passkeys.",
             request: Some(wire::<webauthn::PasskeyChangeRequest>),
             answer: ResponseDoc::Json(wire::<webauthn::PasskeyItem>),
             refusals: &[
-                (403, "The proof is wrong: `invalid_proof`; or `fresh_sign_in_required`."),
+                (
+                    403,
+                    "The proof is wrong: `invalid_proof`. Or a recent sign-in is required: \
+                       `fresh_sign_in_required`.",
+                ),
                 (404, "The caller has no such passkey: `not_found`."),
             ],
         },
@@ -132,9 +148,9 @@ fn begin_login() -> Route {
         handler: |route| route.to(webauthn::begin_login),
         docs: Docs {
             tag: "auth",
-            summary: "Begins to sign in with a passkey; nobody says yet who they are.",
+            summary: "Begins a sign-in with a passkey.",
             request: None,
-            answer: ResponseDoc::Json(wire::<webauthn::RequestedResponse>),
+            answer: ResponseDoc::Json(wire::<webauthn::PasskeyOptionsResponse>),
             refusals: &[OFF],
         },
         ..begin_registration()
@@ -151,7 +167,11 @@ fn complete_login() -> Route {
             request: Some(wire::<webauthn::PasskeyLoginRequest>),
             answer: ResponseDoc::Json(wire::<auth::SignInResponse>),
             refusals: &[
-                (401, "The answer is none of a known passkey to the challenge: `invalid_passkey`."),
+                (
+                    401,
+                    "The credential is unknown or doesn't match the challenge: \
+                       `invalid_passkey`.",
+                ),
                 OFF,
             ],
         },

@@ -29,13 +29,13 @@ fn forgot() -> Route {
         handler: |route| route.to(auth::forgot_password),
         docs: Docs {
             tag: "auth",
-            summary: "Sends a letter to choose another password with; the answer is the same \
-                      whether or not there is such an account.",
-            request: Some(wire::<auth::LetterRequest>),
-            answer: ResponseDoc::Json(wire::<auth::LetterResponse>),
+            summary: "Sends an email with a link to reset the password. The response doesn't \
+                      reveal whether the account exists.",
+            request: Some(wire::<auth::EmailLinkRequest>),
+            answer: ResponseDoc::Json(wire::<auth::EmailLinkResponse>),
             refusals: &[(
                 400,
-                "The server sends no mail: `smtp_not_configured`. Or `email` is missing; see \
+                "The server can't send email: `smtp_not_configured`. Or `email` is missing; see \
                  `errors`.",
             )],
         },
@@ -48,13 +48,13 @@ fn reset() -> Route {
         handler: |route| route.to(auth::reset_password),
         docs: Docs {
             tag: "auth",
-            summary: "Chooses another password with the token of a letter, and ends every session.",
+            summary: "Resets the password with the token from an email, and ends all sessions.",
             request: Some(wire::<auth::ResetPasswordRequest>),
             answer: ResponseDoc::Json(wire::<auth::Done>),
             refusals: &[(
                 400,
-                "The token is invalid, or not for this address: `invalid_reset_token`. Or the \
-                 password is weak; see `errors`.",
+                "The token is invalid or for another address: `invalid_reset_token`. Or the \
+                 password is too weak; see `errors`.",
             )],
         },
         ..forgot()
@@ -74,7 +74,7 @@ fn change() -> Route {
             answer: ResponseDoc::Json(wire::<auth::ChangedPassword>),
             refusals: &[
                 (403, "The current password is wrong: `invalid_proof`."),
-                (409, "The account has none: `no_password`."),
+                (409, "The account has no password: `no_password`."),
             ],
         },
         ..forgot()
@@ -89,8 +89,8 @@ fn verify() -> Route {
         handler: |route| route.to(auth::verify_email),
         docs: Docs {
             tag: "auth",
-            summary: "Shows with the `userId` and `token` of a letter, in the query, that an \
-                      address is its owner's. A browser is sent on to a page that does.",
+            summary: "Verifies an email address with the `userId` and `token` from an email. \
+                      Browsers are redirected to a page.",
             request: Some(wire::<auth::VerificationLink>),
             answer: ResponseDoc::JsonOrPage(wire::<auth::Done>),
             refusals: &[(400, "The token is invalid or expired: `invalid_verification_token`.")],
@@ -104,8 +104,8 @@ fn resend() -> Route {
         path: "/auth/resend-verification",
         handler: |route| route.to(auth::resend_verification),
         docs: Docs {
-            summary: "Sends another letter to show with that an address is one's own; the answer \
-                      is the same whether or not there is such an account.",
+            summary: "Sends the verification email again. The response doesn't reveal whether \
+                      the account exists.",
             ..forgot().docs
         },
         ..forgot()

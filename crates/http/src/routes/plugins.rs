@@ -60,7 +60,7 @@ fn trusted() -> Route {
         handler: |route| route.to(certificates::trusted),
         docs: Docs {
             tag: "utility",
-            summary: "Lists the certificates of those who may sign plugins.",
+            summary: "Lists the certificates of trusted plugin signers.",
             request: None,
             answer: ResponseDoc::List(wire::<certificates::CertificateResponse>),
             refusals: &[],
@@ -189,7 +189,7 @@ fn certificates() -> Route {
 
 fn add_certificate() -> Route {
     let docs = docs(
-        "Trusts the holder of a certificate to sign plugins.",
+        "Adds a certificate to the trusted signers.",
         Some(wire::<trust::CertificateRequest>),
         ResponseDoc::Created(wire::<certificates::CertificateResponse>),
         &[(409, "The certificate is trusted already: `certificate_known`.")],
@@ -200,7 +200,7 @@ fn add_certificate() -> Route {
 fn remove_certificate() -> Route {
     let answer = ResponseDoc::Json(wire::<auth::Done>);
     let unknown = &[(404, "There is no such certificate: `not_found`.")];
-    let docs = docs("Trusts the holder of a certificate no longer.", None, answer, unknown);
+    let docs = docs("Removes a certificate from the trusted signers.", None, answer, unknown);
     write(Method::DELETE, "/api/admin/certificates/{id}", docs, KIB, |route| {
         route.to(trust::remove)
     })

@@ -31,8 +31,8 @@ fn login() -> Route {
         handler: |route| route.to(providers::login),
         docs: Docs {
             tag: "auth",
-            summary: "Sends a browser to the identity provider that `provider` names; \
-                      `redirect_uri`, `code_challenge` and `state` say where the sign-in leads.",
+            summary: "Redirects a browser to the identity provider `provider`. `redirect_uri`, \
+                      `code_challenge` and `state` identify the client.",
             request: Some(wire::<providers::LoginQuery>),
             answer: ResponseDoc::Redirect,
             refusals: &[(
@@ -50,13 +50,14 @@ fn callback() -> Route {
         path: "/auth/callback",
         handler: |route| route.to(providers::callback),
         docs: Docs {
-            summary: "Takes a browser back from its identity provider, and sends it to \
-                      `redirect_uri` with `code` or `error`; without one it answers the tokens.",
+            summary: "Completes a sign-in at an identity provider, and redirects to \
+                      `redirect_uri` with `code` or `error`. Without `redirect_uri` it returns \
+                      tokens.",
             request: Some(wire::<providers::CallbackQuery>),
             answer: ResponseDoc::JsonOrRedirect(wire::<SignInResponse>),
             refusals: &[
-                (400, "The browser has no such sign-in under way: `invalid_state`."),
-                (409, "The address has another account: `email_exists`."),
+                (400, "The browser has no such sign-in in progress: `invalid_state`."),
+                (409, "Another account has this email address: `email_exists`."),
                 (502, "The provider failed: `provider_unreachable` or `provider_error`."),
             ],
             ..login().docs
@@ -72,10 +73,10 @@ fn token() -> Route {
         body_limit: 256 * KIB,
         handler: |route| route.to(providers::token),
         docs: Docs {
-            summary: "Gives the tokens of a sign-in for its one-time code.",
+            summary: "Exchanges the one-time code of a sign-in for tokens.",
             request: Some(wire::<providers::TokenRequest>),
             answer: ResponseDoc::Json(wire::<SignInResponse>),
-            refusals: &[(400, "Code or verifier is not good, or no longer: `invalid_grant`.")],
+            refusals: &[(400, "The code or its verifier is invalid or expired: `invalid_grant`.")],
             ..login().docs
         },
         ..login()

@@ -34,7 +34,7 @@ fn change() -> Route {
 
 fn reset() -> Route {
     let docs = docs(
-        "Takes the change of a setting back.",
+        "Restores the configured value of a setting.",
         None,
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN],

@@ -20,12 +20,12 @@ fn pull() -> Route {
         handler: |route| route.to(sync::pull),
         docs: Docs {
             tag: "sync",
-            summary: "Answers what changed since the caller last looked.",
+            summary: "Returns the changes since the last pull.",
             request: Some(wire::<sync::SyncPullQuery>),
             answer: ResponseDoc::Json(wire::<sync::SyncPullResponse>),
             refusals: &[
-                (304, "Nothing has changed since what `If-None-Match` names."),
-                (400, "`since` is missing, or the query says what it must not; see `errors`."),
+                (304, "Nothing has changed since the version in `If-None-Match`."),
+                (400, "`since` is missing or the query is invalid; see `errors`."),
             ],
         },
         ..push()
@@ -48,12 +48,12 @@ fn push() -> Route {
         handler: |route| route.to(sync::push),
         docs: Docs {
             tag: "sync",
-            summary: "Takes what a device changed, all in one transaction.",
+            summary: "Stores the changes of a device, all or none.",
             request: Some(wire::<sync::SyncPushRequest>),
             answer: ResponseDoc::Json(wire::<sync::SyncPushResponse>),
             refusals: &[
-                (403, "The account takes only what is end-to-end encrypted: `e2ee_required`."),
-                (409, "There would be too many of one kind: `quota_exceeded`."),
+                (403, "The account accepts only end-to-end encrypted data: `e2ee_required`."),
+                (409, "The changes exceed a quota: `quota_exceeded`."),
             ],
         },
     }
@@ -64,7 +64,7 @@ fn status() -> Route {
         path: "/api/sync/status",
         handler: |route| route.to(sync::status),
         docs: Docs {
-            summary: "Tells how the caller's data stands.",
+            summary: "Returns the state of the caller's synchronised data.",
             request: None,
             answer: ResponseDoc::Json(wire::<sync::SyncStatusResponse>),
             refusals: &[],
@@ -79,7 +79,7 @@ fn events() -> Route {
         path: "/api/sync/events",
         handler: |route| route.to(sync::events),
         docs: Docs {
-            summary: "Lists what was done to the caller's data, the latest first.",
+            summary: "Lists the pushes and resets of the caller's data, newest first.",
             request: None,
             answer: ResponseDoc::Page(wire::<sync::SyncEventsResponse>),
             refusals: &[],
@@ -94,7 +94,8 @@ fn quota() -> Route {
         path: "/api/sync/quota",
         handler: |route| route.to(sync::quota),
         docs: Docs {
-            summary: "Tells how much the caller has of each kind and how many bytes, and may have.",
+            summary: "Returns the quotas of each channel and of storage, and what is used of \
+                      them.",
             request: None,
             answer: ResponseDoc::Json(wire::<sync::SyncQuotaResponse>),
             refusals: &[],
@@ -109,7 +110,7 @@ fn debug_state() -> Route {
         path: "/api/sync/debug-state",
         handler: |route| route.to(sync::debug_state),
         docs: Docs {
-            summary: "Lists everything that is kept for the caller, without what it says.",
+            summary: "Lists all stored items of the caller without their contents.",
             request: None,
             answer: ResponseDoc::Json(wire::<sync::SyncDebugStateResponse>),
             refusals: &[],
@@ -127,15 +128,16 @@ fn reset() -> Route {
         body_limit: KIB,
         handler: |route| route.to(sync::reset),
         docs: Docs {
-            summary: "Takes away everything that is synchronised for the caller, chats and keys \
-                      of end-to-end encryption included.",
+            summary: "Deletes all synchronised data of the caller, including chats and \
+                      end-to-end encryption keys.",
             request: Some(wire::<auth::mfa::FreshProofRequest>),
             answer: ResponseDoc::Json(wire::<sync::SyncResetResponse>),
             refusals: &[
-                (400, "More than one proof is sent: `validation_failed`."),
+                (400, "The body has more than one proof: `validation_failed`."),
                 (
                     403,
-                    "The proof is wrong: `invalid_proof`. None is sent, and the session is older than ten minutes: `fresh_sign_in_required`.",
+                    "The proof is wrong: `invalid_proof`. Or there is none and the sign-in is \
+                     older than ten minutes: `fresh_sign_in_required`.",
                 ),
             ],
             ..push().docs

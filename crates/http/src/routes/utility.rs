@@ -28,7 +28,7 @@ fn health() -> Route {
         handler: |route| route.to(health::health),
         docs: Docs {
             tag: "utility",
-            summary: "Says that the process answers.",
+            summary: "Reports that the process is running.",
             request: None,
             answer: ResponseDoc::Json(wire::<health::HealthResponse>),
             refusals: &[],
@@ -52,10 +52,14 @@ fn ready() -> Route {
         handler: |route| route.to(ready::ready),
         docs: Docs {
             tag: "utility",
-            summary: "Says whether requests can be served, and why not.",
+            summary: "Reports whether requests can be served, and why not.",
             request: None,
             answer: ResponseDoc::Json(wire::<ready::ReadyResponse>),
-            refusals: &[(503, "The database is away or its schema is not the right one.")],
+            refusals: &[(
+                503,
+                "The database is unavailable, or its schema isn't that of this \
+                               version.",
+            )],
         },
     }
 }
@@ -76,7 +80,7 @@ fn metrics() -> Route {
         handler: |route| route.to(metrics::metrics),
         docs: Docs {
             tag: "utility",
-            summary: "Counters for Prometheus; to loopback or with the metrics token.",
+            summary: "Returns metrics for Prometheus, to local callers or with the metrics token.",
             request: None,
             answer: ResponseDoc::Other("application/openmetrics-text"),
             refusals: &[],
@@ -100,7 +104,7 @@ fn capabilities() -> Route {
         handler: |route| route.to(capabilities::capabilities),
         docs: Docs {
             tag: "utility",
-            summary: "Says what a client may count on.",
+            summary: "Returns the capabilities of the server.",
             request: None,
             answer: ResponseDoc::Json(wire::<capabilities::CapabilitiesResponse>),
             refusals: &[],
@@ -124,10 +128,10 @@ fn description() -> Route {
         handler: |route| route.to(openapi::description),
         docs: Docs {
             tag: "utility",
-            summary: "This description; off unless `OpenApi:Enabled`.",
+            summary: "Returns this description, if `OpenApi:Enabled` is set.",
             request: None,
             answer: ResponseDoc::Other("application/json"),
-            refusals: &[(404, "It is switched off.")],
+            refusals: &[(404, "The description is disabled.")],
         },
     }
 }

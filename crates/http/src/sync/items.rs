@@ -45,7 +45,7 @@ pub(super) trait Wire: Serialize + for<'de> Deserialize<'de> {
 }
 
 item! {
-    /// A prompt that texts are rewritten with.
+    /// Prompt that rewrites texts.
     SyncTemplate {
         id: Uuid => "id",
         name: String => "name",
@@ -62,7 +62,7 @@ item! {
 }
 
 item! {
-    /// A character that chats are held with.
+    /// Persona of chats.
     SyncPersona {
         id: Uuid => "id",
         name: String => "name",
@@ -110,7 +110,7 @@ item! {
 }
 
 item! {
-    /// A text that was rewritten.
+    /// Rewritten text.
     SyncSession {
         id: Uuid => "id",
         original_text: String => "originalText",
@@ -172,7 +172,7 @@ item! {
 }
 
 item! {
-    /// A column that todos stand in.
+    /// Column of the to-do list.
     SyncKanbanColumn {
         id: Uuid => "id",
         name: String => "name",
@@ -218,7 +218,7 @@ item! {
 }
 
 item! {
-    /// A research and what it found.
+    /// Research and its results.
     SyncResearchSession {
         id: Uuid => "id",
         #[schema(value_type = Option<String>, format = DateTime)]

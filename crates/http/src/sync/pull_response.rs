@@ -45,7 +45,7 @@ pub(crate) struct SyncPullResponse {
     scheduled_jobs: Changes,
     #[schema(value_type = push_request::ResearchSessionChanges)]
     research_sessions: Changes,
-    /// All that there are, unless `catalogVersion` was the latest.
+    /// All plugins of the group; absent if `catalogVersion` is current.
     plugins: PluginChanges,
     /// All that there are; absent if `catalogVersion` was the latest.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub(crate) struct SyncPullResponse {
     client_policy: Option<SyncClientPolicySnapshot>,
     /// Catalogue version; compared for equality only.
     catalog_version: i64,
-    /// The devices that wait to be let in; absent if there is none.
+    /// Devices that wait for approval; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pending_devices: Vec<SyncPendingDevice>,
 }
@@ -120,12 +120,12 @@ struct SyncPlugin {
     description: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     icon_url: Option<String>,
-    /// A JSON object as text.
+    /// JSON object as text.
     config_json: String,
     version: String,
     is_preloaded: bool,
     is_active: bool,
-    /// User's choice; absent if there is none.
+    /// Choice of the user; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_enabled: Option<bool>,
     #[schema(value_type = String, format = DateTime)]
@@ -180,7 +180,7 @@ struct SyncManagedPersona {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SyncClientPolicySnapshot {
-    /// A JSON object as text; `{}` where there is no policy.
+    /// JSON object as text; `{}` without a policy.
     document: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -190,7 +190,7 @@ struct SyncClientPolicySnapshot {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SyncPendingDevice {
-    /// The server's own name for it, which is not the id that it gave itself.
+    /// Id assigned by the server, not the one that the device chose.
     id: Uuid,
     name: String,
     #[schema(value_type = String, format = DateTime)]

@@ -15,12 +15,12 @@ use crate::{Api, HttpError};
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SyncPushResponse {
-    /// The stamp of the last that was written.
+    /// Number of the last stored change.
     #[schema(value_type = String, format = DateTime)]
     server_timestamp: Timestamp,
     /// Changes that did not apply as the device may expect.
     conflicts: Vec<SyncConflict>,
-    /// The ids of what came without one.
+    /// Ids of items that were sent without one.
     assigned_ids: Vec<AssignedId>,
 }
 
@@ -30,15 +30,15 @@ struct SyncConflict {
     /// The channel: `templates`.
     entity: &'static str,
     id: String,
-    /// `server_wins`: what was sent is not stored. `client_wins`: it is, in the
-    /// place of something that the device had not seen.
+    /// `server_wins`: the change is not stored. `client_wins`: it is, and replaces a
+    /// version that the device had not seen.
     resolution: &'static str,
     /// Reason for refusing the change itself: `missing_blobs`, `invalid_blobs`,
     /// `too_large`, `invalid_persona`, `managed_persona`, `unreadable`,
     /// `too_deep`, `account_not_encrypted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// Stored version before; of something deleted its `id` and `deletedAt`.
+    /// Version that was stored before; only `id` and `deletedAt` of a deleted item.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<HashMap<String, Value>>)]
     server_version: Option<Box<RawValue>>,
@@ -48,7 +48,7 @@ struct SyncConflict {
 struct AssignedId {
     /// The channel.
     entity: &'static str,
-    /// Place among what was sent of the channel, from 0.
+    /// Index in the request's list of the channel, from 0.
     index: usize,
     id: String,
 }

@@ -28,11 +28,11 @@ pub(crate) struct SyncPushRequest {
     /// Time of the request, by the device's clock.
     #[schema(value_type = Option<String>, format = DateTime)]
     client_timestamp: Option<Timestamp>,
-    /// The last `serverTimestamp` of a pull.
+    /// `serverTimestamp` of the last pull.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_sync_timestamp: Option<Timestamp>,
     device_id: Option<String>,
-    /// True if all of it is end-to-end encrypted.
+    /// True if all items are end-to-end encrypted.
     #[schema(rename = "isE2EEEncrypted")]
     is_e2ee_encrypted: Option<bool>,
     settings: Option<items::SyncSettings>,
@@ -51,12 +51,12 @@ pub(crate) struct SyncPushRequest {
 /// Defines the schemas of the changes of a channel, in a push and in a pull.
 macro_rules! changes {
     ($($name:ident { $added:ident: $item:ident }),* $(,)?) => {$(
-        /// Changes in one channel. A bare list is taken for `upserted`.
+        /// Changes of a channel. A bare list is read as `upserted`.
         #[derive(ToSchema)]
         #[expect(dead_code, reason = "only described")]
         pub(crate) struct $name {
             $added: Vec<items::$item>,
-            /// The ids of what was deleted.
+            /// Ids of deleted items.
             deleted: Vec<Uuid>,
         }
     )*};

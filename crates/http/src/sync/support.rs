@@ -39,7 +39,7 @@ struct ChannelCount {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SyncQuotaResponse {
-    /// Channel by channel, and then `storage`.
+    /// Quotas of the channels, followed by `storage`.
     quotas: Vec<SyncQuota>,
 }
 
@@ -51,13 +51,13 @@ struct SyncQuota {
     entity: &'static str,
     /// Current number.
     current: u64,
-    /// Maximum number. Of sessions the oldest end beyond it.
+    /// Maximum number. Beyond it, the oldest sessions are removed.
     limit: u64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SyncEventsResponse {
-    /// The latest first.
+    /// Events, newest first.
     items: Vec<SyncEventItem>,
     /// Cursor of the next page; absent on the last.
     #[serde(rename = "nextCursor", skip_serializing_if = "Option::is_none")]
@@ -103,13 +103,13 @@ pub(crate) struct SyncDebugStateResponse {
 #[serde(rename_all = "camelCase")]
 struct DebugChat {
     id: String,
-    /// Place among all changes.
+    /// Number of the change.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
     /// Time of the last change, as reported by the chat.
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-    /// Absent if it lives.
+    /// Time of the deletion; absent if the item exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deleted_at: Option<Timestamp>,
@@ -125,13 +125,13 @@ struct DebugItem {
     /// The channel: `templates`.
     entity: &'static str,
     id: String,
-    /// Place among all changes: what `since` is compared with.
+    /// Number of the change, which `since` is compared with.
     #[schema(value_type = String, format = DateTime)]
     stamp: Timestamp,
     /// Time of the last change, by the device's clock.
     #[schema(value_type = String, format = DateTime)]
     changed_at: Timestamp,
-    /// Absent if it lives.
+    /// Time of the deletion; absent if the item exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     deleted_at: Option<Timestamp>,

@@ -60,7 +60,7 @@ mod tests {
     fn over(store: MockApiKeyStore) -> (ApiKeyAdmin, CallerCache) {
         let mut accounts = MockAccountStore::new();
         accounts
-            .expect_key_standing()
+            .expect_key_state()
             .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
         let clock = Arc::new(FixedClock(NOW));
         let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));

@@ -144,7 +144,7 @@ mod tests {
     fn all_good() -> MockAccountStore {
         let mut accounts = MockAccountStore::new();
         accounts
-            .expect_key_standing()
+            .expect_key_state()
             .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
         accounts
     }
@@ -207,7 +207,7 @@ mod tests {
         let mut store = MockApiKeyStore::new();
         store.expect_find().returning(move |_| Ok(Some(key_ref)));
         let mut accounts = MockAccountStore::new();
-        accounts.expect_key_standing().returning(|_, _| Ok(None));
+        accounts.expect_key_state().returning(|_, _| Ok(None));
         let (callers, _) = callers(store, accounts);
         callers.find(HASH).await.unwrap();
 

@@ -50,7 +50,7 @@ fn world_of(capacity: usize) -> World {
     let clock = Arc::new(FixedClock(NOW));
     let mut accounts = MockAccountStore::new();
     accounts
-        .expect_key_standing()
+        .expect_key_state()
         .returning(|it, _| Ok(Some(CallerState::new(it.user, SessionId(it.key.0)))));
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     let keys = ApiKeys::new(Arc::new(store), factors.proofs(clock), caller_cache.clone());

@@ -97,7 +97,7 @@ fn world() -> World {
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let mut accounts = MockAccountStore::new();
     accounts
-        .expect_standing()
+        .expect_caller_state()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<FixedClock>::clone(&clock));
     let passwords = AppPasswords::new(

@@ -29,7 +29,7 @@ pub(crate) enum ChallengeError {
     #[error("there is no such challenge")]
     Gone,
     /// Answer is wrong.
-    #[error("the answer is wrong")]
+    #[error("the response is wrong")]
     Wrong {
         /// Owner of the factor.
         user: UserId,

@@ -87,7 +87,7 @@ pub(crate) enum ProofError {
     #[error("wrong")]
     Wrong,
     /// Too many wrong codes.
-    #[error("too many wrong ones")]
+    #[error("too many wrong proofs")]
     TooMany {
         /// Time until the next attempt is allowed.
         wait: Duration,

@@ -16,10 +16,10 @@ pub(crate) const FRESH: Duration = Duration::from_mins(10);
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
     /// Proof is missing.
-    #[error("a proof is needed")]
+    #[error("a proof is required")]
     Missing,
     /// Account has no proof, and its sign-in is too old.
-    #[error("a fresh sign-in is needed")]
+    #[error("a recent sign-in is required")]
     SignInAgain,
     /// Proof is wrong, or was used before.
     #[error("the proof is wrong")]

@@ -20,13 +20,13 @@ use crate::sessions::caller_cache::CallerCache;
 #[derive(Debug, thiserror::Error)]
 pub enum EnrolError {
     /// Another is on; it must be disabled first.
-    #[error("a second factor is on already")]
+    #[error("a second factor is already enabled")]
     AlreadyOn,
     /// Proof of ownership is missing or wrong.
     #[error(transparent)]
     Owner(#[from] OwnerError),
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]
@@ -37,8 +37,8 @@ pub enum EnrolError {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
     /// Enrolment was not started, or has expired.
-    #[error("no authenticator is being set up")]
-    NotBegun,
+    #[error("no set-up of an authenticator app is in progress")]
+    NotPending,
     /// Code is wrong.
     #[error("the code is wrong")]
     WrongCode,
@@ -57,7 +57,7 @@ pub enum ConfirmError {
 #[derive(Debug, thiserror::Error)]
 pub enum FactorChangeError {
     /// Second factor is off.
-    #[error("no second factor is on")]
+    #[error("no second factor is enabled")]
     NotOn,
     /// Proof is wrong, or was used before.
     #[error("the proof is wrong")]
@@ -69,7 +69,7 @@ pub enum FactorChangeError {
         wait: Duration,
     },
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]
@@ -128,7 +128,7 @@ impl SecondFactors {
         let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
         let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?.ok_or(EnrolError::Gone)?;
         match ports.factors.begin(user, &sealed, clock.now()).await? {
-            Enrolled::Begun => Ok(enrolment),
+            Enrolled::Pending => Ok(enrolment),
             Enrolled::AlreadyOn => Err(EnrolError::AlreadyOn),
             Enrolled::Gone => Err(EnrolError::Gone),
         }
@@ -144,10 +144,10 @@ impl SecondFactors {
         let earliest = clock.now() - settings.get().enrolment_lifetime;
         let factor = ports.factors.factor(session_ref.user).await?;
         let pending = factor.filter(|it| match it.state {
-            FactorState::Begun { at } => at > earliest,
+            FactorState::Pending { at } => at > earliest,
             FactorState::On => false,
         });
-        let factor = pending.ok_or(ConfirmError::NotBegun)?;
+        let factor = pending.ok_or(ConfirmError::NotPending)?;
         let answer = FactorAnswer::Code(code);
         let check = self.proofs.answer(session_ref.user, &factor, &answer);
         let verified = self.proofs.counted(session_ref.user, check).await?;
@@ -156,7 +156,7 @@ impl SecondFactors {
         let change = self.change(session_ref, verified, "factor.enabled", "factor-enabled");
         let enabled = ports.factors.enable(change, &factor.sealed, step, &hashes).await?;
         self.caller_cache.forget_user(session_ref.user);
-        if enabled { Ok(codes) } else { Err(ConfirmError::NotBegun) }
+        if enabled { Ok(codes) } else { Err(ConfirmError::NotPending) }
     }
 
     /// Disables the second factor.

@@ -101,7 +101,7 @@ impl Post {
         let post = Arc::clone(self);
         accounts.expect_find().returning(move |user| Ok(post.account(user)));
         accounts
-            .expect_standing()
+            .expect_caller_state()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         Arc::new(accounts)
     }

@@ -18,10 +18,10 @@ use crate::sign_in::device::SignInDevice;
 #[derive(Debug, thiserror::Error)]
 pub enum PasskeySignInError {
     /// Server's address does not allow passkeys.
-    #[error("the server's address allows no passkeys")]
+    #[error("the server's public URL doesn't allow passkeys")]
     Off,
     /// Challenge is over, or its response is not of a known passkey. The cause is not revealed.
-    #[error("the passkey is not taken")]
+    #[error("the passkey is rejected")]
     Refused,
     /// A dependency is unavailable.
     #[error(transparent)]

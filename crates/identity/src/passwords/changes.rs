@@ -18,7 +18,7 @@ use crate::violation::Violation;
 #[derive(Debug, thiserror::Error)]
 pub enum ChangePasswordError {
     /// New password is weak, or unchanged.
-    #[error("the new password is not taken")]
+    #[error("the new password is rejected")]
     Invalid(Vec<Violation>),
     /// Current password is wrong.
     #[error("the current password is wrong")]
@@ -33,7 +33,7 @@ pub enum ChangePasswordError {
     #[error("the account has no password")]
     NoPassword,
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]

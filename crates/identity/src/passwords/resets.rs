@@ -38,7 +38,7 @@ pub(crate) const LINK: Link = Link {
 #[derive(Debug, thiserror::Error)]
 pub enum ResetError {
     /// Token is unknown, for another address, used or expired.
-    #[error("the token is not good")]
+    #[error("the token is invalid")]
     InvalidToken,
     /// Password is weak; the token stays valid.
     #[error("the new password is weak")]
@@ -67,7 +67,7 @@ impl PasswordPorts {
         account: &Account,
     ) -> Option<Violation> {
         let about = [account.email.as_str(), account.display_name.as_deref().unwrap_or_default()];
-        let min_chars = self.rules.get().fewest_password_chars;
+        let min_chars = self.rules.get().min_password_chars;
         let weakness = passwords::rules::weakness(password.expose(), min_chars, &about);
         weakness.map(|it| it.violation("newPassword"))
     }

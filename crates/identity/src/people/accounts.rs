@@ -13,7 +13,7 @@ use crate::violation::{Violation, name};
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// The store is unavailable.
     #[error(transparent)]
@@ -36,7 +36,7 @@ pub enum DeclareError {
     #[error("the declaration is invalid")]
     Invalid(Vec<Violation>),
     /// Account was deleted during the request.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// The store is unavailable.
     #[error(transparent)]
@@ -108,7 +108,7 @@ mod tests {
 
     fn accounts(mut store: MockAccountStore) -> Accounts {
         store
-            .expect_standing()
+            .expect_caller_state()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         let (store, clock) = (Arc::new(store), Arc::new(FixedClock(Timestamp::UNIX_EPOCH)));
         let caller_cache = CallerCache::new(

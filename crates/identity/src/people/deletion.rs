@@ -35,7 +35,7 @@ pub struct DeletionRequest {
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteError {
     /// Request is not confirmed.
-    #[error("the deletion is not confirmed correctly")]
+    #[error("the confirmation of the deletion is invalid")]
     Invalid(Vec<Violation>),
     /// Password is wrong.
     #[error("the password is wrong")]
@@ -50,13 +50,13 @@ pub enum DeleteError {
     #[error(transparent)]
     Owner(OwnerError),
     /// Account is the last administrator's.
-    #[error("the last administrator cannot leave")]
+    #[error("the last administrator can't be deleted")]
     LastAdmin,
     /// Session ended meanwhile.
-    #[error("the session is over")]
+    #[error("the session has ended")]
     SessionOver,
     /// Account does not exist.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// A dependency is unavailable.
     #[error(transparent)]

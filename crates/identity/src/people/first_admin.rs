@@ -87,8 +87,8 @@ impl FirstAdmin {
     }
 
     /// Returns the minimum number of characters of a password.
-    pub fn fewest_password_chars(&self) -> usize {
-        self.rules.get().fewest_password_chars
+    pub fn min_password_chars(&self) -> usize {
+        self.rules.get().min_password_chars
     }
 
     /// Returns whether the server has no administrator yet.
@@ -144,8 +144,8 @@ impl FirstAdmin {
             company_name: None,
             invitation: None,
         };
-        let fewest_password_chars = self.rules.get().fewest_password_chars;
-        let rules = RegistrationRules { fewest_password_chars, ..RegistrationRules::default() };
+        let min_password_chars = self.rules.get().min_password_chars;
+        let rules = RegistrationRules { min_password_chars, ..RegistrationRules::default() };
         let validated = check(&form, &rules).map_err(FirstAdminError::Invalid)?;
         let password_hash = self.ports.hasher.hash(form.password).await?;
         let now = self.clock.now();

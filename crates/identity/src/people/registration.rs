@@ -35,7 +35,7 @@ pub struct RegistrationRules {
     /// True if users must declare if they are traders.
     pub require_declaration: bool,
     /// Minimum number of characters of a password.
-    pub fewest_password_chars: usize,
+    pub min_password_chars: usize,
     /// True if registration is suspended for everyone, invited or not.
     pub suspended: bool,
 }
@@ -46,7 +46,7 @@ impl Default for RegistrationRules {
             policy: RegistrationPolicy::default(),
             allowed_domains: Vec::new(),
             require_declaration: false,
-            fewest_password_chars: 8,
+            min_password_chars: 8,
             suspended: false,
         }
     }
@@ -109,7 +109,7 @@ pub enum RegisterError {
     #[error("registration is suspended")]
     Suspended,
     /// Address belongs to another account.
-    #[error("an account with this address exists")]
+    #[error("an account with this email address exists")]
     EmailTaken,
     /// Licence has no seat left.
     #[error("licence limit of active accounts reached: {limit}")]
@@ -244,7 +244,7 @@ pub(crate) fn check(
     });
     let display_name = form.display_name.as_deref();
     let about = [email.as_str(), display_name.unwrap_or_default()];
-    let min_chars = rules.fewest_password_chars;
+    let min_chars = rules.min_password_chars;
     let weakness = passwords::rules::weakness(form.password.expose(), min_chars, &about);
     violations.extend(weakness.map(|it| it.violation("password")));
     let display_name = name("displayName", "The name", display_name).unwrap_or_else(|violation| {

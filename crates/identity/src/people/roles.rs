@@ -14,7 +14,7 @@ use crate::sessions::caller_cache::CallerCache;
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
     /// Account does not exist.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Unknown,
     /// Account is the last active administrator's.
     #[error("this is the last active administrator; assign the role to another account first")]

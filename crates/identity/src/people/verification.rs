@@ -37,7 +37,7 @@ pub enum VerifyError {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutstandingRequirement {
     /// Address is not verified yet.
-    #[error("the address is not verified")]
+    #[error("the email address isn't verified")]
     Verification,
     /// A dependency is unavailable.
     #[error(transparent)]

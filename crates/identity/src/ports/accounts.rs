@@ -126,7 +126,7 @@ pub trait AccountStore: Send + Sync {
 
     /// Loads the account and the session of a presented token, never from a cache; `None` if either
     /// is gone, the account is deactivated or the session has ended.
-    async fn standing(
+    async fn caller_state(
         &self,
         user: UserId,
         session: SessionId,
@@ -135,7 +135,7 @@ pub trait AccountStore: Send + Sync {
 
     /// Loads the account and the API key of a caller; `None` if the account is gone or deactivated,
     /// the key has expired or was revoked, or its scopes are unknown to this version.
-    async fn key_standing(
+    async fn key_state(
         &self,
         key: ApiKeyRef,
         now: Timestamp,

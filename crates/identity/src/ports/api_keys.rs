@@ -88,7 +88,7 @@ pub trait ApiKeyStore: Send + Sync {
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;
 
     /// Returns the key and its owner.
-    /// [`AccountStore::key_standing`](crate::AccountStore::key_standing)
+    /// [`AccountStore::key_state`](crate::AccountStore::key_state)
     /// decides whether it is still valid.
     async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable>;
 

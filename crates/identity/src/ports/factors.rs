@@ -36,7 +36,7 @@ pub trait SecretBox: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactorState {
     /// Secret was issued, and no code of it was presented yet.
-    Begun {
+    Pending {
         /// Time of issue.
         at: Timestamp,
     },
@@ -100,7 +100,7 @@ impl FactorChange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enrolled {
     /// Enrolment waits for its first code.
-    Begun,
+    Pending,
     /// Another factor is on.
     AlreadyOn,
     /// Account is gone or deactivated.

@@ -45,10 +45,10 @@ pub enum CeremonyError {
         field: String,
     },
     /// Response fails verification.
-    #[error("the answer is refused: {0}")]
+    #[error("the response was rejected: {0}")]
     Refused(String),
     /// Stored state cannot be parsed.
-    #[error("what was kept cannot be read: {0}")]
+    #[error("the stored value can't be read: {0}")]
     Unreadable(String),
 }
 

@@ -53,16 +53,16 @@ pub struct ProviderClaims {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     /// Provider is not configured.
-    #[error("the provider is not set up")]
+    #[error("the provider isn't configured")]
     NotConfigured,
     /// Provider did not respond, or not in time, or not according to the protocol.
-    #[error("the provider does not answer")]
+    #[error("the provider doesn't respond")]
     Unreachable,
     /// Provider refused with this error code.
     #[error("the provider refused: {0}")]
     Refused(String),
     /// The token cannot be trusted.
-    #[error("the provider's token is not good")]
+    #[error("the provider's token is invalid")]
     BadToken,
 }
 

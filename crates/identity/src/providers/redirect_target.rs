@@ -38,16 +38,16 @@ pub enum RedirectTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DestinationError {
     /// Target is neither a loopback address nor a page of this server.
-    #[error("the target is neither a loopback address nor a page of this server")]
+    #[error("the redirect URI is neither a loopback address nor a page of this server")]
     Target,
     /// Challenge of a program is missing.
-    #[error("a loopback target needs a challenge")]
+    #[error("a loopback redirect URI requires a code challenge")]
     ChallengeRequired,
     /// Challenge is malformed or of an unknown method.
     #[error("the challenge is malformed")]
     ChallengeInvalid,
     /// Challenge was sent without a loopback target.
-    #[error("only a loopback target has a challenge")]
+    #[error("only a loopback redirect URI has a code challenge")]
     ChallengeUnexpected,
 }
 

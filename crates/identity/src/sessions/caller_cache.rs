@@ -48,8 +48,8 @@ impl CallerCache {
         let (Inner { store, clock, states }, credential) = (&*self.inner, credential.into());
         let read = states.begin_read(credential.user());
         let state = match credential {
-            Credential::Session(it) => store.standing(it.user, it.session, clock.now()).await?,
-            Credential::ApiKey(key) => store.key_standing(key, clock.now()).await?,
+            Credential::Session(it) => store.caller_state(it.user, it.session, clock.now()).await?,
+            Credential::ApiKey(key) => store.key_state(key, clock.now()).await?,
         };
         match state {
             Some(state) => states.insert(credential.user(), credential, state, read),
@@ -59,7 +59,7 @@ impl CallerCache {
     }
 
     /// Returns the state of a caller, from the cache or else from the store.
-    pub async fn standing(
+    pub async fn caller_state(
         &self,
         session_ref: SessionRef,
     ) -> Result<Option<CallerState>, Unavailable> {
@@ -126,7 +126,7 @@ mod tests {
 
     fn all_good() -> MockAccountStore {
         let mut store = MockAccountStore::new();
-        store.expect_standing().returning(|user, session, _| Ok(Some(good(user, session))));
+        store.expect_caller_state().returning(|user, session, _| Ok(Some(good(user, session))));
         store
     }
 
@@ -140,14 +140,14 @@ mod tests {
     async fn a_caller_is_loaded_once_in_five_seconds() {
         let mut store = MockAccountStore::new();
         store
-            .expect_standing()
+            .expect_caller_state()
             .times(2)
             .returning(|user, session, _| Ok(Some(good(user, session))));
         let ((caller_cache, seconds_clock), session_ref) = (caller_cache(store), session_ref());
 
         for second in [0, 1, 5, 6] {
             seconds_clock.set(second);
-            assert!(caller_cache.standing(session_ref).await.unwrap().is_some());
+            assert!(caller_cache.caller_state(session_ref).await.unwrap().is_some());
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
     async fn a_refusal_is_not_cached_and_removes_the_entry() {
         let mut store = MockAccountStore::new();
         let calls = AtomicUsize::new(0);
-        store.expect_standing().returning(move |user, session, _| {
+        store.expect_caller_state().returning(move |user, session, _| {
             let first = calls.fetch_add(1, Ordering::SeqCst) == 0;
             Ok(first.then(|| good(user, session)))
         });
@@ -216,7 +216,7 @@ mod tests {
         let gates: Arc<OnceLock<CallerCache>> = Arc::default();
         let mut store = MockAccountStore::new();
         let cache_in_store = Arc::clone(&gates);
-        store.expect_standing().returning(move |user, session, _| {
+        store.expect_caller_state().returning(move |user, session, _| {
             invalidate(cache_in_store.get().unwrap(), SessionRef { user, session });
             Ok(Some(good(user, session)))
         });
@@ -242,10 +242,10 @@ mod tests {
     #[tokio::test]
     async fn an_outage_is_an_error_and_is_not_cached() {
         let mut store = MockAccountStore::new();
-        store.expect_standing().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
+        store.expect_caller_state().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
 
-        assert!(caller_cache.standing(session_ref).await.is_err());
+        assert!(caller_cache.caller_state(session_ref).await.is_err());
         assert_eq!(caller_cache.cached(session_ref), None);
     }
 }

@@ -46,7 +46,7 @@ fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
     let access = AccessTokens::new(&keys, names, settings.clone(), Arc::clone(&clock));
     let mut accounts = MockAccountStore::new();
     accounts
-        .expect_standing()
+        .expect_caller_state()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::clone(&clock));
     let tokens = (access.clone(), RefreshKeys::derive(&keys));

@@ -24,7 +24,7 @@ const LIFETIME: Duration = Duration::from_mins(2);
 #[derive(Debug, thiserror::Error)]
 pub enum RedeemError {
     /// Code or verifier is invalid or expired.
-    #[error("the code is not good")]
+    #[error("the code is invalid")]
     InvalidGrant,
     /// A dependency is unavailable.
     #[error(transparent)]

@@ -69,7 +69,7 @@ async fn invalid_addresses_are_refused() {
 
     for to in ["", "ada", "ada@example.org>\r\nRCPT TO:<eve@example.org", "a@b, c@d", "ada@"] {
         let mail = RenderedMail { to: to.to_owned(), ..mail("x") };
-        let reason = "the address is no e-mail address".to_owned();
+        let reason = "the email address is invalid".to_owned();
         assert_eq!(smtp.send(&mail).await, RelayOutcome::Refused(reason), "{to}");
     }
     assert!(relay.stop().await.is_empty());

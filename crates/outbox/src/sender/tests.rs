@@ -157,7 +157,7 @@ async fn an_expired_link_is_not_sent() {
 async fn an_email_of_an_unknown_template_waits_for_a_newer_version() {
     let scene = Scene::with(mail(email(None))).unreadable(RenderError::Unknown);
 
-    let delivery = scene.postponed_because("no letter has this name").deliver().await;
+    let delivery = scene.postponed_because("no email template has this name").deliver().await;
 
     assert_eq!(delivery, Delivery::Postponed);
 }
@@ -165,7 +165,7 @@ async fn an_email_of_an_unknown_template_waits_for_a_newer_version() {
 #[tokio::test]
 async fn an_invalid_email_is_abandoned() {
     let scene = Scene::with(mail(email(None))).unreadable(RenderError::Field("link"));
-    let reason = "the letter's field `link` is missing or has another form";
+    let reason = "field `link` of the email is missing or has another type";
 
     assert_eq!(scene.abandoned_because(reason).deliver().await, Delivery::Abandoned);
 }

@@ -39,7 +39,7 @@ mod tests {
     async fn changes_by_this_process_invalidate_its_caches_at_once() {
         let mut accounts = MockAccountStore::new();
         accounts
-            .expect_standing()
+            .expect_caller_state()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         let caller_cache = CallerCache::new(Arc::new(accounts), Arc::new(SystemClock));
         let mut store = MockGroupStore::new();

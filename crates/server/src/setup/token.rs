@@ -179,5 +179,5 @@ fn remove_file(path: &std::path::Path) -> io::Result<()> {
 }
 
 fn no_randomness() -> io::Error {
-    io::Error::other("the machine has no random bytes to give")
+    io::Error::other("the machine's random number generator failed")
 }

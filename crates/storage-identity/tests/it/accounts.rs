@@ -101,8 +101,8 @@ async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
 
     for (user, session) in users.into_iter().zip(sessions) {
         let last = START + HOUR - Duration::from_micros(1);
-        let during = accounts.standing(user, session, last).await.unwrap();
-        let after = accounts.standing(user, session, START + HOUR).await.unwrap();
+        let during = accounts.caller_state(user, session, last).await.unwrap();
+        let after = accounts.caller_state(user, session, START + HOUR).await.unwrap();
 
         let customer = CustomerType::NotDeclared;
         assert_eq!(
@@ -118,7 +118,7 @@ async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
     remove(&db, gone).await;
     deactivate(&db, inactive).await;
     for (user, session) in users.into_iter().zip(sessions) {
-        assert_eq!(accounts.standing(user, session, START).await.unwrap(), None);
+        assert_eq!(accounts.caller_state(user, session, START).await.unwrap(), None);
     }
 }
 
@@ -127,7 +127,7 @@ async fn a_session_is_valid_for_its_own_user_alone(db: Database) {
     let (one, other) = (person(&db, "a@b.org").await, person(&db, "c@d.org").await);
     let session = session(&db, one, 1).await;
 
-    let standing = accounts.standing(other, session, START).await.unwrap();
+    let state = accounts.caller_state(other, session, START).await.unwrap();
 
-    assert_eq!(standing, None);
+    assert_eq!(state, None);
 }

@@ -80,8 +80,8 @@ pub(crate) async fn scope(
     second: u64,
 ) -> Option<SessionScope> {
     let now = START + Duration::from_secs(second);
-    let standing = SqlAccounts::new(db.clone()).key_standing(session_ref, now).await.unwrap();
-    standing.map(|it| {
+    let state = SqlAccounts::new(db.clone()).key_state(session_ref, now).await.unwrap();
+    state.map(|it| {
         assert_eq!((it.user, it.credential), (session_ref.user, session_ref.into()));
         it.scope
     })

@@ -158,8 +158,9 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
         begin(&db, ada, 12, Some(other_id)).await,
         begin(&db, ada, 13, None).await,
     ];
-    let scope =
-        async |session| accounts.standing(ada, session, START).await.unwrap().map(|it| it.scope);
+    let scope = async |session| {
+        accounts.caller_state(ada, session, START).await.unwrap().map(|it| it.scope)
+    };
     let before = [scope(sessions[0]).await, scope(sessions[3]).await];
     let used = passwords.list(ada).await.unwrap()[0].used_at;
 
@@ -248,7 +249,7 @@ async fn sessions_of_app_passwords_are_evicted_before_those_of_their_owner(db: D
     }
     let stored = sessions.session_of(TokenHash([20; 32])).await.unwrap().is_some();
     let accounts = SqlAccounts::new(db);
-    let own = accounts.standing(ada, first, START).await.unwrap();
+    let own = accounts.caller_state(ada, first, START).await.unwrap();
 
     assert!(stored && own.is_some());
     assert!(sessions.session_of(TokenHash([10; 32])).await.unwrap().is_none());

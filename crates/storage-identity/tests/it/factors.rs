@@ -57,7 +57,7 @@ fn codes(numbers: std::ops::Range<u8>) -> Vec<RecoveryHash> {
 /// Enables a factor whose first code was of step 10, with codes 0 to 9.
 pub(crate) async fn enable(db: &Database, user: UserId) {
     let factors = SqlFactors::new(db.clone());
-    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Begun);
+    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Pending);
     let session = begin_session(db, user, ENABLING).await;
     let change = FactorChange { effects: SideEffects::default(), ..change(user, session) };
     assert!(factors.enable(change, b"sealed", Step(10), &codes(0..10)).await.unwrap());
@@ -116,8 +116,8 @@ async fn a_second_enrolment_replaces_the_first(db: Database) {
         factors.begin(user, b"second", later).await.unwrap(),
     ];
 
-    let stored = Factor { sealed: b"second".to_vec(), state: FactorState::Begun { at: later } };
-    assert_eq!((none, enrolled), (None, [Enrolled::Begun; 2]));
+    let stored = Factor { sealed: b"second".to_vec(), state: FactorState::Pending { at: later } };
+    assert_eq!((none, enrolled), (None, [Enrolled::Pending; 2]));
     assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
 }
 

@@ -105,7 +105,7 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionRef {
 
 async fn is_live(db: &Database, session_ref: SessionRef) -> bool {
     let accounts = SqlAccounts::new(db.clone());
-    accounts.standing(session_ref.user, session_ref.session, START).await.unwrap().is_some()
+    accounts.caller_state(session_ref.user, session_ref.session, START).await.unwrap().is_some()
 }
 
 async fn stored_hash(db: &Database, email: &str) -> Option<String> {

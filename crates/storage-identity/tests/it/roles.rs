@@ -168,9 +168,9 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
         device: device(),
     };
     let rotated = sessions.rotate(presented, |_, _| nothing()).await.unwrap();
-    let standing = SqlAccounts::new(db.clone()).standing(user, id, START).await.unwrap();
+    let state = SqlAccounts::new(db.clone()).caller_state(user, id, START).await.unwrap();
     let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
-    assert_eq!((rotated, standing, owner), (Rotation::Refused, None, None));
+    assert_eq!((rotated, state, owner), (Rotation::Refused, None, None));
     assert_eq!(audited(&db, user, "shut out").await, 1);
 }
 

@@ -152,9 +152,9 @@ async fn a_rotation_extends_the_session(db: Database) {
 
     chain.present(1, half).await;
 
-    let standing = async |after| accounts.standing(chain.user, chain.session, START + after).await;
-    assert!(standing(LIFETIME).await.unwrap().is_some());
-    assert!(standing(half + LIFETIME).await.unwrap().is_none());
+    let state = async |after| accounts.caller_state(chain.user, chain.session, START + after).await;
+    assert!(state(LIFETIME).await.unwrap().is_some());
+    assert!(state(half + LIFETIME).await.unwrap().is_none());
 }
 
 async fn an_expired_session_is_not_continued(db: Database) {

@@ -63,7 +63,7 @@ pub struct ChatViolation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseChatError {
     /// Text is not JSON from here on.
-    #[error("no JSON at line {line}, column {column}")]
+    #[error("invalid JSON at line {line}, column {column}")]
     Malformed {
         /// Line, counted from 1.
         line: usize,

@@ -74,10 +74,10 @@ async fn each_rejection_has_its_own_message() {
 
     assert_eq!(error_of(ChatWritten::Deleted).await, "the chat was deleted");
     assert_eq!(error_of(ChatWritten::Plain).await, "the account is end-to-end encrypted");
-    assert_eq!(error_of(ChatWritten::Full { current: 4 }).await, "there are 4 chats of 3");
+    assert_eq!(error_of(ChatWritten::Full { current: 4 }).await, "4 of 3 chats are stored");
     let full = ChatWritten::OutOfStorage(StorageUse { current: 80, limit: 90 });
     assert_eq!(error_of(full).await, "80 of 90 bytes are stored");
-    assert_eq!(error_of(ChatWritten::Gone).await, "there is no such account");
+    assert_eq!(error_of(ChatWritten::Gone).await, "no such account");
 }
 
 #[tokio::test]

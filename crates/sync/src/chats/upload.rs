@@ -50,7 +50,7 @@ pub enum UploadStatus {
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
     /// The account was deleted after the gates let its owner pass.
-    #[error("there is no such account")]
+    #[error("no such account")]
     Gone,
     /// The store did not answer.
     #[error(transparent)]

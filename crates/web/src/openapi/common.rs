@@ -9,11 +9,11 @@ use crate::Dialect;
 
 /// Each group of operations, in the order in which they are shown.
 const TAGS: [(&str, &str); 7] = [
-    ("utility", "Probes, counters and what the server can do."),
-    ("auth", "Accounts, signing in, and what secures an account."),
-    ("sync", "What the devices of a user share."),
-    ("ai", "Asking models, and what that costs."),
-    ("chats", "Chats and conversations as stored documents."),
+    ("utility", "Health checks, metrics and capabilities."),
+    ("auth", "Accounts, sign-in and account security."),
+    ("sync", "Synchronisation of a user's devices."),
+    ("ai", "Models and credits."),
+    ("chats", "Stored chats."),
     ("e2ee", "Devices and keys of end-to-end encryption."),
     ("admin", "Administration, by a browser that is signed in to the console."),
 ];
@@ -93,10 +93,10 @@ pub(super) fn responses() -> Value {
 }
 
 const REFUSALS: [(&str, &str, &str); 4] = [
-    ("405", "MethodNotAllowed", "The path takes the methods in `Allow` only."),
-    ("408", "BodyTimeout", "The body came too slowly."),
-    ("500", "InternalError", "Something failed here; `X-Request-Id` finds it in the log."),
-    ("503", "Unavailable", "The server is too busy or lacks its database for the moment."),
+    ("405", "MethodNotAllowed", "The method isn't one of those in `Allow`."),
+    ("408", "BodyTimeout", "The body wasn't received in time."),
+    ("500", "InternalError", "Internal error; search the log for the `X-Request-Id`."),
+    ("503", "Unavailable", "The server is overloaded, or its database is unavailable."),
 ];
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl From<EnrolError> for ApiError {
 impl From<ConfirmError> for ApiError {
     fn from(err: ConfirmError) -> Self {
         match err {
-            ConfirmError::NotBegun => {
+            ConfirmError::NotPending => {
                 let message = "No authenticator app is being set up, or it took too long: begin \
                                again.";
                 Self::refused(StatusCode::CONFLICT, "mfa_not_begun", message)

@@ -45,7 +45,7 @@ async fn render(result: RegistrationResult, rules: RegistrationRules, uri: &str)
 
 #[actix_web::test]
 async fn the_form_explains_the_password_rules() {
-    let rules = RegistrationRules { fewest_password_chars: 14, ..RegistrationRules::default() };
+    let rules = RegistrationRules { min_password_chars: 14, ..RegistrationRules::default() };
 
     let rendered = page(rules, URI).await;
 

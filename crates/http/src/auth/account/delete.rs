@@ -13,17 +13,16 @@ use crate::auth::mfa::factor_answer;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeleteRequest {
-    /// The word `DELETE`.
+    /// Must be `DELETE`.
     #[schema(value_type = String)]
     confirm: Option<String>,
     /// Password, of an account that has one.
     #[schema(value_type = Option<String>)]
     password: Option<Secret<String>>,
-    /// The six digits that the authenticator app shows, of an account without
-    /// a password.
+    /// Six-digit code of the authenticator app, of an account without a password.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
-    /// Recovery code in the place of `code`.
+    /// Recovery code instead of `code`.
     #[schema(value_type = Option<String>)]
     recovery_code: Option<Secret<String>>,
 }

@@ -10,16 +10,15 @@ use crate::Api;
 
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AccountResponse {
-    /// The bytes of everything stored for the account: chats and what its
-    /// devices keep in step.
+    /// Bytes stored for the account: chats and synchronised data.
     storage: StorageResponse,
 }
 
 #[derive(Serialize, ToSchema)]
 struct StorageResponse {
-    /// The bytes stored now.
+    /// Stored bytes.
     current: u64,
-    /// The bytes that may be stored.
+    /// Maximum number of bytes.
     limit: u64,
 }
 

@@ -6,13 +6,13 @@ use pia_web::{ApiError, FieldError};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// One of the three.
+/// One of three proofs.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FreshProofRequest {
     #[schema(value_type = Option<String>)]
     password: Option<Secret<String>>,
-    /// The six digits that the authenticator app shows.
+    /// Six-digit code of the authenticator app.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]

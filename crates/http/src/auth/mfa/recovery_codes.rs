@@ -13,7 +13,7 @@ use crate::auth::mfa::FreshProofRequest;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecoveryCodesResponse {
     success: bool,
-    /// Each is good once. They are not shown again.
+    /// Codes that each work once. They are not shown again.
     recovery_codes: Vec<String>,
 }
 

@@ -11,11 +11,11 @@ use crate::Api;
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FactorsResponse {
-    /// True if signing in with a password requires a code.
+    /// True if signing in with a password requires a code of the authenticator app.
     totp_enabled: bool,
-    /// The recovery codes that are left; 0 where no code is requested.
+    /// Number of unused recovery codes; 0 without an authenticator app.
     recovery_codes_left: u32,
-    /// The passkeys of the account, blocked ones too.
+    /// Number of passkeys, including blocked ones.
     passkeys: usize,
 }
 

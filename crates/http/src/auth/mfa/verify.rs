@@ -12,7 +12,7 @@ use crate::auth::mfa::RecoveryCodesResponse;
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TotpVerifyRequest {
-    /// The six digits that the app shows.
+    /// Six-digit code of the app.
     #[schema(value_type = String)]
     code: Option<Secret<String>>,
 }

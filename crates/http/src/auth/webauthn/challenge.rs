@@ -10,15 +10,15 @@ use utoipa::ToSchema;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RequestedResponse {
-    /// Comes back with the answer, within five minutes. It is good once.
+pub(crate) struct PasskeyOptionsResponse {
+    /// Token that completes the request: usable once, for five minutes.
     challenge_token: String,
     /// Options of `navigator.credentials`, as WebAuthn's JSON.
     #[schema(value_type = HashMap<String, Value>)]
     public_key: Box<RawValue>,
 }
 
-impl RequestedResponse {
+impl PasskeyOptionsResponse {
     pub(crate) fn new(options: PasskeyOptions) -> Result<Self, ApiError> {
         let challenge_token = options.token.expose().clone();
         let public_key = RawValue::from_string(options.options).map_err(ApiError::internal)?;

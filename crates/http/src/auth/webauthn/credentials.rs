@@ -28,8 +28,8 @@ pub(crate) struct PasskeyItem {
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used_at: Option<Timestamp>,
-    /// Time since which it is blocked, because its signature counter decreased and it may be
-    /// cloned.
+    /// Time at which it was blocked, because its signature counter decreased and it may
+    /// be cloned.
     #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_at: Option<Timestamp>,
@@ -38,14 +38,14 @@ pub(crate) struct PasskeyItem {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PasskeyChangeRequest {
-    /// Name from now on.
+    /// New name.
     name: Option<String>,
-    /// `false` lets it in again. For that one of the following is needed, or a
-    /// sign-in of the last ten minutes.
+    /// `false` unblocks the passkey. Requires one of the three proofs, or a sign-in
+    /// within the last ten minutes.
     blocked: Option<bool>,
     #[schema(value_type = Option<String>)]
     password: Option<Secret<String>>,
-    /// The six digits that the authenticator app shows.
+    /// Six-digit code of the authenticator app.
     #[schema(value_type = Option<String>)]
     code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::RequestedResponse;
+use super::PasskeyOptionsResponse;
 use super::challenge::require_answer;
 use crate::Api;
 use crate::auth::SignInResponse;
@@ -23,10 +23,10 @@ pub(crate) struct PasskeyLoginRequest {
 }
 
 /// Starts a passkey sign-in. The request's body is ignored.
-pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<RequestedResponse>, ApiError> {
+pub(crate) async fn begin_login(api: Data<Api>) -> Result<Json<PasskeyOptionsResponse>, ApiError> {
     let sign_in = api.identity.passkey_sign_in.clone();
     let begin = async move { sign_in.ask().await };
-    Ok(Json(RequestedResponse::new(api.runner.run(begin).await?)?))
+    Ok(Json(PasskeyOptionsResponse::new(api.runner.run(begin).await?)?))
 }
 
 pub(crate) async fn complete_login(

@@ -8,7 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::challenge::{missing, require_answer};
-use super::{PasskeyItem, RequestedResponse};
+use super::{PasskeyItem, PasskeyOptionsResponse};
 use crate::Api;
 use crate::auth::mfa::FreshProofRequest;
 
@@ -28,11 +28,11 @@ pub(crate) async fn begin_registration(
     caller: Caller,
     api: Data<Api>,
     Body(request): Body<FreshProofRequest>,
-) -> Result<Json<RequestedResponse>, ApiError> {
+) -> Result<Json<PasskeyOptionsResponse>, ApiError> {
     let (passkeys, session_ref) = (api.identity.passkeys.clone(), caller.session_ref()?);
     let proof = request.proof_if_any()?;
     let begin = async move { passkeys.ask(session_ref, proof).await };
-    Ok(Json(RequestedResponse::new(api.runner.run(begin).await?)?))
+    Ok(Json(PasskeyOptionsResponse::new(api.runner.run(begin).await?)?))
 }
 
 pub(crate) async fn complete_registration(

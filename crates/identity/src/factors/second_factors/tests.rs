@@ -28,7 +28,7 @@ fn world() -> World {
     let clock = Arc::new(ManualClock::new(start));
     let mut accounts = MockAccountStore::new();
     accounts
-        .expect_standing()
+        .expect_caller_state()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let caller_cache = CallerCache::new(Arc::new(accounts), Arc::<ManualClock>::clone(&clock));
     let factors =
@@ -146,8 +146,8 @@ async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
 
     let late = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
-    assert!(matches!(nothing, Err(ConfirmError::NotBegun)));
-    assert!(matches!(late, Err(ConfirmError::NotBegun)));
+    assert!(matches!(nothing, Err(ConfirmError::NotPending)));
+    assert!(matches!(late, Err(ConfirmError::NotPending)));
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn while_a_factor_is_on_no_other_can_be_enrolled() {
     let confirmed = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
     assert!(matches!(started, Err(EnrolError::AlreadyOn)));
-    assert!(matches!(confirmed, Err(ConfirmError::NotBegun)));
+    assert!(matches!(confirmed, Err(ConfirmError::NotPending)));
 }
 
 #[tokio::test]

@@ -53,7 +53,9 @@ fn world(outcome: ErasureOutcome, provider: Option<&'static str>) -> World {
         ports.accounts = Arc::new(accounts) as Arc<dyn AccountStore>;
     }
     let mut gates = MockAccountStore::new();
-    gates.expect_standing().returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
+    gates
+        .expect_caller_state()
+        .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let caller_cache = CallerCache::new(Arc::new(gates), Arc::clone(&clock));
     let eraser = Arc::new(FakeEraser(outcome, Mutex::default()));
     let settings = LiveSetting::new(FactorSettings::default());

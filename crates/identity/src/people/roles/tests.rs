@@ -13,7 +13,7 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 fn roles(store: MockRoleStore) -> Roles {
     let mut accounts = MockAccountStore::new();
     accounts
-        .expect_standing()
+        .expect_caller_state()
         .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
     let mut seats = MockSeats::new();
     seats.expect_limit().return_const(Some(25));

@@ -39,40 +39,40 @@ pub struct CallbackError {
 pub enum ProviderSignInError {
     /// Browser has no such sign-in in progress, or its account was deleted or its credentials
     /// changed meanwhile.
-    #[error("the browser began no such sign-in")]
+    #[error("the browser has no such sign-in in progress")]
     InvalidState,
     /// Provider does not exist.
     #[error("there is no such provider")]
     UnknownProvider,
     /// Provider is not configured, or no longer.
-    #[error("the provider is not set up")]
+    #[error("the provider isn't configured")]
     NotConfigured,
     /// User cancelled, or the provider refused them.
     #[error("the sign-in was denied at the provider")]
     AccessDenied,
     /// Provider does not respond.
-    #[error("the provider does not answer")]
+    #[error("the provider doesn't respond")]
     ProviderUnreachable,
     /// Provider responded with an error, or with something that cannot be trusted.
-    #[error("the provider's answer is not good")]
+    #[error("the provider's response is invalid")]
     ProviderFailed,
     /// Provider returns no address.
-    #[error("the provider tells no address")]
+    #[error("the provider reports no email address")]
     EmailMissing,
     /// Provider does not report the address as verified.
-    #[error("the provider does not vouch for the address")]
+    #[error("the provider hasn't verified the email address")]
     EmailNotVerified,
     /// Address has an account with another identity.
-    #[error("the address has another account")]
+    #[error("another account has this email address")]
     EmailExists,
     /// Rules do not allow the registration.
     #[error("registration is closed")]
     RegistrationClosed,
     /// Registration is suspended.
-    #[error("no accounts are made for now")]
+    #[error("no accounts can be created at the moment")]
     Suspended,
     /// Licence has no seat left.
-    #[error("all {limit} accounts of the licence are taken")]
+    #[error("all {limit} licensed accounts are in use")]
     SeatsTaken {
         /// Licensed number of accounts.
         limit: u32,
