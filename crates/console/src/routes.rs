@@ -4,7 +4,7 @@ mod auth;
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route,
 };
 
@@ -49,8 +49,8 @@ fn front() -> Route {
 
 fn submit() -> Route {
     Route {
-        charge: RateLimit::AtGate(Budget::Auth),
-        payer: PaidBy::Address,
+        rate_limit: RateLimit::AtGate(Budget::Auth),
+        counted_against: CountedAgainst::Address,
         body_limit: 128 * KIB,
         ..open(
             Method::POST,
@@ -63,8 +63,8 @@ fn submit() -> Route {
 
 fn upload() -> Route {
     Route {
-        charge: RateLimit::AtGate(Budget::Auth),
-        payer: PaidBy::Address,
+        rate_limit: RateLimit::AtGate(Budget::Auth),
+        counted_against: CountedAgainst::Address,
         body_limit: 64 * KIB,
         ..open(
             Method::POST,
@@ -89,8 +89,8 @@ fn upload() -> Route {
 fn create_first_admin() -> Route {
     Route {
         licensing: Licensing::InForce,
-        charge: RateLimit::AtGate(Budget::Auth),
-        payer: PaidBy::Address,
+        rate_limit: RateLimit::AtGate(Budget::Auth),
+        counted_against: CountedAgainst::Address,
         body_limit: 64 * KIB,
         ..open(
             Method::POST,
@@ -129,9 +129,9 @@ fn open(
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Admin,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,
         docs,

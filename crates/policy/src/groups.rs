@@ -95,7 +95,7 @@ impl Groups {
     }
 
     /// Returns the group with this name, in any case.
-    pub async fn named(&self, name: &str) -> Result<GroupEntry, GroupError> {
+    pub async fn find_by_name(&self, name: &str) -> Result<GroupEntry, GroupError> {
         let Ok(name) = GroupName::parse(name) else { return Err(GroupError::Unknown) };
         self.store.named(&name).await?.ok_or(GroupError::Unknown)
     }
@@ -118,11 +118,11 @@ impl Groups {
     }
 
     /// Creates a group without members, with default settings.
-    pub async fn create(&self, by: Option<UserId>, name: &str) -> Result<Group, GroupError> {
+    pub async fn create(&self, actor: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let (name, created_at) = (GroupName::parse(name)?, self.clock.now());
         let (id, external_id) = (GroupId::generate(), None);
         let group = Group { id, name, is_default: false, external_id, created_at };
-        let effects = audit_effects(created_at, by, group.id, "Group.Created");
+        let effects = audit_effects(created_at, actor, group.id, "Group.Created");
         match self.store.add(group.clone(), effects).await? {
             GroupAdded::Stored => Ok(group),
             GroupAdded::NameTaken => Err(GroupError::NameTaken),
@@ -132,12 +132,12 @@ impl Groups {
     /// Renames a group.
     pub async fn rename(
         &self,
-        by: Option<UserId>,
+        actor: Option<UserId>,
         group: GroupId,
         name: &str,
     ) -> Result<(), GroupError> {
         let name = GroupName::parse(name)?;
-        let effects = audit_effects(self.clock.now(), by, group, "Group.Renamed");
+        let effects = audit_effects(self.clock.now(), actor, group, "Group.Renamed");
         match self.store.rename(group, name, effects).await? {
             GroupRenamed::Done => Ok(()),
             GroupRenamed::Unknown => Err(GroupError::Unknown),
@@ -146,15 +146,15 @@ impl Groups {
     }
 
     /// Deletes a group that is not in use, with its settings.
-    pub async fn delete(&self, by: Option<UserId>, group: GroupId) -> Result<(), GroupError> {
-        let effects = audit_effects(self.clock.now(), by, group, "Group.Deleted");
+    pub async fn delete(&self, actor: Option<UserId>, group: GroupId) -> Result<(), GroupError> {
+        let effects = audit_effects(self.clock.now(), actor, group, "Group.Deleted");
         let removed = self.store.remove(group, effects).await?;
         self.watch.group_changed(group);
         match removed {
             GroupRemoved::Done => Ok(()),
             GroupRemoved::Unknown => Err(GroupError::Unknown),
             GroupRemoved::IsDefault => Err(GroupError::IsDefault),
-            GroupRemoved::InUse(by) => Err(GroupError::InUse(by)),
+            GroupRemoved::InUse(group_use) => Err(GroupError::InUse(group_use)),
         }
     }
 
@@ -165,15 +165,15 @@ impl Groups {
 
     /// Applies all changes of a group's settings, or none. Other settings stay
     /// unchanged, even under concurrent changes.
-    pub async fn change(
+    pub async fn change_settings(
         &self,
-        by: Option<UserId>,
+        actor: Option<UserId>,
         group: GroupId,
         changes: &[SettingChange],
     ) -> Result<GroupSettings, GroupError> {
-        // An invalid change is refused without the store.
+        // Changes that are invalid in themselves are refused before the store is called.
         GroupSettings::default().with(changes)?;
-        let effects = audit_effects(self.clock.now(), by, group, "Group.SettingsChanged");
+        let effects = audit_effects(self.clock.now(), actor, group, "Group.SettingsChanged");
         let changed = self.store.change(group, changes, effects).await?;
         self.watch.group_changed(group);
         match changed {
@@ -184,13 +184,13 @@ impl Groups {
     }
 
     /// Moves a user from their group into this one.
-    pub async fn put(
+    pub async fn move_member(
         &self,
-        by: Option<UserId>,
+        actor: Option<UserId>,
         user: UserId,
         group: GroupId,
     ) -> Result<(), GroupError> {
-        let effects = moved(self.clock.now(), by, user, group);
+        let effects = member_added_effects(self.clock.now(), actor, user, group);
         let put = self.store.put(user, group, effects).await?;
         self.watch.member_moved(user);
         match put {
@@ -213,7 +213,7 @@ impl Groups {
         changes: &[MembershipChange],
     ) -> Result<(), GroupError> {
         let at = self.clock.now();
-        let effects: MemberEffects = |user, group, at| moved(at, None, user, group);
+        let effects: MemberEffects = |user, group, at| member_added_effects(at, None, user, group);
         match self.store.change_members(group, changes, at, effects).await? {
             MembersChanged::Done(users) => {
                 for user in users {
@@ -250,8 +250,13 @@ impl Groups {
 }
 
 /// Side effects of moving a user into a group.
-fn moved(at: Timestamp, by: Option<UserId>, user: UserId, group: GroupId) -> SideEffects {
-    let mut effects = audit_effects(at, by, group, "Group.MemberAdded");
+fn member_added_effects(
+    at: Timestamp,
+    actor: Option<UserId>,
+    user: UserId,
+    group: GroupId,
+) -> SideEffects {
+    let mut effects = audit_effects(at, actor, group, "Group.MemberAdded");
     for entry in &mut effects.audit {
         entry.subject = Some(user);
     }
@@ -260,11 +265,11 @@ fn moved(at: Timestamp, by: Option<UserId>, user: UserId, group: GroupId) -> Sid
 
 fn audit_effects(
     at: Timestamp,
-    by: Option<UserId>,
+    actor: Option<UserId>,
     group: GroupId,
     action: &'static str,
 ) -> SideEffects {
-    SideEffects::of_object(at, by, format!("group:{group}"), action)
+    SideEffects::of_object(at, actor, format!("group:{group}"), action)
 }
 
 #[cfg(test)]

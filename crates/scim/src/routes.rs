@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_identity::ScimScope;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route,
 };
 
@@ -73,9 +73,9 @@ fn write(
         accounts: AccountScope::Complete,
         licensing: Licensing::InForce,
         feature: Some(Feature::GroupManagement),
-        charge: RateLimit::AtGate(Budget::Scim),
+        rate_limit: RateLimit::AtGate(Budget::Scim),
         // A token belongs to no account: its address pays.
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         body_limit,
         document: Document::Own,
         handler,

@@ -25,7 +25,7 @@ impl DeferredRateLimit {
     pub async fn check(self, session: Option<SessionId>) -> Result<(), ApiError> {
         let Some(rate_limit) = self.rate_limit else { return Ok(()) };
         let payer = session.map_or(rate_limit.default_payer, Payer::Session);
-        self.gates.charge(rate_limit.budget, payer).await
+        self.gates.count(rate_limit.budget, payer).await
     }
 }
 

@@ -23,7 +23,7 @@ use crate::budgets::{Budget, Budgets, Payer};
 use crate::client_address::ClientAddress;
 use crate::extract::{BodyLimit, RateLimitPayer};
 use crate::routes::{
-    Access, AccountScope, Licensing, PaidBy, RateLimit, Route, RouteMatch, RouteTable,
+    Access, AccountScope, CountedAgainst, Licensing, RateLimit, Route, RouteMatch, RouteTable,
 };
 use crate::{ApiError, Caller, ConsoleCookie, PresentedCredential, Runner, ScimCaller};
 
@@ -124,10 +124,12 @@ impl Gates {
     /// before the body is read.
     async fn check_access(&self, request: &ServiceRequest, route: &Route) -> Result<(), ApiError> {
         let credential = self.identify(request, route).await?;
-        let user = credential.map(Credential::user).filter(|_| route.payer == PaidBy::Caller);
+        let user = credential
+            .map(Credential::user)
+            .filter(|_| route.counted_against == CountedAgainst::Caller);
         let payer = payer(request, user);
-        if let (RateLimit::AtGate(budget), Some(payer)) = (route.charge, payer) {
-            self.charge(budget, payer).await?;
+        if let (RateLimit::AtGate(budget), Some(payer)) = (route.rate_limit, payer) {
+            self.count(budget, payer).await?;
         }
         match route.access {
             Access::Anonymous => {}
@@ -153,13 +155,13 @@ impl Gates {
         let mut extensions = request.extensions_mut();
         extensions.insert(BodyLimit(route.body_limit));
         extensions.insert(PresentedCredential(credential.and_then(Credential::session)));
-        if let (RateLimit::InHandler(budget), Some(payer)) = (route.charge, payer) {
+        if let (RateLimit::InHandler(budget), Some(payer)) = (route.rate_limit, payer) {
             extensions.insert(RateLimitPayer { budget, default_payer: payer });
         }
         Ok(())
     }
 
-    pub(crate) async fn charge(&self, budget: Budget, payer: Payer) -> Result<(), ApiError> {
+    pub(crate) async fn count(&self, budget: Budget, payer: Payer) -> Result<(), ApiError> {
         let outcome = if let Some(outcome) = self.budgets.take_local(budget, payer) {
             outcome
         } else {
@@ -188,15 +190,21 @@ impl Gates {
             return Ok(state);
         }
         let fresh = self.fresh(credential, route).await?;
-        let Some(state) = fresh else { return Err(self.rejection(credential, route).await?) };
+        let Some(state) = fresh else {
+            return Err(self.missing_caller_error(credential, route).await?);
+        };
         match self.refusal(request, state, route) {
             Some(refusal) => Err(refusal),
             None => Ok(state),
         }
     }
 
-    /// Returns the error for a refused caller with a valid token.
-    async fn rejection(&self, credential: Credential, route: &Route) -> Result<ApiError, ApiError> {
+    /// Returns the error for a caller whose session, key or account no longer exists.
+    async fn missing_caller_error(
+        &self,
+        credential: Credential,
+        route: &Route,
+    ) -> Result<ApiError, ApiError> {
         let Credential::Session(session_ref) = credential else {
             return Ok(ApiError::unauthenticated());
         };
@@ -209,6 +217,8 @@ impl Gates {
         Ok(if is_gone { ApiError::no_such_account() } else { ApiError::unauthenticated() })
     }
 
+    /// Returns the error for a caller who lacks the scope, role or account state that a
+    /// route requires.
     fn refusal(
         &self,
         request: &ServiceRequest,
@@ -226,8 +236,8 @@ impl Gates {
             return Some(ApiError::not_found());
         }
         if route.owners_only() && state.scope == SessionScope::Data {
-            let message = "This session began with an app password: sign in with your own \
-                           password for that.";
+            let message = "Sessions started with an app password can't do this. Sign in with \
+                           your account password.";
             return Some(refused("app_password_refused", message));
         }
         if route.accounts == AccountScope::Any {
@@ -235,10 +245,10 @@ impl Gates {
         }
         let rules = self.rules.get();
         if rules.owes_verification(&state) {
-            let message = "Open the link in the email first that went to your address.";
+            let message = "Verify your email address first: open the link that we emailed you.";
             return Some(refused("email_not_verified", message));
         }
-        let message = "Declare first whether you use the service as a trader.";
+        let message = "First declare whether you use the service as a business.";
         rules
             .owes_declaration(state.customer)
             .then(|| refused("business_profile_incomplete", message))

@@ -59,8 +59,8 @@ pub use paging::{Paging, query_config};
 pub use path_id::{ClientId, PathId, PathVersion};
 pub use request_id::RequestId;
 pub use routes::{
-    AcceptedCredentials, Access, AccountScope, Docs, Document, Licensing, PaidBy, Parameter,
-    RateLimit, ResponseDoc, Route, RouteTable, WireType, wire,
+    AcceptedCredentials, Access, AccountScope, CountedAgainst, Docs, Document, Licensing,
+    Parameter, RateLimit, ResponseDoc, Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
 pub use strict_transport::StrictTransport;

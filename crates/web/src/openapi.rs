@@ -104,7 +104,7 @@ fn operation(
     if let Some(feature) = route.feature {
         operation.insert("x-feature".to_owned(), feature.name().into());
     }
-    if let RateLimit::AtGate(budget) | RateLimit::InHandler(budget) = route.charge {
+    if let RateLimit::AtGate(budget) | RateLimit::InHandler(budget) = route.rate_limit {
         operation.insert("x-rate-budget".to_owned(), budget.name().into());
     }
     let response_example = example.and_then(|it| it.response.as_ref());
@@ -305,7 +305,7 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
     if route.feature.is_some() || route.licensing != Licensing::NotNeeded {
         refusals.push((403, "The licence or the account doesn't allow it."));
     }
-    if route.charge != RateLimit::Free {
+    if route.rate_limit != RateLimit::Unlimited {
         refusals.push((429, "Too many requests; retry after `Retry-After` seconds."));
     }
     refusals

@@ -26,9 +26,9 @@ pub struct Route {
     /// Feature that the licence must include.
     pub feature: Option<Feature>,
     /// Rate limit of its calls.
-    pub charge: RateLimit,
+    pub rate_limit: RateLimit,
     /// Owner of the budget that a call takes from.
-    pub payer: PaidBy,
+    pub counted_against: CountedAgainst,
     /// Maximum length of the body, in bytes after decompression.
     pub body_limit: usize,
     /// OpenAPI document that lists the route.
@@ -91,7 +91,7 @@ pub enum AccountScope {
 
 /// Owner of the budget that a call takes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaidBy {
+pub enum CountedAgainst {
     /// Budget of the caller, or of the address for anonymous calls.
     Caller,
     /// Budget of the address: a caller with several accounts would otherwise
@@ -125,7 +125,7 @@ pub enum Licensing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimit {
     /// Requests are not counted.
-    Free,
+    Unlimited,
     /// Gates count it.
     AtGate(Budget),
     /// Handler counts it through
@@ -256,7 +256,7 @@ impl Route {
 
     /// Returns whether it calls a model, which costs the caller credits.
     pub(crate) fn costs_credits(&self) -> bool {
-        self.charge == RateLimit::AtGate(Budget::Ai)
+        self.rate_limit == RateLimit::AtGate(Budget::Ai)
     }
 }
 

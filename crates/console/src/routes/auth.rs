@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -107,9 +107,9 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,
         docs: docs(summary, &[]),
@@ -119,8 +119,8 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
 fn submit(path: &'static str, refusals: &'static [(u16, &'static str)], handler: Handler) -> Route {
     Route {
         method: Method::POST,
-        charge: RateLimit::AtGate(Budget::Auth),
-        payer: PaidBy::Address,
+        rate_limit: RateLimit::AtGate(Budget::Auth),
+        counted_against: CountedAgainst::Address,
         body_limit: 16 * KIB,
         docs: docs("Takes the form of that page.", refusals),
         ..show(path, "", handler)

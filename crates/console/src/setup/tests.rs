@@ -370,7 +370,7 @@ fn every_route_but_the_last_step_works_without_a_licence_and_has_a_small_body_li
         assert!(route.body_limit <= 128 * 1024, "{}", route.path);
         if route.body_limit > 0 {
             // Guessing of the token is rate limited.
-            assert_eq!(route.charge, RateLimit::AtGate(Budget::Auth), "{}", route.path);
+            assert_eq!(route.rate_limit, RateLimit::AtGate(Budget::Auth), "{}", route.path);
         }
     }
 }

@@ -146,7 +146,7 @@ pub(crate) async fn change(
 ) -> Result<Json<GroupSettingsResponse>, HttpError> {
     let (groups, by) = (api.groups.clone(), Some(caller.0.user));
     let changes = request.changes()?;
-    let change = async move { groups.change(by, GroupId(id), &changes).await };
+    let change = async move { groups.change_settings(by, GroupId(id), &changes).await };
     Ok(Json(api.run(change).await?.into()))
 }
 
@@ -160,7 +160,7 @@ pub(crate) async fn move_user(
     let group = request.group_id.ok_or_else(|| {
         invalid("groupId".to_owned(), "required", "groupId is required.".to_owned())
     })?;
-    api.run(async move { groups.put(by, UserId(user), GroupId(group)).await }).await?;
+    api.run(async move { groups.move_member(by, UserId(user), GroupId(group)).await }).await?;
     Ok(Json(Done::success()))
 }
 

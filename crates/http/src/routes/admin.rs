@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_identity::Role;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -26,9 +26,9 @@ fn login() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Admin,
-        charge: RateLimit::AtGate(Budget::LocalAuth),
+        rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 64 * KIB,
         handler: |route| route.to(admin::login),
         docs: Docs {
@@ -78,9 +78,9 @@ fn session() -> Route {
         credentials: AcceptedCredentials::ConsoleCookie,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Admin,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(admin::session),
         docs: Docs {

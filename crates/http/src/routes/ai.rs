@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -68,9 +68,9 @@ fn status() -> Route {
         credentials: AcceptedCredentials::SessionOrApiKey,
         accounts: AccountScope::Complete,
         feature: Some(Feature::AiProxy),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(ai::status),
         docs: Docs {
@@ -168,9 +168,9 @@ fn optimize() -> Route {
         credentials: AcceptedCredentials::SessionOrApiKey,
         accounts: AccountScope::Complete,
         feature: Some(Feature::AiProxy),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Ai),
+        rate_limit: RateLimit::AtGate(Budget::Ai),
         // Text and template prompt, each character six bytes long (`\u1234`).
         body_limit: 512 * KIB,
         handler: |route| route.to(ai::optimize),

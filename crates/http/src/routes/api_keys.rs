@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -22,9 +22,9 @@ fn list() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::api_keys),
         docs: Docs {
@@ -46,9 +46,9 @@ fn create() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::create_api_key),
         docs: Docs {
@@ -77,9 +77,9 @@ fn revoke() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with every request.
         body_limit: KIB,
         handler: |route| route.to(auth::revoke_api_key),

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -36,9 +36,9 @@ fn register() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Auth),
+        rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::register),
         docs: Docs {
@@ -73,9 +73,9 @@ fn login() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::LocalAuth),
+        rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login),
         docs: Docs {
@@ -110,9 +110,9 @@ fn refresh() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Public,
-        charge: RateLimit::InHandler(Budget::Auth),
+        rate_limit: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::refresh),
         docs: Docs {
@@ -134,9 +134,9 @@ fn logout() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Public,
-        charge: RateLimit::InHandler(Budget::Auth),
+        rate_limit: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::logout),
         docs: Docs {
@@ -158,9 +158,9 @@ fn me() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Auth),
+        rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 0,
         handler: |route| route.to(auth::me),
         docs: Docs {
@@ -182,9 +182,9 @@ fn sessions() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::sessions),
         docs: Docs {
@@ -206,9 +206,9 @@ fn revoke_session() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with every request.
         body_limit: KIB,
         handler: |route| route.to(auth::revoke_session),
@@ -262,9 +262,9 @@ fn business_profile() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Auth),
+        rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::declare),
         docs: Docs {

@@ -4,7 +4,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -36,9 +36,9 @@ fn list() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::Sync),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Sync),
+        rate_limit: RateLimit::AtGate(Budget::Sync),
         body_limit: 0,
         handler: |route| route.to(chats::list_chats),
         docs: Docs {

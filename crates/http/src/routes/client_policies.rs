@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_identity::Role;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, WireType, wire,
 };
 
@@ -39,9 +39,9 @@ pub(super) fn read(
         credentials: AcceptedCredentials::ConsoleCookie,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Admin,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,
         docs,

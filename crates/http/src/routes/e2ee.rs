@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -32,9 +32,9 @@ fn status() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::status),
         docs: Docs {
@@ -56,9 +56,9 @@ fn register() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::register),
         docs: Docs {
@@ -87,9 +87,9 @@ fn list() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::devices),
         docs: Docs {
@@ -111,9 +111,9 @@ fn device_status() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::device_status),
         docs: Docs {
@@ -135,9 +135,9 @@ fn approve() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::approve),
         docs: Docs {
@@ -169,9 +169,9 @@ fn revoke() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with every request.
         body_limit: KIB,
         handler: |route| route.to(e2ee::revoke),
@@ -194,9 +194,9 @@ fn wrapped_umk() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::wrapped_umk),
         docs: Docs {
@@ -218,9 +218,9 @@ fn store_wrapped_umk() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::store_wrapped_umk),
         docs: Docs {

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -22,9 +22,9 @@ fn login() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::LocalAuth),
+        rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login_mfa),
         docs: Docs {
@@ -68,9 +68,9 @@ fn begin() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::begin),
         docs: Docs {
@@ -99,9 +99,9 @@ fn verify() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::verify),
         docs: Docs {
@@ -126,9 +126,9 @@ fn disable() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::disable),
         docs: Docs {
@@ -153,9 +153,9 @@ fn regenerate() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 256 * KIB,
         handler: |route| route.to(mfa::regenerate),
         docs: Docs {

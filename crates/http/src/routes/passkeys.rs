@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -36,9 +36,9 @@ fn begin_registration() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 64 * KIB,
         handler: |route| route.to(webauthn::begin_registration),
         docs: Docs {
@@ -143,8 +143,8 @@ fn begin_login() -> Route {
     Route {
         path: "/auth/webauthn/login/begin",
         access: Access::Anonymous,
-        payer: PaidBy::Address,
-        charge: RateLimit::AtGate(Budget::LocalAuth),
+        counted_against: CountedAgainst::Address,
+        rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         handler: |route| route.to(webauthn::begin_login),
         docs: Docs {
             tag: "auth",

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -22,9 +22,9 @@ fn forgot() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Auth),
+        rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::forgot_password),
         docs: Docs {
@@ -65,7 +65,7 @@ fn change() -> Route {
     Route {
         path: "/auth/password",
         access: Access::Owner,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         handler: |route| route.to(auth::change_password),
         docs: Docs {
             tag: "auth",

@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -53,9 +53,9 @@ fn trusted() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(certificates::trusted),
         docs: Docs {

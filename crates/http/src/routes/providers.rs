@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -24,9 +24,9 @@ fn login() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: Some(Feature::OAuth),
-        payer: PaidBy::Address,
+        counted_against: CountedAgainst::Address,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Auth),
+        rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 0,
         handler: |route| route.to(providers::login),
         docs: Docs {

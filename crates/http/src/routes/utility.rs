@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Docs, Document, Licensing, PaidBy,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
     RateLimit, ResponseDoc, Route, wire,
 };
 
@@ -21,9 +21,9 @@ fn health() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Health),
+        rate_limit: RateLimit::AtGate(Budget::Health),
         body_limit: 0,
         handler: |route| route.to(health::health),
         docs: Docs {
@@ -45,9 +45,9 @@ fn ready() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::Free,
+        rate_limit: RateLimit::Unlimited,
         body_limit: 0,
         handler: |route| route.to(ready::ready),
         docs: Docs {
@@ -73,9 +73,9 @@ fn metrics() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::Free,
+        rate_limit: RateLimit::Unlimited,
         body_limit: 0,
         handler: |route| route.to(metrics::metrics),
         docs: Docs {
@@ -97,9 +97,9 @@ fn capabilities() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(capabilities::capabilities),
         docs: Docs {
@@ -121,9 +121,9 @@ fn description() -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::AtGate(Budget::Global),
+        rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(openapi::description),
         docs: Docs {

@@ -1,5 +1,5 @@
-//! Requests of all generations of clients: keys in any case, nulls or absent
-//! keys, channels as objects or as bare lists.
+//! Parsing of pushes from old and new clients: keys may be in any case, null or
+//! absent, and channels may be objects or bare lists.
 
 use pia_kernel::{Timestamp, utf16_len};
 use pia_sync::{Channel, ItemId, ItemKey, Push, ReceivedItem};
@@ -23,7 +23,7 @@ const PARTS: [&str; 3] = ["upserted", "added", "deleted"];
 /// Changes of a device. Every key may be missing.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "only described; read with respect to all generations of clients")]
+#[expect(dead_code, reason = "documents the body in OpenAPI; `PushParser` reads it leniently")]
 pub(crate) struct SyncPushRequest {
     /// Time of the request, by the device's clock.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -93,7 +93,7 @@ pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
     }
     for channel in Channel::ALL {
         if let Some(value) = body.shift_remove(channel.name()) {
-            parser.channel(channel, value, &mut push);
+            parser.parse_channel(channel, value, &mut push);
         }
     }
     if parser.errors.is_empty() {
@@ -115,64 +115,64 @@ impl PushParser {
         key: &str,
     ) -> Option<T> {
         let value = body.shift_remove(key)?;
-        self.record_error(
+        self.ok_or_record(
             T::deserialize(value).map_err(|err| invalid(key.to_owned(), &format_json_error(&err))),
         )
     }
 
-    fn channel(&mut self, channel: Channel, value: Value, push: &mut Push) {
+    fn parse_channel(&mut self, channel: Channel, value: Value, push: &mut Push) {
         let name = channel.name();
         match value {
             Value::Object(settings) if channel.is_single() => {
-                self.item(channel, Value::Object(settings), name, push);
+                self.parse_item(channel, Value::Object(settings), name, push);
             }
             Value::Array(items) if !channel.is_single() => {
-                self.items(channel, items, name, push);
+                self.parse_items(channel, items, name, push);
             }
             Value::Object(parts) if channel.rules().item_id == ItemId::Own => {
                 let mut parts = normalize_keys(parts, &PARTS);
-                // Both keys are read, since generations of clients differ.
+                // Old clients send `added`, new ones `upserted`.
                 for part in ["upserted", "added"] {
                     let at = format!("{name}.{part}");
                     let items = parts.shift_remove(part);
-                    if let Some(items) = items.and_then(|it| self.list(it, &at)) {
-                        self.items(channel, items, &at, push);
+                    if let Some(items) = items.and_then(|it| self.expect_list(it, &at)) {
+                        self.parse_items(channel, items, &at, push);
                     }
                 }
                 let at = format!("{name}.deleted");
-                let ids = parts.shift_remove("deleted").and_then(|it| self.list(it, &at));
+                let ids = parts.shift_remove("deleted").and_then(|it| self.expect_list(it, &at));
                 for (index, id) in ids.unwrap_or_default().into_iter().enumerate() {
                     let at = || format!("{at}[{index}]");
                     let id = Uuid::deserialize(id)
                         .map_err(|err| invalid(at(), &format_json_error(&err)));
-                    let id = self.record_error(id);
+                    let id = self.ok_or_record(id);
                     push.deletes.extend(id.map(|id| ItemKey { channel, id }));
                 }
             }
-            _ => self.errors.push(invalid(name.to_owned(), "is of another type")),
+            _ => self.errors.push(invalid(name.to_owned(), "has the wrong type")),
         }
     }
 
-    fn items(&mut self, channel: Channel, items: Vec<Value>, at: &str, push: &mut Push) {
+    fn parse_items(&mut self, channel: Channel, items: Vec<Value>, at: &str, push: &mut Push) {
         for (index, item) in items.into_iter().enumerate() {
-            self.item(channel, item, &format!("{at}[{index}]"), push);
+            self.parse_item(channel, item, &format!("{at}[{index}]"), push);
         }
     }
 
-    fn item(&mut self, channel: Channel, item: Value, at: &str, push: &mut Push) {
-        let fields = self.record_error(item_reading::parse(channel, item, at));
+    fn parse_item(&mut self, channel: Channel, item: Value, at: &str, push: &mut Push) {
+        let fields = self.ok_or_record(item_reading::parse(channel, item, at));
         push.items.extend(fields.map(|fields| ReceivedItem { channel, fields }));
     }
 
-    fn list(&mut self, value: Value, at: &str) -> Option<Vec<Value>> {
+    fn expect_list(&mut self, value: Value, at: &str) -> Option<Vec<Value>> {
         let list = match value {
             Value::Array(items) => Ok(items),
             _ => Err(invalid(at.to_owned(), "must be a list")),
         };
-        self.record_error(list)
+        self.ok_or_record(list)
     }
 
-    fn record_error<T>(&mut self, result: Result<T, FieldError>) -> Option<T> {
+    fn ok_or_record<T>(&mut self, result: Result<T, FieldError>) -> Option<T> {
         match result {
             Ok(it) => Some(it),
             Err(error) => {

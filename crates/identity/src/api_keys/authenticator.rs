@@ -18,8 +18,9 @@ const USE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Authenticates callers by API keys.
 ///
-/// The owner of a key never changes and is cached. Validity is cached for five seconds like that of
-/// all callers, and a cached state may only admit a caller.
+/// The owner of a key never changes and is cached. A caller's state is cached for five seconds. A
+/// cached state may admit a caller, but never refuse one: call [`load_state`](Self::load_state)
+/// first.
 #[derive(Clone)]
 pub struct ApiKeyAuthenticator {
     inner: Arc<Inner>,
@@ -73,17 +74,17 @@ impl ApiKeyAuthenticator {
     }
 
     /// Returns the cached state of a caller, if it is recent enough to admit them.
-    pub fn cached(&self, key_ref: ApiKeyRef) -> Option<CallerState> {
+    pub fn cached_state(&self, key_ref: ApiKeyRef) -> Option<CallerState> {
         self.inner.caller_cache.cached(key_ref)
     }
 
     /// Loads the current state of a caller; `None` if the account or the key is gone. Records the
     /// use of the key from time to time.
-    pub async fn fresh(&self, key_ref: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
+    pub async fn load_state(&self, key_ref: ApiKeyRef) -> Result<Option<CallerState>, Unavailable> {
         let state = self.inner.caller_cache.fresh(key_ref).await?;
         if state.is_none() {
             self.lock_cache().owners.retain(|_, it| *it != key_ref);
-        } else if let Some(at) = self.use_to_record(key_ref.key) {
+        } else if let Some(at) = self.claim_use_record(key_ref.key) {
             // A failure to record the use does not refuse the caller.
             if let Err(err) = self.inner.store.used(key_ref.key, at, at - USE_INTERVAL).await {
                 tracing::warn!(error = %err, "failed to record API key use");
@@ -92,16 +93,17 @@ impl ApiKeyAuthenticator {
         Ok(state)
     }
 
-    /// Returns the current time, if the use of the key is to be recorded.
-    fn use_to_record(&self, key: ApiKeyId) -> Option<Timestamp> {
+    /// Claims the recording of a use. Returns the time to record; `None` if another use was claimed
+    /// less than [`USE_INTERVAL`] ago.
+    fn claim_use_record(&self, key: ApiKeyId) -> Option<Timestamp> {
         let now = self.inner.clock.now();
         let mut cache = self.lock_cache();
-        let fresh = |it: &Timestamp| *it <= now && now < *it + USE_INTERVAL;
-        if cache.recorded_uses.get(&key).is_some_and(fresh) {
+        let is_recent = |it: &Timestamp| *it <= now && now < *it + USE_INTERVAL;
+        if cache.recorded_uses.get(&key).is_some_and(is_recent) {
             return None;
         }
         if cache.recorded_uses.len() >= MAX_CACHED_KEYS {
-            cache.recorded_uses.retain(|_, it| fresh(it));
+            cache.recorded_uses.retain(|_, it| is_recent(it));
         }
         cache.recorded_uses.insert(key, now);
         Some(now)
@@ -188,7 +190,7 @@ mod tests {
 
         for pause in [0, 30, 29, 1] {
             clock.advance(Duration::from_secs(pause));
-            assert!(callers.fresh(key_ref).await.unwrap().is_some());
+            assert!(callers.load_state(key_ref).await.unwrap().is_some());
         }
     }
 
@@ -198,7 +200,7 @@ mod tests {
         store.expect_used().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let (callers, _) = callers(store, all_good());
 
-        assert!(callers.fresh(key_ref()).await.unwrap().is_some());
+        assert!(callers.load_state(key_ref()).await.unwrap().is_some());
     }
 
     #[tokio::test]
@@ -211,8 +213,8 @@ mod tests {
         let (callers, _) = callers(store, accounts);
         callers.find(HASH).await.unwrap();
 
-        assert!(callers.fresh(key_ref).await.unwrap().is_none());
-        assert_eq!((callers.cached_owner(HASH), callers.cached(key_ref)), (None, None));
+        assert!(callers.load_state(key_ref).await.unwrap().is_none());
+        assert_eq!((callers.cached_owner(HASH), callers.cached_state(key_ref)), (None, None));
     }
 
     #[tokio::test]
@@ -221,12 +223,12 @@ mod tests {
         let mut store = MockApiKeyStore::new();
         store.expect_used().returning(|_, _, _| Ok(()));
         let (callers, clock) = callers(store, all_good());
-        callers.fresh(key_ref).await.unwrap();
+        callers.load_state(key_ref).await.unwrap();
 
         clock.advance(Duration::from_secs(5));
-        let young = callers.cached(key_ref).is_some();
+        let young = callers.cached_state(key_ref).is_some();
         clock.advance(Duration::from_secs(1));
 
-        assert!(young && callers.cached(key_ref).is_none());
+        assert!(young && callers.cached_state(key_ref).is_none());
     }
 }

@@ -48,7 +48,7 @@ async fn an_invalid_name_never_reaches_the_store() {
 
     let created = groups.create(None, " ").await;
     let renamed = groups.rename(None, GroupId::generate(), "a\nb").await;
-    let found = groups.named("").await;
+    let found = groups.find_by_name("").await;
 
     assert!(matches!(created, Err(GroupError::Name(NameError::Empty))));
     assert!(matches!(renamed, Err(GroupError::Name(NameError::Control))));
@@ -59,8 +59,9 @@ async fn an_invalid_name_never_reaches_the_store() {
 async fn an_invalid_setting_never_reaches_the_store() {
     let wrong = [SettingChange::Quota(Quota::KnowledgeBases, Some(-1))];
 
-    let changed =
-        groups(MockGroupStore::new(), unnotified()).change(None, GroupId::generate(), &wrong).await;
+    let changed = groups(MockGroupStore::new(), unnotified())
+        .change_settings(None, GroupId::generate(), &wrong)
+        .await;
 
     assert!(matches!(changed, Err(GroupError::Settings(SettingsError::Limit))));
 }
@@ -83,7 +84,7 @@ async fn the_watch_is_notified_of_changed_and_deleted_groups() {
     watch.expect_group_changed().withf(move |it| *it == group).times(2).return_const(());
     let groups = groups(store, watch);
 
-    groups.change(None, group, &[SettingChange::Pool(true)]).await.unwrap();
+    groups.change_settings(None, group, &[SettingChange::Pool(true)]).await.unwrap();
     groups.delete(None, group).await.unwrap();
 }
 
@@ -105,7 +106,7 @@ async fn the_watch_is_notified_of_moved_members() {
     let mut watch = MockGroupWatch::new();
     watch.expect_member_moved().withf(move |it| *it == user).once().return_const(());
 
-    groups(store, watch).put(Some(by), user, group).await.unwrap();
+    groups(store, watch).move_member(Some(by), user, group).await.unwrap();
 }
 
 #[tokio::test]
@@ -139,10 +140,10 @@ async fn refusals_of_the_store_are_reported() {
         groups.delete(None, group).await,
         groups.delete(None, group).await,
         groups.delete(None, group).await,
-        groups.change(None, group, &pool).await.map(drop),
-        groups.change(None, group, &pool).await.map(drop),
-        groups.put(None, user, group).await,
-        groups.put(None, user, group).await,
+        groups.change_settings(None, group, &pool).await.map(drop),
+        groups.change_settings(None, group, &pool).await.map(drop),
+        groups.move_member(None, user, group).await,
+        groups.move_member(None, user, group).await,
     ]
     .map(Result::err);
 

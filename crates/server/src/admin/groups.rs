@@ -99,7 +99,7 @@ impl GroupServices {
 
     async fn set(&self, group: &str, changes: &[SettingChange]) -> Result<String, AdminError> {
         let Group { id, .. } = self.meant(group).await?.group;
-        let mut reported = format_settings(&self.groups.change(None, id, changes).await?);
+        let mut reported = format_settings(&self.groups.change_settings(None, id, changes).await?);
         self.warn(&mut reported, changes);
         Ok(reported)
     }
@@ -121,7 +121,7 @@ impl GroupServices {
     async fn add(&self, roles: &Roles, email: &str, group: &str) -> Result<String, AdminError> {
         let Group { id, name, .. } = self.meant(group).await?.group;
         let member = member(roles, email).await?;
-        self.groups.put(None, member.user, id).await?;
+        self.groups.move_member(None, member.user, id).await?;
         Ok(format!("User {} moved to group {}\n", member.email, name.as_str()))
     }
 
@@ -133,7 +133,7 @@ impl GroupServices {
                 found => return found.map_err(AdminError::Group),
             }
         }
-        self.groups.named(group).await.map_err(|err| match err {
+        self.groups.find_by_name(group).await.map_err(|err| match err {
             GroupError::Unknown => AdminError::NoGroup(group.to_owned()),
             other => other.into(),
         })

@@ -59,8 +59,8 @@ mod tests {
         caller_cache.fresh(session_ref).await.unwrap();
         policy.rules.rules_of(group).await.unwrap();
 
-        policy.groups.put(None, user, group).await.unwrap();
-        policy.groups.change(None, group, &[SettingChange::Pool(true)]).await.unwrap_err();
+        policy.groups.move_member(None, user, group).await.unwrap();
+        policy.groups.change_settings(None, group, &[SettingChange::Pool(true)]).await.unwrap_err();
         policy.rules.rules_of(group).await.unwrap();
 
         assert!(caller_cache.cached(session_ref).is_none());

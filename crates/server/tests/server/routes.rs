@@ -6,8 +6,8 @@ use pia_server_testkit::console::{Console, scim_client};
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, Document, Licensing, PaidBy, RateLimit,
-    Route,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Document, Licensing,
+    RateLimit, Route,
 };
 use serde_json::Value;
 
@@ -233,8 +233,8 @@ fn format_route(route: &Route) -> String {
         Licensing::MayHaveEnded => "ended",
         Licensing::InForce => "licensed",
     };
-    let budget = match route.charge {
-        RateLimit::Free => "free",
+    let budget = match route.rate_limit {
+        RateLimit::Unlimited => "free",
         RateLimit::AtGate(budget) | RateLimit::InHandler(budget) => budget.name(),
     };
     let feature = route.feature.map_or("", |it| it.name());
@@ -324,7 +324,7 @@ fn rows_match_their_paths() {
     for route in table() {
         let below = |prefixes: &[&str]| prefixes.iter().any(|it| route.path.starts_with(it));
         let guards = matches!(
-            route.charge,
+            route.rate_limit,
             RateLimit::AtGate(Budget::Auth | Budget::LocalAuth)
                 | RateLimit::InHandler(Budget::Auth | Budget::LocalAuth)
         );
@@ -340,7 +340,7 @@ fn rows_match_their_paths() {
         let actual = (
             route.credentials == AcceptedCredentials::SessionOrApiKey,
             !anonymous && route.accounts == AccountScope::Any,
-            route.payer == PaidBy::Address,
+            route.counted_against == CountedAgainst::Address,
             route.document == Document::Admin,
         );
         if actual != expected_properties {

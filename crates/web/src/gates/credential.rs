@@ -36,7 +36,7 @@ impl Gates {
             return Ok(Some(Credential::ApiKey(owner)));
         }
         if let Some(address) = payer(request, None) {
-            self.charge(Budget::Global, address).await?;
+            self.count(Budget::Global, address).await?;
         }
         let keys = self.keys.clone();
         let owner = self.runner.run(async move { keys.find(hash).await }).await?;
@@ -65,7 +65,7 @@ impl Gates {
             }
             Credential::ApiKey(key) => {
                 let keys = self.keys.clone();
-                self.runner.run(async move { keys.fresh(key).await }).await
+                self.runner.run(async move { keys.load_state(key).await }).await
             }
         }
     }

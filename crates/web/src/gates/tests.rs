@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    AcceptedCredentials, AccountScope, Docs, Document, PaidBy, Quotas, ResponseDoc, surface, wire,
+    AcceptedCredentials, AccountScope, CountedAgainst, Docs, Document, Quotas, ResponseDoc,
+    surface, wire,
 };
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -103,9 +104,9 @@ fn route(path: &'static str) -> Route {
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Complete,
         feature: None,
-        payer: PaidBy::Caller,
+        counted_against: CountedAgainst::Caller,
         document: Document::Public,
-        charge: RateLimit::Free,
+        rate_limit: RateLimit::Unlimited,
         body_limit: 0,
         handler: |route| route.to(HttpResponse::Ok),
         docs: Docs {
