@@ -17,8 +17,8 @@ const MAX_FILTER_BYTES: usize = 4_096;
 /// Maximum number of comparisons in a filter.
 const MAX_COMPARISONS: usize = 20;
 
-/// Attribute that Entra ID compares where users are matched by their address,
-/// beside the grammar of filters.
+/// Attribute by which Entra ID matches users by email address. The grammar of
+/// filters does not allow it.
 const ENTRA_EMAIL: &str = r#"emails[type eq "work"].value"#;
 
 /// Comparison of an attribute. The name is in lower case.
@@ -28,8 +28,8 @@ pub(crate) enum Comparison {
     Compares(String, CompareOp, CompValue),
 }
 
-/// Returns the comparisons of a filter. Those inside `emails[…]` have the name
-/// of the attribute before theirs.
+/// Returns the comparisons of a filter. Inside `emails[…]`, names are prefixed:
+/// `emails.type`.
 pub(crate) fn comparisons(filter: &str) -> Result<Vec<Comparison>, ApiError> {
     if filter.len() > MAX_FILTER_BYTES {
         return Err(unsupported());
@@ -98,7 +98,7 @@ pub(crate) fn user_conditions(filter: Option<&str>) -> Result<Vec<ScimUserCondit
     Ok(conditions)
 }
 
-/// Returns the condition of a comparison; none of one that every user meets.
+/// Converts a comparison into a condition; `None` if every user meets it.
 fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, ApiError> {
     let (name, op, value) = match comparison {
         Comparison::Present(name) => {
@@ -113,16 +113,17 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
     if let Some(attribute) = user_text(name) {
         let how = text_match(op).ok_or_else(unsupported)?;
         let CompValue::Str(text) = value else { return Err(unsupported()) };
-        // No stored text contains NUL, which PostgreSQL rejects.
+        // PostgreSQL rejects NUL, so no stored text contains it.
         return Ok(Some(if text.contains('\0') {
-            ScimUserCondition::Id(None)
+            ScimUserCondition::Never
         } else {
             ScimUserCondition::Text(attribute, how, text.clone())
         }));
     }
     match (name, op) {
         ("id", CompareOp::Eq) => {
-            Ok(Some(ScimUserCondition::Id(parse_id(&comparison_text(value)).map(UserId))))
+            let id = parse_id(&comparison_text(value));
+            Ok(Some(id.map_or(ScimUserCondition::Never, |id| ScimUserCondition::Id(UserId(id)))))
         }
         ("active", CompareOp::Eq) => match comparison_text(value).to_ascii_lowercase().as_str() {
             "true" => Ok(Some(ScimUserCondition::Active(true))),
@@ -136,7 +137,7 @@ fn user_condition(comparison: &Comparison) -> Result<Option<ScimUserCondition>, 
             let before = Timestamp::from_micros(time(value)?.micros().saturating_sub(1));
             Ok(Some(ScimUserCondition::ChangedAfter(before)))
         }
-        // The one address of an account is the primary one at work.
+        // An account has one address, reported as the primary work address.
         ("emails.type", CompareOp::Eq) if comparison_text(value).eq_ignore_ascii_case("work") => {
             Ok(None)
         }
@@ -157,7 +158,7 @@ fn user_text(name: &str) -> Option<ScimUserText> {
     })
 }
 
-/// Returns the comparison of texts of an operator.
+/// Returns how an operator compares texts; `None` if it does not.
 pub(crate) fn text_match(op: &CompareOp) -> Option<TextMatch> {
     Some(match op {
         CompareOp::Eq => TextMatch::Equals,
@@ -170,7 +171,7 @@ pub(crate) fn text_match(op: &CompareOp) -> Option<TextMatch> {
     })
 }
 
-/// Returns an id; nothing for a text that is no id, which nothing has.
+/// Parses an id; `None` if the text is not a UUID, and so matches no resource.
 pub(crate) fn parse_id(text: &str) -> Option<Uuid> {
     text.parse().ok()
 }
@@ -178,7 +179,7 @@ pub(crate) fn parse_id(text: &str) -> Option<Uuid> {
 fn time(value: &CompValue) -> Result<Timestamp, ApiError> {
     let text = Value::String(comparison_text(value));
     serde_json::from_value(text)
-        .map_err(|_may_quote| invalid("invalidFilter", "A time must be as in RFC 3339."))
+        .map_err(|_may_quote| invalid("invalidFilter", "A time must be in RFC 3339 format."))
 }
 
 /// Error for a filter that is not supported.
@@ -211,12 +212,12 @@ mod tests {
                 r#"emails[type eq "work" and value eq "ada@example.org"]"#,
                 vec![text(ScimUserText::Email, "ada@example.org")],
             ),
-            (r#"userName eq "a\u0000""#, vec![ScimUserCondition::Id(None)]),
+            (r#"userName eq "a\u0000""#, vec![ScimUserCondition::Never]),
             (r"active eq true", vec![ScimUserCondition::Active(true)]),
             (r"id pr", vec![]),
             (
                 r#"id eq "nonsense" and active eq false"#,
-                vec![ScimUserCondition::Id(None), ScimUserCondition::Active(false)],
+                vec![ScimUserCondition::Never, ScimUserCondition::Active(false)],
             ),
             (
                 r#"meta.lastModified ge "1970-01-01T00:00:00Z""#,

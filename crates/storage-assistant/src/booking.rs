@@ -302,7 +302,7 @@ impl Batch {
         for (_, request) in &self.requests {
             let CreditHolder { member, group, .. } = request.holder;
             for key in request.holder.windows().filter(|it| missing.contains(it)) {
-                let groups = key.kind.is_groups();
+                let groups = key.kind.belongs_to_group();
                 let user = (!groups).then_some(DbUid(member.0));
                 let group = groups.then_some(DbUid(group.0));
                 rows.insert(key.to_string(), (user, group, WindowRow::new(key, user, group)));

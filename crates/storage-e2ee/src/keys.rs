@@ -51,7 +51,7 @@ impl KeyStore for SqlKeys {
         let Some(proof_key_sealer) = self.proof_key_sealer(user).await? else { return Ok(false) };
         let (owner, at) = (DbUid(user.0), DbInstant(at));
         let done = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(false) };
+            let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(false) };
             let rows = devices::table.filter(devices::user_id.eq(owner));
             let rows: Vec<DeviceRow> = rows.select(DeviceRow::as_select()).load(conn).await?;
             let this = recovery_keys::table.find(owner);

@@ -23,10 +23,9 @@ const SWEPT_AT_ONCE: i64 = 500;
 
 /// Sessions in SQL.
 ///
-/// Spent tokens are stored for the lifetime of an unused session, so that
-/// a replay is distinguished from an unknown token; older ones are deleted at
-/// rotation, or a session used every quarter of an hour would leave
-/// 35,000 of them a year.
+/// Consumed tokens are kept for the lifetime of an unused session, so that a
+/// replay can be told from an unknown token. Rotation deletes older ones: a
+/// session refreshed every 15 minutes would leave 35,000 rows a year.
 #[derive(Debug, Clone)]
 pub struct SqlSessions {
     db: Database,
@@ -38,15 +37,15 @@ impl SqlSessions {
         Self { db }
     }
 
-    async fn forget(&self, now: Timestamp) -> Result<usize, DbError> {
+    async fn delete_expired_batch(&self, now: Timestamp) -> Result<usize, DbError> {
         let expired = sessions::expires_at.le(DbInstant(now));
-        let some = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
+        let batch = sessions::table.filter(expired).select(sessions::id).limit(SWEPT_AT_ONCE);
         on_conn!(self.db.writer(), |conn| {
             // Selected first and deleted by key, since one that is continued
             // in between must stay.
-            let chosen: Vec<DbUid> = some.load(conn).await?;
-            let gone = sessions::table.filter(sessions::id.eq_any(chosen).and(expired));
-            diesel::delete(gone).execute(conn).await?
+            let ids: Vec<DbUid> = batch.load(conn).await?;
+            let still_expired = sessions::table.filter(sessions::id.eq_any(ids).and(expired));
+            diesel::delete(still_expired).execute(conn).await?
         })
     }
 }
@@ -94,8 +93,8 @@ impl SessionStore for SqlSessions {
         let continued = ContinuedRow::from(&token);
         Ok(in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
             // The session's row is locked by the first statement, so that what
-            // follows is serialised for the session: on PostgreSQL a replay that
-            // deletes it deadlocks with a rotation inserting a successor.
+            // follows is serialised for the session: otherwise, on PostgreSQL, a replay
+            // deleting the session could deadlock with a rotation inserting a successor.
             let owner_session = tokens::table.find(&presented).select(tokens::session_id);
             let active = accounts::table.filter(accounts::deactivated_at.is_null());
             let session = diesel::update(sessions::table)
@@ -116,22 +115,25 @@ impl SessionStore for SqlSessions {
             if spent.execute(conn).await? == 1 {
                 let row = TokenRow::unspent(token.successor, session);
                 diesel::insert_into(tokens::table).values(row).execute(conn).await?;
-                let old = DbInstant(token.at - token.lifetime);
-                let old = tokens::session_id.eq(session).and(tokens::spent_at.lt(old));
-                diesel::delete(tokens::table.filter(old)).execute(conn).await?;
+                let outdated = tokens::spent_at.lt(DbInstant(token.at - token.lifetime));
+                let outdated = outdated.and(tokens::session_id.eq(session));
+                diesel::delete(tokens::table.filter(outdated)).execute(conn).await?;
                 return Ok(rotated);
             }
 
+            // A device that missed the response presents its token again.
             let since = DbInstant(token.at - token.grace);
-            let lately = tokens::table.find(&presented).filter(tokens::spent_at.ge(since));
+            let consumed_within_grace =
+                tokens::table.find(&presented).filter(tokens::spent_at.ge(since));
             let successor = tokens::table
                 .find(token.successor.0.to_vec())
                 .filter(tokens::spent_at.is_null().and(tokens::session_id.eq(session)));
-            let lost_its_answer = diesel::select(exists(lately).and(exists(successor)));
-            if lost_its_answer.get_result::<bool>(conn).await? {
+            let is_retry = exists(consumed_within_grace).and(exists(successor));
+            if diesel::select(is_retry).get_result::<bool>(conn).await? {
                 return Ok(rotated);
             }
 
+            // Anything else is a replay: the session ends.
             diesel::delete(sessions::table.find(session)).execute(conn).await?;
             conn.write_effects(&self.db, &if_reused(UserId(user.0), token.at)).await?;
             Ok(Rotation::Reused)
@@ -198,8 +200,9 @@ impl SessionStore for SqlSessions {
         let (user, own) = (DbUid(by.user.0), DbUid(by.session.0));
         let live = sessions::user_id.eq(user).and(sessions::expires_at.gt(DbInstant(now)));
         Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
-            // The account's row is locked, as at session starts: earlier ones
-            // are visible, and of two that end each other one is too late.
+            // Updating the row to its own value locks the account, as session starts
+            // do. Sessions started earlier are therefore visible, and of two sessions
+            // that revoke each other only the first succeeds.
             let account = diesel::update(accounts::table.find(user));
             account.set(accounts::provider.eq(accounts::provider)).execute(conn).await?;
 
@@ -227,7 +230,7 @@ impl SessionStore for SqlSessions {
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
         let mut total = 0;
         loop {
-            let deleted = self.forget(now).await?;
+            let deleted = self.delete_expired_batch(now).await?;
             if deleted == 0 {
                 return Ok(total);
             }

@@ -10,7 +10,7 @@ use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
     Applied, Changes, Conflict, Item, ItemGrowth, ItemKey, ItemWrite, PushPlan, PushPlanner,
-    PushSettings, ReadOnly, ReadOnlyIds, StoredItem, SyncStore,
+    PushSettings, ReadOnly, StoredItem, SyncStore, WriteRestrictions,
 };
 
 use crate::event_row::EventRow;
@@ -34,6 +34,12 @@ struct PushTransaction<'a> {
     seal: &'a PersonSeal,
 }
 
+/// Rows to write, each with its stamp.
+struct StampedWrites {
+    rows: Vec<ItemRow>,
+    restamped: Vec<Restamped>,
+}
+
 impl SqlSyncStore {
     /// Creates a store in `db`, sealed by `sealer`.
     pub fn new(db: Database, sealer: Sealer) -> Self {
@@ -43,15 +49,15 @@ impl SqlSyncStore {
     async fn write(&self, push: &PushTransaction<'_>) -> Result<Applied, DbError> {
         let (user, changes, named) = (push.user, push.changes, push_keys(push.changes));
         in_tx!(self.db, async |conn| -> Result<Applied, DbError> {
-            let Some(ledger) = conn.hold_ledger(user).await? else { return Ok(Applied::Gone) };
+            let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(Applied::Gone) };
             if ledger.encrypted && !changes.encrypted {
                 return Ok(Applied::EncryptedOnly);
             }
             let stored = conn.stored_rows(user, &named).await?;
-            let mut plan = push.plan(&stored, &conn.read_only_ids(&named).await?, &ledger);
+            let mut plan = push.plan(&stored, &conn.write_restrictions(&named).await?, &ledger);
             let growth = ItemGrowth::of_plan(&plan, &stored);
-            let living = conn.living(user, &growth.channels()).await?;
-            let surpluses = match growth.check(&living, &push.settings.limits) {
+            let live_counts = conn.live_counts(user, &growth.channels()).await?;
+            let surpluses = match growth.check(&live_counts, &push.settings.limits) {
                 Ok(surpluses) => surpluses,
                 Err(exceeded) => return Ok(Applied::OverQuota(exceeded)),
             };
@@ -70,9 +76,10 @@ impl SqlSyncStore {
             let StampedWrites { rows, restamped } = push.assign_stamps(&ledger, plan.writes)?;
             let changed = !rows.is_empty() || !restamped.is_empty();
             conn.put_items(rows).await?;
-            for moved in restamped {
-                conn.restamp(user, moved).await?;
+            for item in restamped {
+                conn.restamp(user, item).await?;
             }
+            // Items beyond a channel's limit make room, oldest first, without tombstones.
             for (channel, surplus) in surpluses {
                 bytes -= conn.drop_oldest(user, channel, surplus).await?;
             }
@@ -103,17 +110,11 @@ impl SyncStore for SqlSyncStore {
     }
 }
 
-/// Rows to write, each with its stamp.
-struct StampedWrites {
-    rows: Vec<ItemRow>,
-    restamped: Vec<Restamped>,
-}
-
 impl PushTransaction<'_> {
     fn plan(
         &self,
         stored: &HashMap<ItemKey, StoredItem>,
-        read_only: &ReadOnlyIds,
+        restrictions: &WriteRestrictions,
         ledger: &Ledger,
     ) -> PushPlan {
         let Changes { items, deletes, seen_up_to, deleted_at, device, .. } = self.changes;
@@ -123,8 +124,8 @@ impl PushTransaction<'_> {
             device: device.as_deref(),
             deleted_at: *deleted_at,
             strategy: self.settings.strategy,
-            read_only,
-            lost_its_key: !ledger.encrypted && ledger.was_reset,
+            restrictions,
+            encryption_was_reset: !ledger.encrypted && ledger.was_reset,
         };
         let items = items.iter().cloned().zip(self.digests.iter().cloned());
         planner.plan(items.collect(), deletes.clone())

@@ -8,7 +8,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Timestamp, UserId};
 use pia_storage::schema::{managed_personas, plugins, sync_items};
 use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
-use pia_sync::{Channel, ItemKey, ReadOnlyIds, StoredItem};
+use pia_sync::{Channel, ItemKey, StoredItem, WriteRestrictions};
 
 use crate::item_row::key;
 
@@ -43,15 +43,15 @@ connection_trait! {
             rows.into_iter().map(stored_item).collect()
         }
 
-        /// Loads the named rows that make items read-only.
-        async fn read_only_ids(&mut self, named: &PushKeys) -> Result<ReadOnlyIds, DbError> {
-            let mut read_only = ReadOnlyIds::default();
+        /// Loads the named rows that restrict writes.
+        async fn write_restrictions(&mut self, named: &PushKeys) -> Result<WriteRestrictions, DbError> {
+            let mut restrictions = WriteRestrictions::default();
             if !named.personas.is_empty() {
                 let existing = managed_personas::table
                     .filter(managed_personas::id.eq_any(&named.personas))
                     .select(managed_personas::id);
                 let existing = existing.load::<DbUid>(self).await?;
-                read_only.managed_personas = existing.into_iter().map(|it| it.0).collect();
+                restrictions.managed_personas = existing.into_iter().map(|it| it.0).collect();
             }
             if !named.plugins.is_empty() {
                 let existing = plugins::table
@@ -59,13 +59,13 @@ connection_trait! {
                     .filter(plugins::deleted_at.is_null())
                     .select(plugins::id);
                 let existing = existing.load::<DbUid>(self).await?;
-                read_only.plugins = existing.into_iter().map(|it| it.0).collect();
+                restrictions.known_plugins = existing.into_iter().map(|it| it.0).collect();
             }
-            Ok(read_only)
+            Ok(restrictions)
         }
 
         /// Returns the number of live items of each of these channels.
-        async fn living(
+        async fn live_counts(
             &mut self,
             user: UserId,
             channels: &[Channel],

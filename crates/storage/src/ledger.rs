@@ -89,7 +89,7 @@ crate::connection_trait! {
         /// no such account. Call it first inside [`in_tx!`](crate::in_tx): what
         /// follows is serialised for the account. Changes must be counted by the
         /// caller.
-        async fn hold_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
+        async fn lock_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
             // An update to the current value takes the lock.
             let locked = diesel::update(ledgers::table.find(DbUid(user.0)))
                 .set(ledgers::umk_version.eq(ledgers::umk_version))
@@ -128,7 +128,7 @@ crate::connection_trait! {
 
         /// Locks the ledger and counts a change in any case.
         async fn take_ledger(&mut self, user: UserId) -> Result<Option<Ledger>, DbError> {
-            let ledger = self.hold_ledger(user).await?;
+            let ledger = self.lock_ledger(user).await?;
             if let Some(ledger) = &ledger {
                 self.count_change(user, ledger.last_stamp, 0).await?;
             }

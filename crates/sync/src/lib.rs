@@ -30,7 +30,7 @@ pub use chats::{
 pub use conflict::{Conflict, Resolution};
 pub use item::{Item, ItemKey, ItemRejection, MAX_ITEM_BYTES, ReceivedItem};
 pub use limits::ItemLimits;
-pub use plan::{ConflictStrategy, ItemWrite, PushPlan, PushPlanner, ReadOnlyIds, StoredItem};
+pub use plan::{ConflictStrategy, ItemWrite, PushPlan, PushPlanner, StoredItem, WriteRestrictions};
 pub use ports::{
     Applied, Catalogue, Changes, ChatInfo, Head, ItemInfo, ItemPage, ManagedPersona, PageLimit,
     PendingDevice, PendingDevices, Plugin, Policy, Row, SyncAdminStore, SyncEvent, SyncReader,

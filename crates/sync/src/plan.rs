@@ -78,13 +78,13 @@ pub struct PushPlan {
     pub conflicts: Vec<Conflict>,
 }
 
-/// Rows that a push names and that decide whether devices may write items.
+/// Rows named by a push that decide which of its items the device may write.
 #[derive(Debug, Default)]
-pub struct ReadOnlyIds {
+pub struct WriteRestrictions {
     /// Managed personas that it names.
     pub managed_personas: HashSet<Uuid>,
-    /// Existing plugins that it names.
-    pub plugins: HashSet<Uuid>,
+    /// Plugins that exist; preferences for any other are ignored.
+    pub known_plugins: HashSet<Uuid>,
 }
 
 /// Planner of a push, change by change.
@@ -99,17 +99,19 @@ pub struct PushPlanner<'a> {
     pub deleted_at: Timestamp,
     /// Winner of conflicts.
     pub strategy: ConflictStrategy,
-    /// Rows that make items read-only.
-    pub read_only: &'a ReadOnlyIds,
-    /// True if the account was reset and is not encrypted any more: the key of
-    /// items that an uninformed device encrypts is lost.
-    pub lost_its_key: bool,
+    /// Rows that restrict what the device may write.
+    pub restrictions: &'a WriteRestrictions,
+    /// True if the account was reset and is no longer encrypted. A device that has
+    /// not noticed still encrypts with the lost key, so its encrypted items are
+    /// refused.
+    pub encryption_was_reset: bool,
 }
 
 enum ItemDecision {
     Put,
-    /// Stored version is the same.
-    Same,
+    /// The change is dropped without a conflict: the version is already stored, or
+    /// may not be replaced.
+    Ignore,
     /// The stored version wins.
     Keep,
 }
@@ -119,12 +121,12 @@ impl PushPlanner<'_> {
     /// changes and deletes an item, the deletion wins.
     pub fn plan(&self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let mut plan = PushPlan::default();
-        let mut now: HashMap<ItemKey, StoredItem> = HashMap::new();
+        let mut put_here: HashMap<ItemKey, StoredItem> = HashMap::new();
         let (items, refused) = self.writable(items);
         for (item, digest) in last_of_each(items) {
             let stored = self.stored.get(&item.key);
             match self.decide(&item, &digest, stored) {
-                ItemDecision::Same => {}
+                ItemDecision::Ignore => {}
                 ItemDecision::Keep => {
                     plan.conflicts.push(Conflict::resolved(item.key, Resolution::ServerWins));
                     // Once is enough: some devices repeat the change in each cycle.
@@ -134,25 +136,27 @@ impl PushPlanner<'_> {
                     }
                 }
                 ItemDecision::Put => {
-                    // An encrypted copy of the stored version overwrites nothing.
+                    // Encrypting the stored version, at its time, is no conflict.
                     let overwrites = |it: &StoredItem| item.changed_at > it.changed_at;
                     if stored.is_some_and(|it| self.is_unseen(it) && overwrites(it)) {
                         plan.conflicts.push(Conflict::resolved(item.key, Resolution::ClientWins));
                     }
-                    now.insert(item.key, stored_after(&item, &digest));
+                    put_here.insert(item.key, stored_after(&item, &digest));
                     plan.writes.push(ItemWrite::Put { item, digest });
                 }
             }
         }
         for key in deletes {
-            let Some(stored) = now.get(&key).or_else(|| self.stored.get(&key)) else { continue };
+            let Some(stored) = put_here.get(&key).or_else(|| self.stored.get(&key)) else {
+                continue;
+            };
             if stored.deleted_at.is_some() {
                 continue;
             }
             let (changed_at, at) = (stored.changed_at, stored.changed_at.max(self.deleted_at));
             // One write per key: an item put by the same push is not written.
             plan.writes.retain(|it| it.key() != key);
-            now.insert(key, StoredItem { deleted_at: Some(at), ..stored.clone() });
+            put_here.insert(key, StoredItem { deleted_at: Some(at), ..stored.clone() });
             plan.writes.push(ItemWrite::Tombstone { key, changed_at, at });
         }
         plan.conflicts.extend(refused);
@@ -166,11 +170,15 @@ impl PushPlanner<'_> {
             let id = item.key.id;
             let rule = item.key.channel.rules().read_only;
             let rejection = match rule {
-                _ if item.encrypted && self.lost_its_key => Some(ItemRejection::AccountPlain),
-                ReadOnly::ManagedPersonas if self.read_only.managed_personas.contains(&id) => {
+                _ if item.encrypted && self.encryption_was_reset => {
+                    Some(ItemRejection::AccountPlain)
+                }
+                ReadOnly::ManagedPersonas if self.restrictions.managed_personas.contains(&id) => {
                     Some(ItemRejection::Managed)
                 }
-                ReadOnly::UnknownPlugins if !self.read_only.plugins.contains(&id) => continue,
+                ReadOnly::UnknownPlugins if !self.restrictions.known_plugins.contains(&id) => {
+                    continue;
+                }
                 _ => None,
             };
             match rejection {
@@ -191,19 +199,19 @@ impl PushPlanner<'_> {
             };
         }
         if stored.encrypted == item.encrypted && stored.digest == digest {
-            return ItemDecision::Same;
+            return ItemDecision::Ignore;
         }
         // The encrypted copy of a plain version replaces it.
         let encrypts = item.encrypted && !stored.encrypted;
         if item.key.channel.rules().merge == Merge::AppendOnly {
-            return if encrypts { ItemDecision::Put } else { ItemDecision::Same };
+            return if encrypts { ItemDecision::Put } else { ItemDecision::Ignore };
         }
         if encrypts && item.changed_at == stored.changed_at {
             return ItemDecision::Put;
         }
-        // Ciphertexts of equal items always differ, so equal times must do.
+        // Ciphertexts of the same version always differ, so equal times identify it.
         if item.encrypted && item.changed_at == stored.changed_at {
-            return ItemDecision::Same;
+            return ItemDecision::Ignore;
         }
         let overruled = self.strategy == ConflictStrategy::ServerWins && self.is_unseen(stored);
         if overruled || item.changed_at <= stored.changed_at {

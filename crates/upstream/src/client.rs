@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::dialect::{self, PreparedRequest, ResponseFormat};
 use crate::limits::UpstreamLimits;
-use crate::max_tokens_param::{MaxTokensSupport, has_old_name};
+use crate::max_tokens_param::{MaxTokensSupport, uses_max_tokens};
 use crate::pieces::Pieces;
 use crate::reading::{FrameStream, Timeouts, connection_lost};
 use crate::refusal::{read_refusal, unreachable};
@@ -46,7 +46,7 @@ pub struct UpstreamSetupError(#[from] reqwest::Error);
 pub struct Upstream {
     http: Client,
     limits: LiveSetting<UpstreamLimits>,
-    pub(crate) caps: Arc<MaxTokensSupport>,
+    pub(crate) max_tokens: Arc<MaxTokensSupport>,
     pub(crate) sampling: Arc<SamplingSupport>,
 }
 
@@ -71,13 +71,13 @@ impl Upstream {
             .pool_idle_timeout(now.idle)
             .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
             .build()?;
-        Ok(Self { http, limits, caps: Arc::default(), sampling: Arc::default() })
+        Ok(Self { http, limits, max_tokens: Arc::default(), sampling: Arc::default() })
     }
 
     /// Shares the parameter names that other clients have learnt.
     #[must_use]
-    pub fn with_cap_names(self, caps: Arc<MaxTokensSupport>) -> Self {
-        Self { caps, ..self }
+    pub fn with_max_tokens_support(self, max_tokens: Arc<MaxTokensSupport>) -> Self {
+        Self { max_tokens, ..self }
     }
 
     /// Shares the sampling parameters that other clients have learnt.
@@ -105,7 +105,7 @@ impl Upstream {
         let mut call = self.sampling.filter(call);
         loop {
             let retry = self.sampling.retry_copy(&call);
-            let outcome = self.request_with_cap(call, accept, limits).await;
+            let outcome = self.request_with_max_tokens_retry(call, accept, limits).await;
             match retry.and_then(|it| self.sampling.learn(it, &outcome)) {
                 Some(reduced) => call = reduced,
                 None => return outcome,
@@ -113,24 +113,25 @@ impl Upstream {
         }
     }
 
-    /// Sends a call; if the name of its output limit is refused, repeats it
-    /// with the other name.
-    async fn request_with_cap(
+    /// Sends a call. If the model refuses `max_tokens`, repeats it with
+    /// `max_completion_tokens`.
+    async fn request_with_max_tokens_retry(
         &self,
         call: ChatCall,
         accept: &'static str,
         limits: &UpstreamLimits,
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
-        let call = self.caps.with_supported_name(call);
-        if !has_old_name(&call) {
+        let call = self.max_tokens.with_supported_name(call);
+        if !uses_max_tokens(&call) {
             return self.send(call, accept, limits).await;
         }
-        let (target, retry) = (Arc::clone(&call.target), self.caps.retry_call(&call));
+        let target = Arc::clone(&call.target);
+        let retry = self.max_tokens.retry_call(&call);
         let outcome = self.send(call, accept, limits).await;
-        let refused = self.caps.learn(&target, &outcome);
-        match retry.filter(|_| refused) {
-            Some(retry) => self.send(retry, accept, limits).await,
-            None => outcome,
+        let name_refused = self.max_tokens.learn(&target, &outcome);
+        match retry {
+            Some(retry) if name_refused => self.send(retry, accept, limits).await,
+            _ => outcome,
         }
     }
 

@@ -22,7 +22,7 @@ enum CapSupport {
 impl MaxTokensSupport {
     /// Returns the call with the name that its model is known to accept.
     pub(crate) fn with_supported_name(&self, call: ChatCall) -> ChatCall {
-        if has_old_name(&call) && self.cached(&call.target) == Some(CapSupport::Refused) {
+        if uses_max_tokens(&call) && self.cached(&call.target) == Some(CapSupport::Refused) {
             with_new_name(call)
         } else {
             call
@@ -58,7 +58,7 @@ impl MaxTokensSupport {
 
 /// Returns whether a call uses the name that some models of its upstream
 /// refuse.
-pub(crate) fn has_old_name(call: &ChatCall) -> bool {
+pub(crate) fn uses_max_tokens(call: &ChatCall) -> bool {
     let is_openai =
         matches!(call.target.provider, ProviderType::OpenAi | ProviderType::AzureOpenAi);
     is_openai && call.max_output.is_some_and(|it| it.name == Some(CapName::MaxTokens))
@@ -136,8 +136,8 @@ mod tests {
             assert_eq!(sent(&server).await, ["old", "new", "new"]);
 
             // Another worker shares the finding.
-            let second =
-                upstream(UpstreamLimits::default()).with_cap_names(Arc::clone(&first.caps));
+            let second = upstream(UpstreamLimits::default())
+                .with_max_tokens_support(Arc::clone(&first.max_tokens));
             assert_eq!(second.complete(call()).await.unwrap(), ANSWER);
             assert_eq!(sent(&server).await.len(), 4);
         }
@@ -182,12 +182,12 @@ mod tests {
         let upstream: Upstream = upstream(UpstreamLimits::default());
         let call = || capped(&server, ProviderType::OpenAi, CapName::MaxTokens);
 
-        assert!(upstream.caps.retry_call(&call()).is_some());
+        assert!(upstream.max_tokens.retry_call(&call()).is_some());
         upstream.complete(call()).await.unwrap();
         upstream.complete(call()).await.unwrap();
 
         assert_eq!(sent(&server).await, ["old", "old"]);
-        assert!(upstream.caps.retry_call(&call()).is_none());
+        assert!(upstream.max_tokens.retry_call(&call()).is_none());
 
         // Another model replaces it.
         server.reset().await;

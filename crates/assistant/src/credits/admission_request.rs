@@ -37,7 +37,7 @@ impl CreditHolder {
     pub(crate) fn limit(&self, kind: WindowKind) -> Option<Micros> {
         let credits = match kind {
             WindowKind::Limit(period) => self.limits.of(period),
-            WindowKind::Key => self.key.map_or(0, |it| it.weekly),
+            WindowKind::ApiKey => self.key.map_or(0, |it| it.weekly),
             WindowKind::Pool | WindowKind::TopUp => 0,
         };
         (credits > 0).then(|| Micros::credits(credits))
@@ -54,8 +54,8 @@ impl CreditHolder {
 
     fn owner(&self, kind: WindowKind) -> Uuid {
         match kind {
-            WindowKind::Key => self.key.map_or(Uuid::nil(), |it| it.key.0),
-            it if it.is_groups() => self.group.0,
+            WindowKind::ApiKey => self.key.map_or(Uuid::nil(), |it| it.key.0),
+            it if it.belongs_to_group() => self.group.0,
             _ => self.member.0,
         }
     }

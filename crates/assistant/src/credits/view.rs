@@ -118,7 +118,7 @@ fn view(holder: &CreditHolder, credit_windows: &CreditWindows, week_ends: Timest
         top_up: stock(WindowKind::TopUp).filter(|it| it.total > 0),
         group_daily: limit_gauge(BudgetPeriod::GroupDaily),
         group_weekly: week_gauge(WindowKind::Limit(BudgetPeriod::GroupWeekly)),
-        key: week_gauge(WindowKind::Key),
+        key: week_gauge(WindowKind::ApiKey),
     }
 }
 

@@ -15,7 +15,7 @@ pub enum WindowKind {
     /// Spending under a limit of the group.
     Limit(BudgetPeriod),
     /// Spending with an API key within a calendar week.
-    Key,
+    ApiKey,
     /// Pool of credits that members left unused last week.
     Pool,
     /// Credits that a group bought, which do not expire.
@@ -28,7 +28,7 @@ impl WindowKind {
         Self::Limit(BudgetPeriod::Hourly),
         Self::Limit(BudgetPeriod::Daily),
         Self::ALLOWANCE,
-        Self::Key,
+        Self::ApiKey,
         Self::Limit(BudgetPeriod::GroupDaily),
         Self::Limit(BudgetPeriod::GroupWeekly),
         Self::Pool,
@@ -42,7 +42,7 @@ impl WindowKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Limit(period) => period.name(),
-            Self::Key => "key",
+            Self::ApiKey => "key",
             Self::Pool => "pool",
             Self::TopUp => "top-up",
         }
@@ -52,7 +52,7 @@ impl WindowKind {
     pub(crate) fn period(self) -> BudgetPeriod {
         match self {
             Self::Limit(period) => period,
-            Self::Key | Self::Pool | Self::TopUp => BudgetPeriod::Weekly,
+            Self::ApiKey | Self::Pool | Self::TopUp => BudgetPeriod::Weekly,
         }
     }
 
@@ -61,11 +61,11 @@ impl WindowKind {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Returns whether it belongs to a group and not to one user.
-    pub fn is_groups(self) -> bool {
+    /// Returns whether the window belongs to a group rather than to a user or key.
+    pub fn belongs_to_group(self) -> bool {
         match self {
             Self::Limit(period) => period.is_of_group(),
-            Self::Key => false,
+            Self::ApiKey => false,
             Self::Pool | Self::TopUp => true,
         }
     }
@@ -81,7 +81,7 @@ impl WindowKind {
             Self::Limit(BudgetPeriod::Hourly) => Some(Span::HOUR),
             Self::Limit(BudgetPeriod::Daily | BudgetPeriod::GroupDaily) => Some(Span::DAY),
             Self::Limit(BudgetPeriod::Weekly | BudgetPeriod::GroupWeekly)
-            | Self::Key
+            | Self::ApiKey
             | Self::Pool
             | Self::TopUp => None,
         }
@@ -101,7 +101,7 @@ pub struct WindowKey {
     pub owner: Uuid,
 }
 
-/// Key by which the database sorts.
+/// Formats the key by which the database sorts.
 impl fmt::Display for WindowKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.owner.as_hyphenated(), self.kind.name())
@@ -144,8 +144,8 @@ impl Window {
         }
     }
 
-    /// Returns whether its week is over, or was never counted. A week of
-    /// another zone that begins some hours later is the same.
+    /// Returns whether the counted week is over, or none was counted yet. Weeks that
+    /// start less than half a week apart are the same week in different time zones.
     pub fn is_over(&self, weeks: Weeks, now: Timestamp) -> bool {
         let is_over = |it: Timestamp| it + Weeks::HALF <= weeks.start(now);
         self.key.kind.is_weekly() && self.week.is_none_or(is_over)
@@ -158,8 +158,8 @@ impl Window {
             self.buckets.age(span, now);
             self.used = self.buckets.sum();
         } else if self.is_over(weeks, now) {
-            let follows = self.week.is_some_and(|it| it + Weeks::HALF > weeks.before(now));
-            self.last_used = if follows { self.used } else { Micros(0) };
+            let was_last_week = self.week.is_some_and(|it| it + Weeks::HALF > weeks.before(now));
+            self.last_used = if was_last_week { self.used } else { Micros(0) };
             self.used = Micros(0);
             self.total = if self.key.kind == WindowKind::Pool { UNFILLED_TOTAL } else { Micros(0) };
             self.week = Some(weeks.start(now));

@@ -66,7 +66,7 @@ fn a_call_is_reserved_in_every_applicable_window() {
     let kinds = [
         WindowKind::Limit(BudgetPeriod::Hourly),
         WindowKind::Limit(BudgetPeriod::Daily),
-        WindowKind::Key,
+        WindowKind::ApiKey,
         WindowKind::Limit(BudgetPeriod::GroupDaily),
         WindowKind::Limit(BudgetPeriod::GroupWeekly),
         WindowKind::Limit(BudgetPeriod::Weekly),
@@ -275,7 +275,7 @@ fn a_keys_budget_is_weekly_and_reports_the_pool_too() {
     let holder = CreditHolder { key, ..holder(limits) };
     let mut credit_windows = credit_windows(&holder);
     window(&mut credit_windows, WindowKind::Pool).fill(Micros::credits(100));
-    window(&mut credit_windows, WindowKind::Key).spend(Micros::credits(2), now());
+    window(&mut credit_windows, WindowKind::ApiKey).spend(Micros::credits(2), now());
 
     let refusal = credit_windows.admit(&request(holder, 1)).unwrap_err();
 

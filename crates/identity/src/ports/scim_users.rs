@@ -10,8 +10,10 @@ use crate::violation::Violation;
 /// Condition that a list of users meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScimUserCondition {
-    /// User has this id; none is no user's.
-    Id(Option<UserId>),
+    /// User has this id.
+    Id(UserId),
+    /// No user meets it.
+    Never,
     /// A text matches, without regard to case; `externalId` only exactly.
     Text(ScimUserText, TextMatch, String),
     /// A text is present.

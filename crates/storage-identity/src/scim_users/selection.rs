@@ -20,9 +20,8 @@ macro_rules! select_users {
         for condition in $conditions {
             let unlinked = scim_users::user_name_folded.is_null();
             query = match condition {
-                ScimUserCondition::Id(id) => {
-                    query.filter(accounts::id.eq(DbUid(id.map(|it| it.0).unwrap_or_default())))
-                }
+                ScimUserCondition::Id(id) => query.filter(accounts::id.eq(DbUid(id.0))),
+                ScimUserCondition::Never => query.filter(accounts::id.is_null()),
                 ScimUserCondition::Active(true) => query.filter(accounts::deactivated_at.is_null()),
                 ScimUserCondition::Active(false) => {
                     query.filter(accounts::deactivated_at.is_not_null())

@@ -269,7 +269,7 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
 }
 
 async fn conditions_select_users(db: Database) {
-    use ScimUserCondition::{Active, ChangedAfter, Id, Present, Text};
+    use ScimUserCondition::{Active, ChangedAfter, Id, Never, Present, Text};
     let (store, eve) = (SqlScimUsers::new(db.clone()), person(&db, "eve@example.org").await);
     let ada = new_user(&[
         user_name("ada_l"),
@@ -286,8 +286,8 @@ async fn conditions_select_users(db: Database) {
     let (eve_name, ada_name) = ("eve@example.org", "ada_l");
 
     for (conditions, expected) in [
-        (vec![Id(Some(eve))], vec![eve_name]),
-        (vec![Id(None)], vec![]),
+        (vec![Id(eve)], vec![eve_name]),
+        (vec![Never], vec![]),
         (vec![Active(true)], vec![ada_name]),
         (vec![Active(false)], vec![eve_name]),
         (vec![text(ScimUserText::UserName, TextMatch::Equals, "ADA_L")], vec![ada_name]),

@@ -26,7 +26,7 @@ async fn a_slow_commit_delays_later_ones(db: Database) {
     let late = async {
         let done: Result<(), DbError> = async {
             in_tx!(db, async |conn| -> Result<(), DbError> {
-                let ledger = conn.hold_ledger(person.user).await?.unwrap();
+                let ledger = conn.lock_ledger(person.user).await?.unwrap();
                 let stamp = ledger.stamps(at(10)).next().unwrap();
                 held.notify_one();
                 go_on.notified().await;

@@ -57,15 +57,15 @@ impl Case {
     fn plan(self, items: Vec<(Item, Vec<u8>)>, deletes: Vec<ItemKey>) -> PushPlan {
         let stored = self.stored.into_iter().map(|it| (self.key, it)).collect();
         let Self { watermark, strategy, device, .. } = self;
-        let read_only = ReadOnlyIds::default();
+        let restrictions = WriteRestrictions::default();
         let planner = PushPlanner {
             stored: &stored,
             seen_up_to: watermark,
             device,
             deleted_at: at(50),
             strategy,
-            read_only: &read_only,
-            lost_its_key: false,
+            restrictions: &restrictions,
+            encryption_was_reset: false,
         };
         planner.plan(items, deletes)
     }
