@@ -87,3 +87,11 @@ id!(
     /// Email in the outbox.
     MailId
 );
+id!(
+    /// Knowledge base.
+    KnowledgeBaseId
+);
+id!(
+    /// Document of a knowledge base.
+    DocumentId
+);

@@ -30,8 +30,8 @@ pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
 pub use error::Unavailable;
 pub use id::{
-    ApiKeyId, AppPasswordId, CertificateId, ClientPolicyId, FeedbackId, GroupId, InvitationId,
-    MailId, PasskeyId, PersonaId, PluginId, ScimTokenId, SessionId, SignInId, UserId,
+    ApiKeyId, AppPasswordId, CertificateId, ClientPolicyId, DocumentId, FeedbackId, GroupId,
+    InvitationId, KnowledgeBaseId, MailId, PasskeyId, PersonaId, PluginId, ScimTokenId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{

@@ -1,0 +1,115 @@
+//! Knowledge base: its name, owner and prompt.
+
+use pia_kernel::{GroupId, KnowledgeBaseId, Timestamp, utf16_len};
+use serde::Serialize;
+
+use crate::error::KnowledgeError;
+
+/// Maximum length of a name, in UTF-16 code units.
+const MAX_NAME_CHARS: usize = 100;
+/// Maximum length of a prompt, in UTF-16 code units.
+const MAX_PROMPT_CHARS: usize = 8_000;
+
+/// Knowledge base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KnowledgeBase {
+    /// Id.
+    #[serde(skip)]
+    pub id: KnowledgeBaseId,
+    /// Group that owns the base, and whose quotas its documents count against.
+    pub owner: GroupId,
+    /// Name, unique on the server without regard to case.
+    pub name: String,
+    /// Text that tells the model when to search the base.
+    pub prompt: Option<String>,
+    /// Creation time.
+    #[serde(skip)]
+    pub created_at: Timestamp,
+}
+
+/// Knowledge base in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnowledgeBaseEntry {
+    /// Base.
+    pub base: KnowledgeBase,
+    /// Number of its documents.
+    pub document_count: i64,
+    /// Groups that it is shared with, beside its owner.
+    pub shared_with: Vec<GroupId>,
+}
+
+/// Bases that a caller may manage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseAccess {
+    /// All bases of the server.
+    Server,
+    /// Bases that this group owns.
+    Group(GroupId),
+}
+
+/// Reference to a base that a caller may manage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BaseRef {
+    /// Bases that the caller may manage.
+    pub access: BaseAccess,
+    /// Base.
+    pub id: KnowledgeBaseId,
+}
+
+/// Numbers of a base.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BaseStats {
+    /// Documents that wait to be ingested.
+    pub pending: i64,
+    /// Documents that are being ingested.
+    pub processing: i64,
+    /// Documents that searches find.
+    pub ready: i64,
+    /// Documents that could not be ingested.
+    pub failed: i64,
+    /// Bytes of all files.
+    pub size_bytes: i64,
+    /// Maximum bytes of all bases of the owner together.
+    pub byte_limit: i64,
+    /// Maximum number of documents of all bases of the owner together.
+    pub document_limit: i64,
+    /// Chunks that searches find.
+    pub chunk_count: i64,
+    /// Tokens of these chunks.
+    pub indexed_tokens: i64,
+    /// Number of times that a document of the base was retrieved.
+    pub retrieval_count: i64,
+    /// Time of the last retrieval.
+    pub last_retrieved_at: Option<Timestamp>,
+    /// Tokens that were embedded for the base in the current month.
+    pub embedding_tokens_this_month: i64,
+}
+
+/// Name and owner of a new base, unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BaseDraft {
+    /// Name.
+    pub name: Option<String>,
+    /// Owner.
+    pub owner: Option<GroupId>,
+}
+
+/// Checks the name of a base.
+pub(crate) fn check_name(name: Option<String>) -> Result<String, KnowledgeError> {
+    let name = name.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    let name = name.ok_or(KnowledgeError::NameRequired)?;
+    if utf16_len(&name) > MAX_NAME_CHARS {
+        return Err(KnowledgeError::NameTooLong);
+    }
+    Ok(name)
+}
+
+/// Checks a prompt; an empty one clears the stored one.
+pub(crate) fn check_prompt(prompt: Option<String>) -> Result<Option<String>, KnowledgeError> {
+    let prompt = prompt.ok_or(KnowledgeError::PromptRequired)?;
+    if utf16_len(&prompt) > MAX_PROMPT_CHARS {
+        return Err(KnowledgeError::PromptTooLong);
+    }
+    Ok(Some(prompt).filter(|it| !it.trim().is_empty()))
+}

@@ -1,0 +1,101 @@
+//! Document of a knowledge base.
+
+use pia_kernel::{DocumentId, Timestamp};
+
+use crate::base::BaseRef;
+use crate::draft::ContentType;
+
+/// State of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentStatus {
+    /// Waits to be ingested.
+    Pending,
+    /// Is being ingested.
+    Processing,
+    /// Searches find it.
+    Ready,
+    /// Could not be ingested; its error says why.
+    Failed,
+}
+
+impl DocumentStatus {
+    /// All states.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Processing, Self::Ready, Self::Failed];
+
+    /// Returns the name in the database and on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Processing => "Processing",
+            Self::Ready => "Ready",
+            Self::Failed => "Failed",
+        }
+    }
+
+    /// Returns the state with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// Document of a base, without its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Id.
+    pub id: DocumentId,
+    /// Title.
+    pub title: String,
+    /// Identity of its source.
+    pub source_uri: Option<String>,
+    /// Type of its file.
+    pub content_type: ContentType,
+    /// State.
+    pub status: DocumentStatus,
+    /// Bytes of its file.
+    pub size_bytes: i64,
+    /// Reason of the failure.
+    pub error: Option<String>,
+    /// Chunks that searches find.
+    pub chunk_count: i64,
+    /// Chunks of the content that is being ingested, embedded and in all.
+    pub progress: Option<(i64, i64)>,
+    /// Tokens of its chunks.
+    pub tokens: i64,
+    /// Number of times that it was retrieved.
+    pub retrieval_count: i64,
+    /// Time of the last retrieval.
+    pub last_retrieved_at: Option<Timestamp>,
+    /// Creation time.
+    pub created_at: Timestamp,
+    /// Time of the last change of its content.
+    pub updated_at: Timestamp,
+}
+
+/// File of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentContent {
+    /// Type.
+    pub content_type: ContentType,
+    /// Bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Reference to a document that a caller may manage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentRef {
+    /// Base.
+    pub base: BaseRef,
+    /// Document.
+    pub document: DocumentId,
+}
+
+/// Accepted content of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Submission {
+    /// Document.
+    pub document: DocumentId,
+    /// Its state.
+    pub status: DocumentStatus,
+    /// False if the document had this content already.
+    pub changed: bool,
+}

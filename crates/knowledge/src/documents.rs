@@ -1,0 +1,187 @@
+//! Documents of the bases that a caller manages.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, DocumentId, SideEffects, UserId};
+use ring::digest::{SHA256, digest};
+
+use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBaseEntry, check_prompt};
+use crate::document::{Document, DocumentContent, DocumentRef, DocumentStatus, Submission};
+use crate::draft::{
+    ContentDraft, ContentType, DocumentDraft, DraftError, check_content, check_source, check_title,
+    check_type,
+};
+use crate::error::KnowledgeError;
+use crate::ports::base_store::{BaseStore, GroupQuotas};
+use crate::ports::document_store::{ContentChange, DocumentStore, DocumentStored, NewContent};
+
+/// Lists, stores and deletes documents.
+///
+/// `by` is the user; `None` stands for the ingest key and the command line.
+#[derive(Clone)]
+pub struct Documents {
+    bases: Arc<dyn BaseStore>,
+    store: Arc<dyn DocumentStore>,
+    defaults: GroupQuotas,
+    clock: Arc<dyn Clock>,
+}
+
+impl Documents {
+    /// Creates the use case; `defaults` are the quotas of groups without
+    /// settings of their own.
+    pub fn new(
+        bases: Arc<dyn BaseStore>,
+        store: Arc<dyn DocumentStore>,
+        defaults: GroupQuotas,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { bases, store, defaults, clock }
+    }
+
+    /// Returns the bases that the caller manages, by name.
+    pub async fn bases(
+        &self,
+        access: BaseAccess,
+    ) -> Result<Vec<KnowledgeBaseEntry>, KnowledgeError> {
+        Ok(self.bases.list(access).await?)
+    }
+
+    /// Returns a base.
+    pub async fn base(&self, base: BaseRef) -> Result<KnowledgeBaseEntry, KnowledgeError> {
+        self.bases.find(base).await?.ok_or(KnowledgeError::NotFound)
+    }
+
+    /// Returns the numbers of a base.
+    pub async fn stats(&self, base: BaseRef) -> Result<BaseStats, KnowledgeError> {
+        let stats = self.bases.stats(base, self.clock.now(), self.defaults).await?;
+        stats.ok_or(KnowledgeError::NotFound)
+    }
+
+    /// Replaces the prompt of a base; an empty one clears it.
+    pub async fn set_prompt(
+        &self,
+        by: Option<UserId>,
+        base: BaseRef,
+        prompt: Option<String>,
+    ) -> Result<(), KnowledgeError> {
+        let prompt = check_prompt(prompt)?;
+        let object = format!("knowledge-base:{}", base.id);
+        let now = self.clock.now();
+        let effects = SideEffects::of_object(now, by, object, "KnowledgeBase.PromptUpdated");
+        let stored = self.bases.set_prompt(base, prompt, effects).await?;
+        if stored { Ok(()) } else { Err(KnowledgeError::NotFound) }
+    }
+
+    /// Returns the documents of a base, by title.
+    pub async fn list(&self, base: BaseRef) -> Result<Vec<Document>, KnowledgeError> {
+        self.store.list(base).await?.ok_or(KnowledgeError::NotFound)
+    }
+
+    /// Returns a document.
+    pub async fn find(&self, document: DocumentRef) -> Result<Document, KnowledgeError> {
+        self.store.find(document).await?.ok_or(KnowledgeError::NotFound)
+    }
+
+    /// Returns the file of a document.
+    pub async fn content(&self, document: DocumentRef) -> Result<DocumentContent, KnowledgeError> {
+        self.store.content(document).await?.ok_or(KnowledgeError::NotFound)
+    }
+
+    /// Stores a document, or replaces that of the same source, and queues it
+    /// for ingestion.
+    pub async fn submit(
+        &self,
+        by: Option<UserId>,
+        base: BaseRef,
+        draft: DocumentDraft,
+    ) -> Result<Submission, KnowledgeError> {
+        // Checked first, so that only managers of the base learn what is wrong.
+        self.base(base).await?;
+        let title = check_title(draft.title)?.ok_or(DraftError::TitleRequired)?;
+        let source_uri = check_source(draft.source_uri)?;
+        let content_type = check_type(draft.content_type.as_deref())?.unwrap_or(ContentType::Text);
+        let content = check_content(draft.content, Some(content_type))?;
+        let id = DocumentId::generate();
+        let (title, content_type) = (Some(title), Some(content_type));
+        let content = NewContent { title, source_uri, content_type, ..new_content(id, content) };
+        let stored = self.store.put(base, content, self.defaults, self.change(by));
+        submitted(stored.await?)
+    }
+
+    /// Replaces the content of a document and queues it for ingestion, unless
+    /// it is the same.
+    pub async fn replace(
+        &self,
+        by: Option<UserId>,
+        document: DocumentRef,
+        draft: ContentDraft,
+    ) -> Result<Submission, KnowledgeError> {
+        let stored = self.find(document).await?;
+        let title = check_title(draft.title)?;
+        let content_type = check_type(draft.content_type.as_deref())?;
+        let content = check_content(draft.content, content_type.or(Some(stored.content_type)))?;
+        let content = new_content(document.document, content);
+        let content = NewContent { title, content_type, ..content };
+        let stored = self.store.replace(document, content, self.defaults, self.change(by));
+        submitted(stored.await?)
+    }
+
+    /// Deletes a document.
+    pub async fn delete(
+        &self,
+        by: Option<UserId>,
+        document: DocumentRef,
+    ) -> Result<(), KnowledgeError> {
+        let effects = self.effects(by, document.document, "KnowledgeDocument.Deleted");
+        let deleted = self.store.delete(document, effects).await?;
+        if deleted { Ok(()) } else { Err(KnowledgeError::NotFound) }
+    }
+
+    /// Queues a failed document again.
+    pub async fn retry(
+        &self,
+        by: Option<UserId>,
+        document: DocumentRef,
+    ) -> Result<(), KnowledgeError> {
+        self.find(document).await?;
+        let effects = self.effects(by, document.document, "KnowledgeDocument.Retried");
+        let queued = self.store.retry(document, self.clock.now(), effects).await?;
+        if queued { Ok(()) } else { Err(KnowledgeError::NotFailed) }
+    }
+
+    fn change(&self, by: Option<UserId>) -> ContentChange {
+        ContentChange { at: self.clock.now(), by }
+    }
+
+    fn effects(
+        &self,
+        by: Option<UserId>,
+        document: DocumentId,
+        action: &'static str,
+    ) -> SideEffects {
+        let object = format!("knowledge-document:{document}");
+        SideEffects::of_object(self.clock.now(), by, object, action)
+    }
+}
+
+fn new_content(id: DocumentId, content: Vec<u8>) -> NewContent {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, &content).as_ref());
+    NewContent { id, title: None, source_uri: None, content_type: None, content, hash }
+}
+
+fn submitted(stored: DocumentStored) -> Result<Submission, KnowledgeError> {
+    let pending =
+        |document| Submission { document, status: DocumentStatus::Pending, changed: true };
+    match stored {
+        DocumentStored::Created(document) | DocumentStored::Replaced(document) => {
+            Ok(pending(document))
+        }
+        DocumentStored::Unchanged(document, status) => {
+            Ok(Submission { document, status, changed: false })
+        }
+        DocumentStored::Duplicate(document) => Err(KnowledgeError::Duplicate(document)),
+        DocumentStored::Unknown => Err(KnowledgeError::NotFound),
+        DocumentStored::QuotaExceeded(quota) => Err(KnowledgeError::QuotaExceeded(quota)),
+    }
+}

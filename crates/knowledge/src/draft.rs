@@ -1,0 +1,190 @@
+//! Contents of a document, as clients send them.
+
+use pia_kernel::utf16_len;
+
+/// Maximum size of a file, in bytes.
+pub const MAX_CONTENT_BYTES: usize = 10 * 1024 * 1024;
+/// Maximum length of a title, in UTF-16 code units.
+const MAX_TITLE_CHARS: usize = 500;
+/// Maximum length of a source, in UTF-16 code units.
+const MAX_SOURCE_CHARS: usize = 2_000;
+
+macro_rules! content_types {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
+        /// Type of a document's file.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ContentType {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl ContentType {
+            /// All types.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// Returns the media type.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+content_types! {
+    /// Plain text.
+    Text = "text/plain",
+    /// Markdown.
+    Markdown = "text/markdown",
+    /// Web page.
+    Html = "text/html",
+    /// Table of values between commas.
+    Csv = "text/csv",
+    /// Email.
+    Email = "message/rfc822",
+    /// PDF.
+    Pdf = "application/pdf",
+    /// Word document.
+    Docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    /// `PowerPoint` presentation.
+    Pptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    /// Excel workbook.
+    Xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+impl ContentType {
+    /// Returns the type with this media type; parameters are ignored.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = name.split(';').next().unwrap_or_default().trim();
+        Self::ALL.iter().copied().find(|it| it.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Returns whether the file is text as it is.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Text | Self::Markdown)
+    }
+}
+
+/// Reason for which a document is invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DraftError {
+    /// Title is missing.
+    #[error("The document needs a title.")]
+    TitleRequired,
+    /// Title is longer than 500 characters.
+    #[error("The title may have at most 500 characters.")]
+    TitleTooLong,
+    /// Source is longer than 2,000 characters.
+    #[error("The source may have at most 2,000 characters.")]
+    SourceTooLong,
+    /// Type is unknown.
+    #[error("Documents of this type are not supported.")]
+    UnsupportedType,
+    /// Content is missing or blank.
+    #[error("The document has no content.")]
+    ContentRequired,
+    /// Content is larger than [`MAX_CONTENT_BYTES`].
+    #[error("The document is larger than 10 MiB.")]
+    TooLarge,
+    /// Content is not the text that its type says it is.
+    #[error("The document is not text in UTF-8.")]
+    NotText,
+}
+
+/// Document to be stored, unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentDraft {
+    /// Title.
+    pub title: Option<String>,
+    /// Identity of the source.
+    pub source_uri: Option<String>,
+    /// Media type; plain text if omitted.
+    pub content_type: Option<String>,
+    /// File.
+    pub content: Option<Vec<u8>>,
+}
+
+/// New content of a stored document, unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContentDraft {
+    /// Title; the stored one if omitted.
+    pub title: Option<String>,
+    /// Media type; the stored one if omitted.
+    pub content_type: Option<String>,
+    /// File.
+    pub content: Option<Vec<u8>>,
+}
+
+/// Checks a title; a blank one counts as omitted.
+pub(crate) fn check_title(title: Option<String>) -> Result<Option<String>, DraftError> {
+    let title = title.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    match title {
+        Some(title) if utf16_len(&title) > MAX_TITLE_CHARS => Err(DraftError::TitleTooLong),
+        title => Ok(title),
+    }
+}
+
+/// Checks a source; a blank one counts as omitted.
+pub(crate) fn check_source(source: Option<String>) -> Result<Option<String>, DraftError> {
+    let source = source.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    match source {
+        Some(source) if utf16_len(&source) > MAX_SOURCE_CHARS => Err(DraftError::SourceTooLong),
+        source => Ok(source),
+    }
+}
+
+/// Checks a media type.
+pub(crate) fn check_type(name: Option<&str>) -> Result<Option<ContentType>, DraftError> {
+    name.map(|it| ContentType::from_name(it).ok_or(DraftError::UnsupportedType)).transpose()
+}
+
+/// Checks a file of a type; of a stored type it is only checked once the file is
+/// read.
+pub(crate) fn check_content(
+    content: Option<Vec<u8>>,
+    content_type: Option<ContentType>,
+) -> Result<Vec<u8>, DraftError> {
+    let content = content.filter(|it| !it.trim_ascii().is_empty());
+    let content = content.ok_or(DraftError::ContentRequired)?;
+    if content.len() > MAX_CONTENT_BYTES {
+        return Err(DraftError::TooLarge);
+    }
+    if content_type.is_some_and(ContentType::is_text) && str::from_utf8(&content).is_err() {
+        return Err(DraftError::NotText);
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_media_type_is_read_without_its_parameters_in_any_case() {
+        assert_eq!(
+            ContentType::from_name("Text/Markdown; charset=utf-8"),
+            Some(ContentType::Markdown)
+        );
+        assert_eq!(ContentType::from_name("image/png"), None);
+        for it in ContentType::ALL {
+            assert_eq!(ContentType::from_name(it.name()), Some(*it));
+        }
+    }
+
+    #[test]
+    fn limits_are_inclusive() {
+        assert!(check_title(Some("x".repeat(500))).is_ok());
+        assert_eq!(check_title(Some("x".repeat(501))), Err(DraftError::TitleTooLong));
+        assert_eq!(check_source(Some("x".repeat(2001))), Err(DraftError::SourceTooLong));
+        assert!(check_content(Some(vec![b'x'; MAX_CONTENT_BYTES]), None).is_ok());
+        let larger = check_content(Some(vec![b'x'; MAX_CONTENT_BYTES + 1]), None);
+        assert_eq!(larger, Err(DraftError::TooLarge));
+    }
+
+    #[test]
+    fn blank_content_and_bytes_that_are_no_text_are_rejected() {
+        assert_eq!(check_content(Some(b" \n".to_vec()), None), Err(DraftError::ContentRequired));
+        let bytes = Some(vec![0xff, 0xfe, 0x41]);
+        assert_eq!(check_content(bytes, Some(ContentType::Text)), Err(DraftError::NotText));
+    }
+}

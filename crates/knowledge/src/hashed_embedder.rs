@@ -1,0 +1,93 @@
+//! Embedder for development and tests.
+
+use async_trait::async_trait;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::ports::embedder::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
+use crate::terms::{document_terms, hash};
+
+/// Minimum similarity of a question and a text that share words.
+const MIN_SIMILARITY: f32 = 0.12;
+/// Weight of three letters, relative to a term.
+const LETTERS_WEIGHT: f32 = 0.15;
+
+/// Deterministic embedder that needs no provider. It is no model: texts are
+/// close if they share words or parts of them, whatever they mean.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HashedEmbedder;
+
+#[async_trait]
+impl Embedder for HashedEmbedder {
+    fn batch_size(&self) -> usize {
+        64
+    }
+
+    fn min_similarity(&self) -> f32 {
+        MIN_SIMILARITY
+    }
+
+    async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError> {
+        let tokens = texts.iter().map(|it| it.unicode_words().count()).sum::<usize>();
+        let vectors = texts.iter().map(|it| embed(it)).collect();
+        Ok(Embedding { vectors, tokens: i64::try_from(tokens).unwrap_or(i64::MAX) })
+    }
+}
+
+fn embed(text: &str) -> Vec<f32> {
+    let mut vector = vec![0.0; VECTOR_SIZE];
+    for it in document_terms(text) {
+        add(&mut vector, it.term, it.weight);
+    }
+    let letters: Vec<char> = text.to_lowercase().chars().filter(|it| it.is_alphabetic()).collect();
+    for three in letters.windows(3) {
+        add(&mut vector, hash(&String::from_iter(three)), LETTERS_WEIGHT);
+    }
+    normalise(&mut vector);
+    vector
+}
+
+/// Adds a weight to the dimension of a hash, with the sign that it determines.
+fn add(vector: &mut [f32], hash: u32, weight: f32) {
+    // FNV-1a's low bits differ little between similar words.
+    let mixed = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
+    let mixed = mixed ^ (mixed >> 12);
+    let sign = if mixed & (1 << 31) == 0 { 1.0 } else { -1.0 };
+    if let Some(at) = vector.get_mut(mixed as usize % VECTOR_SIZE) {
+        *at += sign * weight;
+    }
+}
+
+/// Scales a vector to the length 1; a zero vector gets one dimension.
+fn normalise(vector: &mut [f32]) {
+    let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
+    if length > 0.0 {
+        for it in vector {
+            *it /= length;
+        }
+    } else if let Some(first) = vector.first_mut() {
+        *first = 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn similarity(a: &str, b: &str) -> f32 {
+        embed(a).iter().zip(embed(b)).map(|(a, b)| a * b).sum()
+    }
+
+    #[tokio::test]
+    async fn texts_that_share_words_are_similar() {
+        let text = "The travel policy pays for second class railway tickets only.";
+        assert!(similarity("Which railway tickets are paid for?", text) > MIN_SIMILARITY);
+        assert!(similarity("How do I reset my password?", text) < MIN_SIMILARITY);
+
+        let done = HashedEmbedder.embed(vec![text.to_owned(), String::new()]).await.unwrap();
+        assert_eq!((done.vectors.len(), done.tokens), (2, 10));
+        for vector in done.vectors {
+            let length: f32 = vector.iter().map(|it| it * it).sum();
+            assert!(vector.len() == VECTOR_SIZE && (length - 1.0).abs() < 1e-4);
+        }
+    }
+}

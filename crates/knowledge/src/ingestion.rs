@@ -1,0 +1,228 @@
+//! Ingestion of documents: extraction, cutting, embedding, indexing.
+
+mod tokens;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, LiveSetting, Unavailable};
+use ring::digest::{SHA256, digest};
+
+use crate::chunking::{ChunkingSettings, split};
+use crate::ports::chunk_store::{ChunkId, IndexedChunk};
+use crate::ports::embedder::{EmbedError, Embedder};
+use crate::ports::ingest_queue::{IngestClaim, IngestJob, IngestQueue, NewChunk, Reserved};
+use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
+use crate::ports::vector_store::{VectorPoint, VectorStore};
+use crate::terms::document_terms;
+use tokens::{estimate, share};
+
+/// Maximum number of chunks of a document.
+const MAX_CHUNKS: usize = 50_000;
+/// Number of points that are stored at once.
+const POINTS_PER_WRITE: usize = 256;
+/// Duration of a claim; it is extended before each step, none of which takes
+/// longer.
+const LEASE: Duration = Duration::from_mins(5);
+/// Delay before the first repetition; each further one is twice as long.
+const FIRST_DELAY: Duration = Duration::from_secs(5);
+/// Maximum delay between repetitions.
+const MAX_DELAY: Duration = Duration::from_hours(1);
+
+/// Settings of ingestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IngestionSettings {
+    /// Sizes of chunks.
+    pub chunking: ChunkingSettings,
+    /// Number of attempts after which a document has failed.
+    pub max_attempts: u32,
+    /// Monthly tokens of groups without a setting of their own.
+    pub default_monthly_tokens: i64,
+}
+
+/// Worker that ingests documents. Any number may run on one database.
+#[derive(Clone)]
+pub struct Ingestion {
+    /// Queue of the documents.
+    pub queue: Arc<dyn IngestQueue>,
+    /// Extractor of their texts.
+    pub extractor: Arc<dyn TextExtractor>,
+    /// Model that embeds their chunks.
+    pub embedder: Arc<dyn Embedder>,
+    /// Store of the vectors.
+    pub vectors: Arc<dyn VectorStore>,
+    /// Settings.
+    pub settings: LiveSetting<IngestionSettings>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Reasons why a document was not ingested.
+#[derive(Debug)]
+enum IngestError {
+    /// Another worker has the document, or its content has changed.
+    Lost,
+    /// Document cannot be ingested as it is.
+    Permanent(String),
+    /// Document may be ingested later.
+    Transient(String, Option<Duration>),
+}
+
+impl From<Unavailable> for IngestError {
+    fn from(err: Unavailable) -> Self {
+        tracing::warn!(error = %err, "a document could not be ingested at present");
+        Self::Transient("The database or the vector store is unavailable.".to_owned(), None)
+    }
+}
+
+impl From<EmbedError> for IngestError {
+    fn from(err: EmbedError) -> Self {
+        match err {
+            EmbedError::Unavailable { ref retry_after, .. } => {
+                Self::Transient(err.to_string(), *retry_after)
+            }
+            EmbedError::Rejected(_) => Self::Permanent(err.to_string()),
+        }
+    }
+}
+
+impl Ingestion {
+    /// Ingests the document that is due next. Returns false if none is.
+    /// Computes for up to seconds between two waits: call it on a thread that may
+    /// block.
+    ///
+    /// A step that was completed is not repeated after a crash: chunks and
+    /// vectors are stored as they are made, and tokens are charged with the
+    /// vectors that they pay for.
+    pub async fn ingest_next(&self) -> Result<bool, Unavailable> {
+        let Some(job) = self.queue.claim(self.clock.now(), LEASE).await? else { return Ok(false) };
+        match self.ingest(&job).await {
+            Ok(()) | Err(IngestError::Lost) => {}
+            Err(IngestError::Permanent(reason)) => {
+                self.queue.fail(job.claim, &reason, None).await?;
+            }
+            Err(IngestError::Transient(reason, retry_after)) => {
+                let is_last = job.failures + 1 >= self.settings.get().max_attempts;
+                let delay = retry_after.unwrap_or_default().max(delay(job.failures));
+                let retry_at = (!is_last).then(|| self.clock.now() + delay);
+                self.queue.fail(job.claim, &reason, retry_at).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    async fn ingest(&self, job: &IngestJob) -> Result<(), IngestError> {
+        if !job.is_split {
+            let chunks = self.cut(job).await?;
+            held(self.queue.put_chunks(job.claim, chunks).await?)?;
+        }
+        while self.embed_batch(job).await? {}
+        self.index(job.claim).await?;
+        held(self.queue.publish(job.claim, self.clock.now()).await?)
+    }
+
+    /// Extracts the text of a document and cuts it.
+    async fn cut(&self, job: &IngestJob) -> Result<Vec<NewChunk>, IngestError> {
+        let text = self.extractor.extract(job.content_type, job.content.clone()).await;
+        let text = text.map_err(|err| match err {
+            ExtractError::Unavailable => IngestError::Transient(err.to_string(), None),
+            _ => IngestError::Permanent(err.to_string()),
+        })?;
+        let chunking = self.settings.get().chunking;
+        let chunks = cut_text(&job.title, &text, chunking);
+        if chunks.is_empty() {
+            return Err(IngestError::Permanent(ExtractError::NoText.to_string()));
+        }
+        if chunks.len() > MAX_CHUNKS {
+            return Err(IngestError::Permanent(ExtractError::TooComplex.to_string()));
+        }
+        Ok(chunks)
+    }
+
+    /// Embeds the next chunks. Returns false if none are left.
+    async fn embed_batch(&self, job: &IngestJob) -> Result<bool, IngestError> {
+        let claim = job.claim;
+        held(self.queue.extend(claim, self.clock.now() + LEASE).await?)?;
+        let pending = self.queue.pending(claim, self.embedder.batch_size()).await?;
+        if pending.is_empty() {
+            return Ok(false);
+        }
+        let texts: Vec<String> =
+            pending.iter().map(|it| embedded_text(&job.title, &it.path, &it.text)).collect();
+        let lengths: Vec<usize> = texts.iter().map(String::len).collect();
+        let (quota, now) = (self.settings.get().default_monthly_tokens, self.clock.now());
+        match self.queue.reserve(claim, estimate(&lengths), quota, now).await? {
+            Reserved::Done => {}
+            Reserved::Lost => return Err(IngestError::Lost),
+            Reserved::QuotaExceeded => {
+                let reason = "The group's embedding tokens of this month are used up.";
+                return Err(IngestError::Permanent(reason.to_owned()));
+            }
+        }
+        let embedding = self.embedder.embed(texts).await?;
+        let tokens = share(embedding.tokens, &lengths);
+        let vectors = pending.iter().map(|it| it.id).zip(embedding.vectors);
+        let vectors = vectors.zip(tokens).map(|((id, dense), tokens)| (id, dense, tokens));
+        let stored = self.queue.put_vectors(claim, vectors.collect(), self.clock.now()).await?;
+        held(stored)?;
+        Ok(true)
+    }
+
+    /// Stores the points of all chunks and checks that they are there.
+    async fn index(&self, claim: IngestClaim) -> Result<(), IngestError> {
+        let mut from = 0;
+        loop {
+            held(self.queue.extend(claim, self.clock.now() + LEASE).await?)?;
+            let chunks = self.queue.embedded(claim, from, POINTS_PER_WRITE).await?;
+            if chunks.is_empty() {
+                return Ok(());
+            }
+            from += i32::try_from(chunks.len()).unwrap_or(i32::MAX);
+            let ids: Vec<ChunkId> = chunks.iter().map(|it| it.id).collect();
+            self.vectors.put(chunks.into_iter().map(point).collect()).await?;
+            if self.vectors.existing(&ids).await?.len() != ids.len() {
+                let reason = "The vector store did not store all chunks.";
+                return Err(IngestError::Transient(reason.to_owned(), None));
+            }
+        }
+    }
+}
+
+/// Returns the point of a chunk.
+pub(crate) fn point(chunk: IndexedChunk) -> VectorPoint {
+    let terms = document_terms(&format!("{} {}", chunk.path, chunk.text));
+    VectorPoint { chunk: chunk.id, base: chunk.base, dense: chunk.dense, terms }
+}
+
+fn held(is_held: bool) -> Result<(), IngestError> {
+    if is_held { Ok(()) } else { Err(IngestError::Lost) }
+}
+
+/// Returns the delay after a number of failures.
+fn delay(failures: u32) -> Duration {
+    FIRST_DELAY.saturating_mul(2_u32.saturating_pow(failures)).min(MAX_DELAY)
+}
+
+fn cut_text(title: &str, text: &ExtractedText, settings: ChunkingSettings) -> Vec<NewChunk> {
+    let chunks = split(text, settings).into_iter().zip(0..);
+    let chunk = |(it, ordinal): (crate::chunking::TextChunk, i32)| {
+        let mut hash = [0; 32];
+        let embedded = embedded_text(title, &it.path, &it.text);
+        hash.copy_from_slice(digest(&SHA256, embedded.as_bytes()).as_ref());
+        NewChunk { id: ChunkId::generate(), ordinal, path: it.path, text: it.text, hash }
+    };
+    chunks.map(chunk).collect()
+}
+
+/// Returns the text that is embedded for a chunk: a passage alone rarely says
+/// what it is about.
+fn embedded_text(title: &str, path: &str, text: &str) -> String {
+    if path.is_empty() {
+        format!("{title}\n\n{text}")
+    } else {
+        format!("{title}\n{path}\n\n{text}")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! Knowledge bases: documents that members' chats are answered from.
+//!
+//! A document is stored, cut into chunks, embedded, and published once a search
+//! finds it. The database holds everything, vectors included; the vector store
+//! is an index over it that can be rebuilt at any time.
+
+mod base;
+mod bases;
+mod chunking;
+mod document;
+mod documents;
+mod draft;
+mod error;
+mod hashed_embedder;
+mod ingestion;
+mod ports;
+mod reconciliation;
+mod retrieval;
+mod terms;
+
+pub use base::{BaseAccess, BaseDraft, BaseRef, BaseStats, KnowledgeBase, KnowledgeBaseEntry};
+pub use bases::KnowledgeBases;
+pub use chunking::{ChunkingSettings, TextChunk, split};
+pub use document::{Document, DocumentContent, DocumentRef, DocumentStatus, Submission};
+pub use documents::Documents;
+pub use draft::{ContentDraft, ContentType, DocumentDraft, DraftError, MAX_CONTENT_BYTES};
+pub use error::KnowledgeError;
+pub use hashed_embedder::HashedEmbedder;
+pub use ingestion::{Ingestion, IngestionSettings};
+pub use ports::base_store::{BaseChanged, BaseStore, GroupQuotas};
+pub use ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
+pub use ports::document_store::{
+    ContentChange, DocumentStore, DocumentStored, KnowledgeQuota, NewContent,
+};
+pub use ports::embedder::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
+pub use ports::ingest_queue::{
+    IngestClaim, IngestJob, IngestQueue, NewChunk, PendingChunk, Reserved,
+};
+pub use ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
+pub use ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore};
+pub use reconciliation::{Reconciliation, Repaired};
+pub use retrieval::{
+    Passage, Question, Retrieval, RetrievalError, RetrievalSettings, SearchedBase,
+};
+pub use terms::{TermWeight, document_terms, query_terms};
+
+#[cfg(any(test, feature = "mock"))]
+pub use ports::{
+    base_store::MockBaseStore, chunk_store::MockChunkStore, document_store::MockDocumentStore,
+    embedder::MockEmbedder, ingest_queue::MockIngestQueue, vector_store::MockVectorStore,
+};

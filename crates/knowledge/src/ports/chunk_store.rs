@@ -1,0 +1,110 @@
+//! Store of the chunks that searches find.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, Timestamp, Unavailable};
+use uuid::Uuid;
+
+use crate::retrieval::SearchedBase;
+
+/// Id of a chunk, and of its point in the vector store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChunkId(pub Uuid);
+
+impl ChunkId {
+    /// Returns a new id.
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+}
+
+impl fmt::Display for ChunkId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Chunk with its vector, as it is indexed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexedChunk {
+    /// Id.
+    pub id: ChunkId,
+    /// Base.
+    pub base: KnowledgeBaseId,
+    /// Headings above the chunk.
+    pub path: String,
+    /// Text.
+    pub text: String,
+    /// Dense vector.
+    pub dense: Vec<f32>,
+}
+
+/// Published chunk with its document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredPassage {
+    /// Id of the chunk.
+    pub chunk: ChunkId,
+    /// Base.
+    pub base: KnowledgeBaseId,
+    /// Document.
+    pub document: DocumentId,
+    /// Title of the document.
+    pub title: String,
+    /// Source of the document.
+    pub source_uri: Option<String>,
+    /// Position in the document, from 0.
+    pub ordinal: i32,
+    /// Headings above the chunk.
+    pub path: String,
+    /// Text.
+    pub text: String,
+    /// Text of the chunk before it, if it has the same headings.
+    pub before: Option<String>,
+    /// Text of the chunk after it, if it has the same headings.
+    pub after: Option<String>,
+    /// Dense vector.
+    pub dense: Vec<f32>,
+}
+
+/// Store of the chunks that searches find, and the queue of the points to be
+/// removed from the vector store.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ChunkStore: Send + Sync {
+    /// Loads the bases that a member of this group searches: those of the
+    /// group, those shared with it, and those bound to this persona if it is
+    /// active and assigned to the group. Only bases with documents that searches
+    /// find.
+    async fn searched_bases(
+        &self,
+        group: GroupId,
+        persona: Option<PersonaId>,
+    ) -> Result<Vec<SearchedBase>, Unavailable>;
+
+    /// Loads published chunks. Others are left out.
+    async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable>;
+
+    /// Counts a retrieval of each of these documents.
+    async fn count_retrievals(
+        &self,
+        documents: &[DocumentId],
+        at: Timestamp,
+    ) -> Result<(), Unavailable>;
+
+    /// Returns chunks whose points are to be removed from the vector store.
+    async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable>;
+
+    /// Removes chunks from that queue.
+    async fn forget_removed(&self, chunks: &[ChunkId]) -> Result<(), Unavailable>;
+
+    /// Loads published chunks in ascending order of their ids, after this one.
+    async fn published(
+        &self,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<IndexedChunk>, Unavailable>;
+
+    /// Returns those of these chunks that the database has, published or not.
+    async fn known(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable>;
+}

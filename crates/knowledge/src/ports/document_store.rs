@@ -1,0 +1,134 @@
+//! Store of documents.
+
+use async_trait::async_trait;
+use pia_kernel::{DocumentId, SideEffects, Timestamp, Unavailable, UserId};
+
+use super::base_store::GroupQuotas;
+use crate::base::BaseRef;
+use crate::document::{Document, DocumentContent, DocumentRef, DocumentStatus};
+use crate::draft::ContentType;
+
+/// Content of a new document, or new content of a stored one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewContent {
+    /// Id of the document if it is created.
+    pub id: DocumentId,
+    /// Title; `None` keeps the stored one.
+    pub title: Option<String>,
+    /// Identity of its source, by which an existing document is found; `None`
+    /// keeps the stored one.
+    pub source_uri: Option<String>,
+    /// Type; `None` keeps the stored one.
+    pub content_type: Option<ContentType>,
+    /// File.
+    pub content: Vec<u8>,
+    /// SHA-256 of the file.
+    pub hash: [u8; 32],
+}
+
+/// Outcome of storing a document's content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentStored {
+    /// Document is new.
+    Created(DocumentId),
+    /// Content was replaced, or is to be ingested again after a failure.
+    Replaced(DocumentId),
+    /// Document has this content already.
+    Unchanged(DocumentId, DocumentStatus),
+    /// Another document of the base has this content.
+    Duplicate(DocumentId),
+    /// No such base or document.
+    Unknown,
+    /// The owner of the base has used up a quota.
+    QuotaExceeded(KnowledgeQuota),
+}
+
+/// Change of a document's content, for the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentChange {
+    /// Time.
+    pub at: Timestamp,
+    /// User; `None` stands for the ingest key and the command line.
+    pub by: Option<UserId>,
+}
+
+impl ContentChange {
+    /// Returns the effects of creating a document.
+    pub fn created(self, document: DocumentId) -> SideEffects {
+        self.effects(document, "KnowledgeDocument.Created")
+    }
+
+    /// Returns the effects of replacing the content of a document.
+    pub fn replaced(self, document: DocumentId) -> SideEffects {
+        self.effects(document, "KnowledgeDocument.Replaced")
+    }
+
+    fn effects(self, document: DocumentId, action: &'static str) -> SideEffects {
+        SideEffects::of_object(self.at, self.by, format!("knowledge-document:{document}"), action)
+    }
+}
+
+/// Quota that a document would exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnowledgeQuota {
+    /// Name on the wire.
+    pub resource: &'static str,
+    /// Limit.
+    pub limit: i64,
+    /// Value that there would be.
+    pub current: i64,
+}
+
+/// Store of documents.
+///
+/// Under concurrent changes no group exceeds its quotas, and of one base no two
+/// documents have one source or the same content.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait DocumentStore: Send + Sync {
+    /// Loads the documents of a base, by title; `None` if there is no such base.
+    async fn list(&self, base: BaseRef) -> Result<Option<Vec<Document>>, Unavailable>;
+
+    /// Loads a document.
+    async fn find(&self, document: DocumentRef) -> Result<Option<Document>, Unavailable>;
+
+    /// Loads the file of a document.
+    async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable>;
+
+    /// Creates a document, or replaces that of the same source, and queues it
+    /// for ingestion. Until that is published, searches find the previous
+    /// content.
+    async fn put(
+        &self,
+        base: BaseRef,
+        content: NewContent,
+        defaults: GroupQuotas,
+        change: ContentChange,
+    ) -> Result<DocumentStored, Unavailable>;
+
+    /// Replaces the content of a document, as [`put`](Self::put) does.
+    async fn replace(
+        &self,
+        document: DocumentRef,
+        content: NewContent,
+        defaults: GroupQuotas,
+        change: ContentChange,
+    ) -> Result<DocumentStored, Unavailable>;
+
+    /// Deletes a document; searches do not find it once this returns. Returns
+    /// false if there is none.
+    async fn delete(
+        &self,
+        document: DocumentRef,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Queues a failed document again. Returns false if there is no such
+    /// document, or it has not failed.
+    async fn retry(
+        &self,
+        document: DocumentRef,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+}

@@ -1,0 +1,152 @@
+//! Queue of the documents that wait to be ingested.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Timestamp, Unavailable};
+
+use super::chunk_store::{ChunkId, IndexedChunk};
+use crate::draft::ContentType;
+
+/// Claim of a document by a worker. One that was lost changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IngestClaim {
+    /// Document.
+    pub document: DocumentId,
+    /// Number of the claim: each claim of a document, and each change of its
+    /// content, has the next one.
+    pub fence: i64,
+}
+
+/// Document to be ingested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IngestJob {
+    /// Claim that the worker holds.
+    pub claim: IngestClaim,
+    /// Base of the document.
+    pub base: KnowledgeBaseId,
+    /// Group that owns the base, and is charged.
+    pub owner: GroupId,
+    /// Title.
+    pub title: String,
+    /// Type of the file.
+    pub content_type: ContentType,
+    /// File.
+    pub content: Vec<u8>,
+    /// Number of earlier attempts that failed.
+    pub failures: u32,
+    /// True if the chunks of this content are stored already.
+    pub is_split: bool,
+}
+
+/// Chunk to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChunk {
+    /// Id, also that of its point in the vector store.
+    pub id: ChunkId,
+    /// Position in the document, from 0.
+    pub ordinal: i32,
+    /// Headings above the chunk, the outermost first, joined by ` › `.
+    pub path: String,
+    /// Text.
+    pub text: String,
+    /// SHA-256 of what is embedded.
+    pub hash: [u8; 32],
+}
+
+/// Chunk that waits for its vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingChunk {
+    /// Id.
+    pub id: ChunkId,
+    /// Headings above the chunk.
+    pub path: String,
+    /// Text.
+    pub text: String,
+}
+
+/// Outcome of reserving tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// Tokens are reserved.
+    Done,
+    /// Group would exceed its tokens of the month.
+    QuotaExceeded,
+    /// Claim was lost.
+    Lost,
+}
+
+/// Queue of the documents that wait to be ingested.
+///
+/// Every method with a claim checks it in the transaction of its change, and
+/// returns false or [`Reserved::Lost`] if it was lost.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait IngestQueue: Send + Sync {
+    /// Claims a document that is due and unclaimed: of the base that was served
+    /// longest ago, the one that waits longest. Tokens that a lost claim had
+    /// reserved are released.
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<Option<IngestJob>, Unavailable>;
+
+    /// Extends a claim.
+    async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable>;
+
+    /// Stores the chunks of a document's new content beside the published ones,
+    /// with the vectors of published chunks that have the same hash.
+    async fn put_chunks(
+        &self,
+        claim: IngestClaim,
+        chunks: Vec<NewChunk>,
+    ) -> Result<bool, Unavailable>;
+
+    /// Loads the first chunks of the new content that have no vector.
+    async fn pending(
+        &self,
+        claim: IngestClaim,
+        limit: usize,
+    ) -> Result<Vec<PendingChunk>, Unavailable>;
+
+    /// Reserves tokens out of the owner's quota of the month.
+    async fn reserve(
+        &self,
+        claim: IngestClaim,
+        tokens: i64,
+        default_quota: i64,
+        now: Timestamp,
+    ) -> Result<Reserved, Unavailable>;
+
+    /// Stores the vectors of chunks with their tokens, which are charged instead
+    /// of those that were reserved.
+    async fn put_vectors(
+        &self,
+        claim: IngestClaim,
+        vectors: Vec<(ChunkId, Vec<f32>, i64)>,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable>;
+
+    /// Loads chunks of the new content, with their vectors, by position from
+    /// `from`.
+    async fn embedded(
+        &self,
+        claim: IngestClaim,
+        from: i32,
+        limit: usize,
+    ) -> Result<Vec<IndexedChunk>, Unavailable>;
+
+    /// Makes the new content the one that searches find, and the document
+    /// `Ready`. Points of the previous content are queued for removal.
+    async fn publish(&self, claim: IngestClaim, now: Timestamp) -> Result<bool, Unavailable>;
+
+    /// Releases a claim: the document has failed for this reason, and is tried
+    /// again at `retry_at`, if at all.
+    async fn fail(
+        &self,
+        claim: IngestClaim,
+        reason: &str,
+        retry_at: Option<Timestamp>,
+    ) -> Result<bool, Unavailable>;
+}

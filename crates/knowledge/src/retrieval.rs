@@ -1,0 +1,193 @@
+//! Retrieval of passages that answer a question.
+
+mod relevance;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pia_kernel::{
+    Clock, DocumentId, GroupId, KnowledgeBaseId, LiveSetting, PersonaId, Unavailable,
+};
+
+use crate::ports::chunk_store::{ChunkId, ChunkStore, StoredPassage};
+use crate::ports::embedder::{EmbedError, Embedder};
+use crate::ports::vector_store::{VectorQuery, VectorStore};
+use crate::terms::query_terms;
+use relevance::{join_overlapping, similarity, term_coverage};
+
+/// Number of chunks that are considered for each passage that is returned.
+const CANDIDATES_PER_PASSAGE: usize = 4;
+/// Maximum length of a question that is searched for, in bytes.
+const MAX_QUESTION_BYTES: usize = 4_000;
+/// Share of a question's words with which a passage is relevant, however
+/// dissimilar their vectors are.
+const MIN_TERM_COVERAGE: f32 = 0.6;
+
+/// Settings of retrieval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RetrievalSettings {
+    /// Maximum number of passages.
+    pub max_passages: usize,
+    /// Cosine similarity below which a passage is irrelevant; `None` uses the
+    /// embedder's own.
+    pub min_similarity: Option<f32>,
+}
+
+/// Question of a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Group of the member.
+    pub group: GroupId,
+    /// Persona of the conversation, whose bases are searched too if it is
+    /// assigned to the group.
+    pub persona: Option<PersonaId>,
+    /// Text.
+    pub text: String,
+}
+
+/// Base that is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchedBase {
+    /// Id.
+    pub id: KnowledgeBaseId,
+    /// Name.
+    pub name: String,
+    /// Text that tells the model when to search it.
+    pub prompt: Option<String>,
+}
+
+/// Passage that may answer a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passage {
+    /// Base.
+    pub base: KnowledgeBaseId,
+    /// Document.
+    pub document: DocumentId,
+    /// Title of the document.
+    pub title: String,
+    /// Source of the document.
+    pub source_uri: Option<String>,
+    /// Headings above the passage.
+    pub path: String,
+    /// Text, with what surrounds it in the document.
+    pub text: String,
+    /// Cosine similarity with the question.
+    pub similarity: f32,
+}
+
+/// Reasons why nothing could be retrieved.
+#[derive(Debug, thiserror::Error)]
+pub enum RetrievalError {
+    /// Question could not be embedded.
+    #[error(transparent)]
+    Embedding(#[from] EmbedError),
+    /// A store is unavailable.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Searches the bases of a member.
+#[derive(Clone)]
+pub struct Retrieval {
+    /// Chunks in the database.
+    pub chunks: Arc<dyn ChunkStore>,
+    /// Model that embeds questions, the one that embedded the chunks.
+    pub embedder: Arc<dyn Embedder>,
+    /// Store of the vectors.
+    pub vectors: Arc<dyn VectorStore>,
+    /// Settings.
+    pub settings: LiveSetting<RetrievalSettings>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Retrieval {
+    /// Returns the bases that a member searches, by name.
+    pub async fn bases(
+        &self,
+        group: GroupId,
+        persona: Option<PersonaId>,
+    ) -> Result<Vec<SearchedBase>, Unavailable> {
+        self.chunks.searched_bases(group, persona).await
+    }
+
+    /// Returns the passages that may answer a question, best first; none if the
+    /// member searches no base, or nothing is relevant.
+    ///
+    /// The scope is applied within the vector store, and again to what the
+    /// database returns.
+    pub async fn search(&self, question: Question) -> Result<Vec<Passage>, RetrievalError> {
+        let text = question.text.trim();
+        let text = text.get(..text.floor_char_boundary(MAX_QUESTION_BYTES)).unwrap_or_default();
+        let bases = self.bases(question.group, question.persona).await?;
+        if bases.is_empty() || text.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
+        let embedding = self.embedder.embed(vec![text.to_owned()]).await?;
+        let dense = embedding.vectors.into_iter().next().unwrap_or_default();
+        let settings = *self.settings.get();
+        let query = VectorQuery {
+            bases: bases.clone(),
+            dense: dense.clone(),
+            terms: query_terms(text),
+            limit: settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE),
+        };
+        let found = self.vectors.search(query).await?;
+        let ids: Vec<ChunkId> = found.iter().map(|it| it.chunk).collect();
+        let stored = self.chunks.passages(&ids).await?.into_iter();
+        let mut stored: HashMap<ChunkId, StoredPassage> =
+            stored.filter(|it| bases.contains(&it.base)).map(|it| (it.chunk, it)).collect();
+        let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
+        let relevant = ids.iter().filter_map(|id| stored.remove(id)).filter_map(|it| {
+            let similarity = similarity(&dense, &it.dense);
+            let is_relevant = similarity >= floor || term_coverage(text, &it) >= MIN_TERM_COVERAGE;
+            is_relevant.then_some((it, similarity))
+        });
+        let passages = without_neighbours(relevant, settings.max_passages);
+        let mut documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
+        documents.sort();
+        documents.dedup();
+        if !documents.is_empty() {
+            self.chunks.count_retrievals(&documents, self.clock.now()).await?;
+        }
+        Ok(passages)
+    }
+}
+
+/// Returns the first passages, without those that an earlier one includes.
+fn without_neighbours(
+    found: impl Iterator<Item = (StoredPassage, f32)>,
+    limit: usize,
+) -> Vec<Passage> {
+    let (mut passages, mut taken) = (Vec::new(), Vec::<(DocumentId, i32)>::new());
+    for (it, similarity) in found {
+        let is_included = |(document, ordinal): &(DocumentId, i32)| {
+            *document == it.document && ordinal.abs_diff(it.ordinal) <= 1
+        };
+        if passages.len() == limit || taken.iter().any(is_included) {
+            continue;
+        }
+        taken.push((it.document, it.ordinal));
+        passages.push(passage(it, similarity));
+    }
+    passages
+}
+
+fn passage(it: StoredPassage, similarity: f32) -> Passage {
+    let before = it.before.unwrap_or_default();
+    let text = join_overlapping(&before, &it.text);
+    let text = join_overlapping(&text, &it.after.unwrap_or_default());
+    Passage {
+        base: it.base,
+        document: it.document,
+        title: it.title,
+        source_uri: it.source_uri,
+        path: it.path,
+        text,
+        similarity,
+    }
+}
+
+#[cfg(test)]
+mod tests;

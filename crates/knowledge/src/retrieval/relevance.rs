@@ -1,0 +1,68 @@
+//! Relevance of a passage to a question.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::ports::chunk_store::StoredPassage;
+use crate::terms::{document_terms, query_terms};
+
+/// Minimum length of a word that says what a question is about, in characters.
+const MIN_WORD_CHARS: usize = 4;
+/// Maximum overlap of neighbouring chunks that is recognised, in bytes.
+const MAX_OVERLAP_BYTES: usize = 2_000;
+
+/// Returns the cosine similarity of two vectors of length 1.
+pub(super) fn similarity(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Returns the share of a question's longer words, and numbers, that a passage
+/// has, from 0 to 1.
+pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
+    let says_something = |it: &&str| {
+        it.chars().count() >= MIN_WORD_CHARS || it.chars().any(|letter| letter.is_ascii_digit())
+    };
+    let words: Vec<&str> = question.unicode_words().filter(says_something).collect();
+    let terms = query_terms(&words.join(" "));
+    let total: f32 = terms.iter().map(|it| it.weight).sum();
+    if total <= 0.0 {
+        return 0.0;
+    }
+    let text = format!("{} {} {}", passage.title, passage.path, passage.text);
+    let present = document_terms(&text);
+    let is_present = |term| present.iter().any(|it| it.term == term);
+    terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total
+}
+
+/// Joins neighbouring chunks; what the second repeats of the first is kept once.
+pub(super) fn join_overlapping(first: &str, second: &str) -> String {
+    if first.is_empty() || second.is_empty() {
+        return format!("{first}{second}");
+    }
+    let longest = second.len().min(first.len()).min(MAX_OVERLAP_BYTES);
+    let overlap = (1..=longest)
+        .rev()
+        .find(|it| second.get(..*it).is_some_and(|start| first.ends_with(start)));
+    match overlap {
+        Some(overlap) => format!("{first}{}", second.get(overlap..).unwrap_or_default()),
+        None => format!("{first}\n{second}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_neighbours_repeat_is_kept_once() {
+        assert_eq!(join_overlapping("one two", "two three"), "one two three");
+        assert_eq!(join_overlapping("one", "two"), "one\ntwo");
+        assert_eq!(join_overlapping("", "two"), "two");
+        assert_eq!(join_overlapping("aä", "äb"), "aäb");
+    }
+
+    #[test]
+    fn similarity_is_the_product_of_vectors() {
+        assert!((similarity(&[0.6, 0.8], &[0.6, 0.8]) - 1.0).abs() < 1e-6);
+        assert!(similarity(&[1.0, 0.0], &[0.0, 1.0]).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,158 @@
+//! Terms of a text, for full-text search.
+//!
+//! A term is the hash of a word's stem. Words are stemmed as English and as
+//! German, since one base may have both. Long words also yield their beginnings
+//! and ends, so that a part of a German compound finds it; Chinese, Japanese and
+//! Korean characters yield pairs, since those languages have no spaces.
+
+use std::collections::BTreeMap;
+
+use qdrant_rust_stemmers::{Algorithm, Stemmer};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Saturation of a term's frequency, as BM25 names it.
+const K1: f32 = 1.2;
+/// Influence of a text's length, as BM25 names it.
+const B: f32 = 0.75;
+/// Average number of words of a chunk.
+const AVERAGE_WORDS: f32 = 150.0;
+/// Minimum length of a word whose parts are terms, in characters.
+const MIN_COMPOUND_CHARS: usize = 9;
+/// Minimum length of such a part, in characters.
+const MIN_PART_CHARS: usize = 4;
+/// Maximum length of a word whose parts are terms, in characters.
+const MAX_COMPOUND_CHARS: usize = 40;
+/// Weight of a part, relative to its word.
+const PART_WEIGHT: f32 = 0.3;
+
+/// Term with its weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TermWeight {
+    /// Hash of the term.
+    pub term: u32,
+    /// Weight.
+    pub weight: f32,
+}
+
+/// Returns the terms of a text that is indexed, with the part of their BM25
+/// score that does not depend on other texts.
+pub fn document_terms(text: &str) -> Vec<TermWeight> {
+    let (mut frequencies, mut words) = (BTreeMap::new(), 0_u16);
+    for_each_term(text, |term, weight| {
+        *frequencies.entry(term).or_insert(0.0) += weight;
+        words = words.saturating_add(u16::from(weight >= 1.0));
+    });
+    let length = 1.0 - B + B * f32::from(words) / AVERAGE_WORDS;
+    let weight = |frequency: f32| frequency * (K1 + 1.0) / (frequency + K1 * length);
+    frequencies.into_iter().map(|(term, it)| TermWeight { term, weight: weight(it) }).collect()
+}
+
+/// Returns the terms of a question.
+pub fn query_terms(text: &str) -> Vec<TermWeight> {
+    let mut weights = BTreeMap::new();
+    for_each_term(text, |term, weight| {
+        let stored: &mut f32 = weights.entry(term).or_insert(0.0);
+        *stored = stored.max(weight);
+    });
+    weights.into_iter().map(|(term, weight)| TermWeight { term, weight }).collect()
+}
+
+/// Calls `add` for each occurrence of a term.
+fn for_each_term(text: &str, mut add: impl FnMut(u32, f32)) {
+    let stemmers = [Stemmer::create(Algorithm::German), Stemmer::create(Algorithm::English)];
+    let mut previous = None;
+    for word in text.unicode_words() {
+        if let Some(letter) = ideograph(word) {
+            add(hash(word), 1.0);
+            if let Some(previous) = previous.replace(letter) {
+                add(hash(&String::from_iter([previous, letter])), 1.0);
+            }
+            continue;
+        }
+        previous = None;
+        let word = word.to_lowercase();
+        let mut stems = stemmers.each_ref().map(|it| hash(&it.stem(&word))).to_vec();
+        stems.dedup();
+        add_all(&stems, 1.0, &mut add);
+        for part in parts(&word) {
+            let stem = stemmers[0].stem(part);
+            add(hash(&stem), PART_WEIGHT);
+        }
+    }
+}
+
+fn add_all(terms: &[u32], weight: f32, add: &mut impl FnMut(u32, f32)) {
+    for term in terms {
+        add(*term, weight);
+    }
+}
+
+/// Returns the character of a word that is a single ideograph, kana or Hangul.
+fn ideograph(word: &str) -> Option<char> {
+    let letter = word.chars().next()?;
+    let is_cjk = matches!(u32::from(letter), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0x20000..=0x3ffff);
+    (is_cjk && word.chars().count() == 1).then_some(letter)
+}
+
+/// Returns the beginnings and ends of a long word.
+fn parts(word: &str) -> Vec<&str> {
+    let ends: Vec<usize> = word.char_indices().map(|it| it.0).chain([word.len()]).collect();
+    let chars = ends.len() - 1;
+    if !(MIN_COMPOUND_CHARS..=MAX_COMPOUND_CHARS).contains(&chars) {
+        return Vec::new();
+    }
+    let cuts = ends.get(MIN_PART_CHARS..=chars - MIN_PART_CHARS).unwrap_or_default();
+    cuts.iter().flat_map(|cut| [word.get(..*cut), word.get(*cut..)]).flatten().collect()
+}
+
+/// Returns the FNV-1a hash of a term, which is stored and must never change.
+pub(crate) fn hash(term: &str) -> u32 {
+    term.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the sum of the weights of the terms that a question shares with a
+    /// text.
+    fn overlap(question: &str, text: &str) -> f32 {
+        let document = document_terms(text);
+        let weight = |term| document.iter().find(|it| it.term == term).map_or(0.0, |it| it.weight);
+        query_terms(question).iter().map(|it| it.weight * weight(it.term)).sum()
+    }
+
+    #[test]
+    fn inflected_words_are_found() {
+        assert!(overlap("invoices", "an Invoice was paid") > 0.5);
+        assert!(overlap("Anträge", "der Antrag wurde gestellt") > 0.5);
+        assert!(overlap("Invoices", "a bill was paid") < 0.01);
+    }
+
+    #[test]
+    fn parts_of_a_compound_are_found_with_less_weight() {
+        let text = "Der Urlaubsantrag ist einzureichen.";
+        assert!(overlap("Antrag", text) > 0.2);
+        assert!(overlap("Urlaub", text) > 0.2);
+        assert!(overlap("Urlaubsantrag", text) > 2.0 * overlap("Antrag", text));
+        assert!(overlap("Urlaubsantrag", "Ein Antrag auf Urlaub") > 0.2);
+    }
+
+    #[test]
+    fn pairs_of_ideographs_are_terms() {
+        assert!(overlap("京都", "東京都に住む") > overlap("京都", "都に京"));
+        assert!(overlap("한국어", "나는 한국어를 배운다") >= 0.0);
+    }
+
+    #[test]
+    fn a_long_text_gives_each_term_less_weight() {
+        let long = format!("invoice {}", "filler ".repeat(400));
+        assert!(overlap("invoice", &long) < overlap("invoice", "invoice"));
+        assert!(document_terms("").is_empty() && document_terms("… – !").is_empty());
+    }
+
+    #[test]
+    fn hashes_are_those_of_fnv_1a() {
+        assert_eq!((hash(""), hash("a")), (0x811c_9dc5, 0xe40c_292c));
+    }
+}
