@@ -57,7 +57,7 @@ pub use licence::{Licence, LicenceError, LicenceState, Licensed};
 pub use personas::MockPersonaStore;
 pub use personas::{
     ManagedPersonas, PersonaAssigned, PersonaBound, PersonaContent, PersonaDraft, PersonaEntry,
-    PersonaError, PersonaReplaced, PersonaStore, PersonaUpdate, PublishedPersona,
+    PersonaError, PersonaQuotas, PersonaReplaced, PersonaStore, PersonaUpdate, PublishedPersona,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use plugins::MockPluginStore;

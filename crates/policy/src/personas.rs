@@ -15,7 +15,9 @@ use serde::Serialize;
 pub use draft::{PersonaContent, PersonaDraft};
 #[cfg(any(test, feature = "mock"))]
 pub use ports::MockPersonaStore;
-pub use ports::{PersonaAssigned, PersonaBound, PersonaReplaced, PersonaStore, PersonaUpdate};
+pub use ports::{
+    PersonaAssigned, PersonaBound, PersonaQuotas, PersonaReplaced, PersonaStore, PersonaUpdate,
+};
 
 use crate::groups::Quota;
 use crate::violation::Violation;
@@ -75,6 +77,14 @@ pub enum PersonaError {
     /// Group has its maximum number of personas.
     #[error("The group {group} has its maximum of {limit} personas.")]
     QuotaExceeded {
+        /// Name of the group.
+        group: String,
+        /// Maximum number.
+        limit: i64,
+    },
+    /// Group would search more knowledge bases than it may.
+    #[error("With this persona the group {group} would have more than {limit} knowledge bases.")]
+    BaseQuotaExceeded {
         /// Name of the group.
         group: String,
         /// Maximum number.
@@ -180,12 +190,19 @@ impl ManagedPersonas {
     ) -> Result<(), PersonaError> {
         let groups: Vec<_> =
             BTreeSet::from_iter(checked_bindings("groupIds", groups)?).into_iter().collect();
-        let quota = Quota::ManagedPersonas.default_limit().unwrap_or(i64::MAX);
+        let limit = |quota: Quota| quota.default_limit().unwrap_or(i64::MAX);
+        let defaults = PersonaQuotas {
+            personas: limit(Quota::ManagedPersonas),
+            knowledge_bases: limit(Quota::KnowledgeBases),
+        };
         let effects = self.effects(by, persona, "ManagedPersona.GroupsUpdated");
-        match self.store.assign(persona, &groups, quota, effects).await? {
+        match self.store.assign(persona, &groups, defaults, effects).await? {
             PersonaAssigned::Done => Ok(()),
             PersonaAssigned::Unknown => Err(PersonaError::Unknown),
             PersonaAssigned::UnknownGroup(group) => Err(PersonaError::UnknownGroup(group)),
+            PersonaAssigned::BaseQuotaExceeded { group, limit } => {
+                Err(PersonaError::BaseQuotaExceeded { group, limit })
+            }
             PersonaAssigned::QuotaExceeded { group, limit } => {
                 Err(PersonaError::QuotaExceeded { group, limit })
             }
@@ -236,7 +253,7 @@ mod tests {
         store
             .expect_assign()
             .withf(move |_, groups, quota, effects| {
-                groups == [group] && *quota == 50 && effects.audit.len() == 1
+                groups == [group] && quota.personas == 50 && effects.audit.len() == 1
             })
             .returning(|_, _, _, _| Ok(PersonaAssigned::Done));
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));

@@ -7,6 +7,7 @@ use crate::catalogue_tables::CATALOGUE_TABLES;
 use crate::chats::CHATS;
 use crate::export_section::ExportSection;
 use crate::feedback::AI_FEEDBACK_TABLE;
+use crate::knowledge_tables::KNOWLEDGE_TABLES;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -57,10 +58,10 @@ pub(crate) const OURS: &str = "how the server keeps its books";
 
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
-    TABLES.iter().chain(AUDIT_TABLES).chain(CATALOGUE_TABLES)
+    TABLES.iter().chain(AUDIT_TABLES).chain(CATALOGUE_TABLES).chain(KNOWLEDGE_TABLES)
 }
 
-/// Tables besides those of the audit log and the catalogue.
+/// Tables besides those of the audit log, the catalogue and knowledge bases.
 const TABLES: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",

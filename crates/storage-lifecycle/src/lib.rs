@@ -18,6 +18,7 @@ mod audit_chain;
 mod audit_log;
 mod audit_tables;
 mod erase;
+mod knowledge_tables;
 mod pseudonym;
 
 pub use audit_chain::{AuditCheckpoint, ChainFault, ChainReport, SqlAuditChain};

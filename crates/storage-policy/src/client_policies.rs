@@ -15,10 +15,11 @@ use pia_policy::{
     PolicyVersionEntry,
 };
 use pia_storage::schema::{client_policies, client_policy_versions, user_groups};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    CatalogueVersion, Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn,
+};
 use serde_json::json;
 
-use crate::catalogue::{bump_catalogue, lock_catalogue};
 use crate::policy_versions::{self, VersionRow, insert_version};
 
 /// Client policies in SQL.
@@ -62,7 +63,7 @@ impl SqlClientPolicies {
     ) -> Result<PolicyStored, DbError> {
         let PolicyUpdate { draft, by, at, expected } = update;
         in_tx!(self.db, async |conn| -> Result<PolicyStored, DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             let live = client_policies::table.find(DbUid(policy.0));
             let live = live.filter(client_policies::deleted_at.is_null());
             let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
@@ -77,7 +78,7 @@ impl SqlClientPolicies {
             let row = DraftRow::new(draft.clone(), at);
             diesel::update(live).set(&row).execute(conn).await?;
             insert_version!(conn, row.version(policy, by));
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(PolicyStored::Done)
         })
@@ -91,7 +92,7 @@ impl SqlClientPolicies {
     ) -> Result<(), DbError> {
         let effects = &effects.with_changes(None, Some(&policy.draft));
         in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             let draft = DraftRow::new(policy.draft.clone(), policy.updated_at);
             let row = PolicyRow::from(policy.clone());
             diesel::insert_into(client_policies::table).values(row).execute(conn).await?;
@@ -194,7 +195,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             .order(user_groups::name_folded)
             .select(user_groups::name);
         Ok(in_tx!(self.db, async |conn| -> Result<PolicyDeleted, DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             let groups: Vec<String> = groups.load(conn).await?;
             if !groups.is_empty() {
                 return Ok(PolicyDeleted::InUse(groups));
@@ -206,7 +207,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             let delete = diesel::update(live).set(client_policies::deleted_at.eq(DbInstant(at)));
             delete.execute(conn).await?;
             let effects = effects.with_changes(Some(&before.draft), None);
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(PolicyDeleted::Done)
         })?)
@@ -249,7 +250,7 @@ impl ClientPolicyStore for SqlClientPolicies {
         let id = policy.map(|it| DbUid(it.0));
         let group = user_groups::table.find(DbUid(group.0));
         Ok(in_tx!(self.db, async |conn| -> Result<PolicyAssigned, DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             if let Some(id) = id {
                 let live = client_policies::table
                     .find(id)
@@ -268,7 +269,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             assign.execute(conn).await?;
             let changed = |id: Option<DbUid>| json!({ "clientPolicyId": id.map(|it| it.0) });
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(id)));
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(PolicyAssigned::Done)
         })?)

@@ -15,8 +15,8 @@ use pia_policy::{
     MembersChanged, MembershipChange, SettingChange, SettingsChanged,
 };
 use pia_storage::schema::{
-    accounts, group_personas, group_plugins, group_settings, invitations, managed_personas,
-    plugins, user_groups,
+    accounts, group_personas, group_plugins, group_settings, invitations, knowledge_bases,
+    managed_personas, plugins, user_groups,
 };
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
 use serde_json::json;
@@ -99,6 +99,7 @@ impl SqlGroups {
             .filter(group_plugins::group_id.eq(id))
             .filter(plugins::deleted_at.is_null())
             .count();
+        let bases = knowledge_bases::table.filter(knowledge_bases::group_id.eq(id)).count();
         in_tx!(self.db, async |conn| -> Result<GroupRemoved, DbError> {
             if !lock!(conn, id) {
                 return Ok(GroupRemoved::Unknown);
@@ -116,6 +117,7 @@ impl SqlGroups {
                 invitations: invitations.get_result::<i64>(conn).await?.unsigned_abs(),
                 personas: personas.get_result::<i64>(conn).await?.unsigned_abs(),
                 plugins: plugins.get_result::<i64>(conn).await?.unsigned_abs(),
+                knowledge_bases: bases.get_result::<i64>(conn).await?.unsigned_abs(),
             };
             if !by.is_none() {
                 return Ok(GroupRemoved::InUse(by));

@@ -1,8 +1,6 @@
 //! Permissions, over SQLite or PostgreSQL: groups and their settings, client
 //! policies, managed personas, plugins and certificates; and reports on answers.
 
-mod bindings;
-mod catalogue;
 mod certificates;
 mod client_policies;
 mod feedback;

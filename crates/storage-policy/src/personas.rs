@@ -9,16 +9,18 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable};
 use pia_policy::{
-    PersonaAssigned, PersonaBound, PersonaEntry, PersonaReplaced, PersonaStore, PersonaUpdate,
-    PublishedPersona,
+    PersonaAssigned, PersonaBound, PersonaEntry, PersonaQuotas, PersonaReplaced, PersonaStore,
+    PersonaUpdate, PublishedPersona,
 };
 use pia_storage::schema::{
-    group_personas, group_settings, managed_personas, persona_plugins, plugins, user_groups,
+    group_personas, group_settings, managed_personas, persona_knowledge_bases, persona_plugins,
+    plugins, user_groups,
 };
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    CatalogueVersion, CheckBaseQuota, Database, DbError, DbInstant, DbUid, ExceededBases,
+    WriteEffects, in_tx, on_conn, with_ids,
+};
 
-use crate::bindings::with_ids;
-use crate::catalogue::{bump_catalogue, lock_catalogue};
 use crate::persona_row::{ContentRow, PersonaRow};
 
 /// Numbers of rows by persona.
@@ -158,9 +160,9 @@ impl PersonaStore for SqlManagedPersonas {
         let effects = effects.with_changes(None, Some(&persona));
         let row = PersonaRow::try_from(persona)?;
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             diesel::insert_into(managed_personas::table).values(&row).execute(conn).await?;
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await
         })?)
     }
@@ -174,7 +176,7 @@ impl PersonaStore for SqlManagedPersonas {
         let PersonaUpdate { content, is_active, at, expected } = update;
         let content = ContentRow::try_from(content)?;
         Ok(in_tx!(self.db, async |conn| -> Result<PersonaReplaced, DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             let before = live!(persona).select(PersonaRow::as_select()).first(conn);
             let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
                 return Ok(PersonaReplaced::Unknown);
@@ -189,7 +191,7 @@ impl PersonaStore for SqlManagedPersonas {
             let after: PersonaRow =
                 live!(persona).select(PersonaRow::as_select()).first(conn).await?;
             let effects = effects.with_changes(Some(&before), Some(&after.into()));
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(PersonaReplaced::Done)
         })?)
@@ -203,14 +205,14 @@ impl PersonaStore for SqlManagedPersonas {
     ) -> Result<bool, Unavailable> {
         let deleted = managed_personas::deleted_at.eq(DbInstant(at));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             let before = live!(persona).select(PersonaRow::as_select()).first(conn);
             let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
                 return Ok(false);
             };
             diesel::update(live!(persona)).set(deleted).execute(conn).await?;
             let effects = effects.with_changes(Some(&before), None);
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
         })?)
@@ -220,13 +222,16 @@ impl PersonaStore for SqlManagedPersonas {
         &self,
         persona: PersonaId,
         groups: &[GroupId],
-        default_quota: i64,
+        defaults: PersonaQuotas,
         effects: SideEffects,
     ) -> Result<PersonaAssigned, Unavailable> {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
         let own = group_personas::table.filter(group_personas::persona_id.eq(DbUid(persona.0)));
+        let bases = persona_knowledge_bases::table
+            .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
+            .select(persona_knowledge_bases::base_id);
         Ok(in_tx!(self.db, async |conn| -> Result<PersonaAssigned, DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(PersonaAssigned::Unknown);
@@ -239,11 +244,18 @@ impl PersonaStore for SqlManagedPersonas {
             let before: Vec<DbUid> = own.select(group_personas::group_id).load(conn).await?;
             let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(conn).await?;
             for (id, group, quota) in known.into_iter().filter(|it| !before.contains(&it.0)) {
-                let limit = quota.unwrap_or(default_quota);
+                let limit = quota.unwrap_or(defaults.personas);
                 let count = counts.iter().find(|it| it.0 == id).map_or(0, |it| it.1);
                 if count >= limit {
                     return Ok(PersonaAssigned::QuotaExceeded { group, limit });
                 }
+            }
+            let bases: Vec<DbUid> = bases.load(conn).await?;
+            let added: Vec<_> =
+                ids.iter().flat_map(|group| bases.iter().map(|base| (*group, *base))).collect();
+            let exceeded = conn.exceeded_bases(&added, defaults.knowledge_bases).await?;
+            if let Some(ExceededBases { group, limit, .. }) = exceeded {
+                return Ok(PersonaAssigned::BaseQuotaExceeded { group, limit });
             }
             diesel::delete(own.filter(group_personas::group_id.ne_all(&ids))).execute(conn).await?;
             for id in ids.iter().filter(|it| !before.contains(it)) {
@@ -254,7 +266,7 @@ impl PersonaStore for SqlManagedPersonas {
                 diesel::insert_into(group_personas::table).values(new).execute(conn).await?;
             }
             let effects = with_ids(&effects, "groups", &before, &ids);
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(PersonaAssigned::Done)
         })?)
@@ -269,7 +281,7 @@ impl PersonaStore for SqlManagedPersonas {
         let ids: Vec<DbUid> = plugins.iter().map(|it| DbUid(it.0)).collect();
         let own = persona_plugins::table.filter(persona_plugins::persona_id.eq(DbUid(persona.0)));
         Ok(in_tx!(self.db, async |conn| -> Result<PersonaBound, DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(PersonaBound::Unknown);
@@ -292,7 +304,7 @@ impl PersonaStore for SqlManagedPersonas {
                 diesel::insert_into(persona_plugins::table).values(new).execute(conn).await?;
             }
             let effects = with_ids(&effects, "plugins", &before, &ids);
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(PersonaBound::Done)
         })?)

@@ -15,10 +15,10 @@ use pia_policy::{
 use pia_storage::schema::{
     group_plugins, plugin_icons, plugin_packages, plugins, trusted_certificates, user_groups,
 };
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    CatalogueVersion, Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn, with_ids,
+};
 
-use crate::bindings::with_ids;
-use crate::catalogue::{bump_catalogue, lock_catalogue};
 use crate::plugin_row::{PluginContentRow, PluginRow};
 
 /// Size of the pieces of a package, in bytes.
@@ -41,7 +41,7 @@ macro_rules! live {
 /// exist. Evaluates to the plugin.
 macro_rules! lock_plugin {
     ($conn:expr, $plugin:expr) => {{
-        lock_catalogue!($conn);
+        $conn.lock_catalogue().await?;
         let row = live!($plugin).select(PluginRow::as_select()).first($conn);
         let Some(plugin) = row.await.optional()?.map(PublishedPlugin::from) else {
             return Ok(PluginChanged::Unknown);
@@ -67,7 +67,7 @@ macro_rules! publish {
         let after = live!($before.id).select(PluginRow::as_select()).first($conn);
         let after = after.await.optional()?.map(PublishedPlugin::from);
         let effects = $effects.with_changes(Some(&$before), after.as_ref());
-        bump_catalogue!($conn);
+        $conn.bump_catalogue().await?;
         $conn.write_effects($db, &effects).await?;
         Ok(PluginChanged::Done)
     }};
@@ -149,9 +149,9 @@ impl PluginStore for SqlPlugins {
         let effects = effects.with_changes(None, Some(&plugin));
         let row = PluginRow::from(plugin);
         Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            lock_catalogue!(conn);
+            conn.lock_catalogue().await?;
             diesel::insert_into(plugins::table).values(&row).execute(conn).await?;
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await
         })?)
     }
@@ -218,7 +218,7 @@ impl PluginStore for SqlPlugins {
                 diesel::insert_into(group_plugins::table).values(new).execute(conn).await?;
             }
             let effects = with_ids(&effects, "groups", &before, &ids);
-            bump_catalogue!(conn);
+            conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(PluginChanged::Done)
         })?)

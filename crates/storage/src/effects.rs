@@ -1,5 +1,6 @@
 //! Writes a change's side effects in the change's transaction.
 
+mod bindings;
 mod identity;
 mod rows;
 mod stored_email;
@@ -17,6 +18,7 @@ use crate::pools::{AsyncPostgres, AsyncSqlite};
 use crate::schema::accounts;
 use crate::sql_types::DbUid;
 
+pub use bindings::with_ids;
 pub use identity::{AuditIdentity, AuditPart};
 pub use rows::EffectRows;
 pub use stored_email::StoredEmail;

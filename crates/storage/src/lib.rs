@@ -28,9 +28,11 @@ mod tls;
 mod verifier;
 
 mod bulk;
+mod catalogue_version;
 mod columns;
 mod cte_batch;
 mod effects;
+mod knowledge_scope;
 mod ledger;
 mod macros;
 mod pipelined;
@@ -40,11 +42,13 @@ mod sql_types;
 pub mod text_search;
 
 pub use bulk::InsertAll;
+pub use catalogue_version::CatalogueVersion;
 pub use connect::{DatabaseOptions, Synchronous};
 pub use cte_batch::CteBatch;
 pub use db::Database;
-pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects};
+pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects, with_ids};
 pub use error::{DbError, OpenDatabaseError, ReadinessError, StartupError, TargetError};
+pub use knowledge_scope::{CheckBaseQuota, ExceededBases};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;
 pub use pipelined::Pipelined;

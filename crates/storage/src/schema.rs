@@ -793,7 +793,119 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    knowledge_bases (id) {
+        id -> Uid,
+        group_id -> Uid,
+        name -> Text,
+        name_folded -> Text,
+        prompt -> Nullable<Text>,
+        created_at -> Instant,
+        served_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    knowledge_base_groups (base_id, group_id) {
+        base_id -> Uid,
+        group_id -> Uid,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    persona_knowledge_bases (persona_id, base_id) {
+        persona_id -> Uid,
+        base_id -> Uid,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    knowledge_documents (id) {
+        id -> Uid,
+        base_id -> Uid,
+        title -> Text,
+        source_uri -> Nullable<Text>,
+        content_type -> Text,
+        content_hash -> Binary,
+        size_bytes -> BigInt,
+        status -> Text,
+        error -> Nullable<Text>,
+        chunk_count -> BigInt,
+        tokens -> BigInt,
+        new_chunks -> BigInt,
+        new_embedded -> BigInt,
+        is_split -> Bool,
+        reserved_tokens -> BigInt,
+        failures -> Integer,
+        fence -> BigInt,
+        due_at -> Nullable<Instant>,
+        retrieval_count -> BigInt,
+        last_retrieved_at -> Nullable<Instant>,
+        created_at -> Instant,
+        updated_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::Uid;
+
+    knowledge_files (document_id) {
+        document_id -> Uid,
+        content -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
+    use crate::sql_types::Uid;
+
+    knowledge_chunks (id) {
+        id -> Uid,
+        document_id -> Uid,
+        is_published -> Bool,
+        ordinal -> Integer,
+        path -> Text,
+        text -> Text,
+        hash -> Binary,
+        vector -> Nullable<Binary>,
+        tokens -> BigInt,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    knowledge_removed_chunks (id) {
+        id -> Uid,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+    use crate::sql_types::Uid;
+
+    knowledge_usage (group_id, month, base_id) {
+        group_id -> Uid,
+        base_id -> Uid,
+        month -> Integer,
+        tokens -> BigInt,
+    }
+}
+
 diesel::joinable!(client_policy_versions -> client_policies (policy_id));
+diesel::joinable!(knowledge_documents -> knowledge_bases (base_id));
+diesel::joinable!(knowledge_chunks -> knowledge_documents (document_id));
 diesel::joinable!(accounts -> user_groups (group_id));
 diesel::joinable!(scim_users -> accounts (user_id));
 diesel::joinable!(sessions -> accounts (user_id));
@@ -819,12 +931,20 @@ diesel::allow_tables_to_appear_in_same_query!(
     group_plugins,
     group_settings,
     invitations,
+    knowledge_base_groups,
+    knowledge_bases,
+    knowledge_chunks,
+    knowledge_documents,
+    knowledge_files,
+    knowledge_removed_chunks,
+    knowledge_usage,
     ledgers,
     mailed_tokens,
     mails,
     managed_personas,
     passkey_challenges,
     passkeys,
+    persona_knowledge_bases,
     person_salts,
     persona_plugins,
     plugin_icons,

@@ -27,12 +27,13 @@ impl From<GroupError> for HttpError {
                 conflict("default_group", "The group of new accounts can't be deleted.")
             }
             GroupError::InUse(by) => {
-                let GroupUse { members, invitations, personas, plugins } = by;
+                let GroupUse { members, invitations, personas, plugins, knowledge_bases } = by;
                 let uses = [
                     ("members", members),
                     ("invitations", invitations),
                     ("managedPersonas", personas),
                     ("plugins", plugins),
+                    ("knowledgeBases", knowledge_bases),
                 ];
                 let uses = uses.into_iter().filter(|(_, number)| *number > 0);
                 let uses: Map<_, _> =

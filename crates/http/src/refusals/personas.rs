@@ -26,6 +26,12 @@ impl From<PersonaError> for HttpError {
                     .with("limit", limit)
                     .with("group", group)
             }
+            PersonaError::BaseQuotaExceeded { limit, group } => {
+                ApiError::refused(StatusCode::CONFLICT, "quota_exceeded", message)
+                    .with("resource", "KnowledgeBases")
+                    .with("limit", limit)
+                    .with("group", group)
+            }
             PersonaError::Unavailable(err) => err.into(),
         })
     }

@@ -13,6 +13,8 @@ pub struct GroupUse {
     pub personas: u64,
     /// Plugins that are assigned to the group.
     pub plugins: u64,
+    /// Knowledge bases that the group owns.
+    pub knowledge_bases: u64,
 }
 
 impl GroupUse {
@@ -35,6 +37,7 @@ impl fmt::Display for GroupUse {
             (self.invitations, "invitation"),
             (self.personas, "persona"),
             (self.plugins, "plugin"),
+            (self.knowledge_bases, "knowledge base"),
         ];
         let uses = uses.into_iter().filter(|(number, _)| *number > 0);
         let uses = uses.map(|(number, name)| match number {

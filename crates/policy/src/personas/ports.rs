@@ -38,6 +38,13 @@ pub enum PersonaAssigned {
     Unknown,
     /// One of the groups does not exist.
     UnknownGroup(GroupId),
+    /// One of the groups would search more knowledge bases than it may.
+    BaseQuotaExceeded {
+        /// Name of the group.
+        group: String,
+        /// Maximum number.
+        limit: i64,
+    },
     /// One of the groups has its maximum number of personas.
     QuotaExceeded {
         /// Name of the group.
@@ -45,6 +52,15 @@ pub enum PersonaAssigned {
         /// Maximum number.
         limit: i64,
     },
+}
+
+/// Limits of groups without settings of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PersonaQuotas {
+    /// Personas of a group.
+    pub personas: i64,
+    /// Knowledge bases that a group searches, those of its personas included.
+    pub knowledge_bases: i64,
 }
 
 /// Outcome of binding plugins to a persona.
@@ -110,13 +126,12 @@ pub trait PersonaStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Assigns a persona to exactly these groups. `default_quota` applies to
-    /// groups without a setting of their own.
+    /// Assigns a persona to exactly these groups.
     async fn assign(
         &self,
         persona: PersonaId,
         groups: &[GroupId],
-        default_quota: i64,
+        defaults: PersonaQuotas,
         effects: SideEffects,
     ) -> Result<PersonaAssigned, Unavailable>;
 

@@ -11,6 +11,7 @@ use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas, SqlPlugins};
 
 use crate::people::{DEFAULT, START, called, group, group_of, name, noted, noting, person};
+use crate::personas::quotas;
 
 pia_testkit::contract! {
     groups_are_listed_with_their_members_the_default_one_first,
@@ -115,7 +116,7 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let (groups, id) = (SqlGroups::new(db.clone()), group(&db, "Sales").await);
     let (personas, plugins) = (SqlManagedPersonas::new(db.clone()), SqlPlugins::new(db.clone()));
     let persona = crate::personas::created(&personas, "Ada").await;
-    personas.assign(persona, &[id], 50, nothing()).await.unwrap();
+    personas.assign(persona, &[id], quotas(50), nothing()).await.unwrap();
     let plugin = crate::plugins::created(&plugins, "Tickets").await.id;
     plugins.assign(plugin, &[id], nothing()).await.unwrap();
 

@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 use pia_kernel::{GroupId, PersonaId, PluginId, Timestamp};
 use pia_policy::{
-    GroupSettings, GroupStore, PersonaAssigned, PersonaBound, PersonaDraft, PersonaReplaced,
-    PersonaStore, PersonaUpdate, PublishedPersona, Quota, SettingChange,
+    GroupSettings, GroupStore, PersonaAssigned, PersonaBound, PersonaDraft, PersonaQuotas,
+    PersonaReplaced, PersonaStore, PersonaUpdate, PublishedPersona, Quota, SettingChange,
 };
 use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas};
@@ -20,6 +20,10 @@ pia_testkit::contract! {
     concurrent_assignments_do_not_exceed_a_groups_quota,
     one_of_concurrent_updates_of_one_version_is_stored,
     every_accepted_write_changes_the_catalogues_version,
+}
+
+pub(crate) fn quotas(personas: i64) -> PersonaQuotas {
+    PersonaQuotas { personas, knowledge_bases: 5 }
 }
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -100,16 +104,17 @@ async fn all_groups_are_replaced(db: Database) {
     let ada = created(&personas, "Ada").await;
 
     for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
-        let assigned = personas.assign(ada, &groups, 50, noting("assign")).await.unwrap();
+        let assigned = personas.assign(ada, &groups, quotas(50), noting("assign")).await.unwrap();
         assert_eq!(assigned, PersonaAssigned::Done);
         assert_eq!(personas.groups_of(ada).await.unwrap().unwrap(), groups);
         let count = personas.all().await.unwrap()[0].group_count;
         assert_eq!(count, groups.len() as u64);
     }
     let nowhere = GroupId::generate();
-    let refused = personas.assign(ada, &[sales, nowhere], 50, noting("x")).await.unwrap();
+    let refused = personas.assign(ada, &[sales, nowhere], quotas(50), noting("x")).await.unwrap();
     assert_eq!(refused, PersonaAssigned::UnknownGroup(nowhere));
-    let unknown = personas.assign(PersonaId::generate(), &[sales], 50, noting("x")).await.unwrap();
+    let unknown =
+        personas.assign(PersonaId::generate(), &[sales], quotas(50), noting("x")).await.unwrap();
     assert_eq!(unknown, PersonaAssigned::Unknown);
     assert_eq!(
         (personas.groups_of(ada).await.unwrap().unwrap().len(), noted(&db, "x").await),
@@ -139,16 +144,16 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let ids = join_all((0..8).map(|_| created(&personas, "Ada"))).await;
 
     let groups = [sales];
-    let all = ids.iter().map(|it| personas.assign(*it, &groups, 50, noting("assign")));
+    let all = ids.iter().map(|it| personas.assign(*it, &groups, quotas(50), noting("assign")));
     let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
     assert_eq!(all.iter().filter(|it| **it == PersonaAssigned::Done).count(), 3);
     let full = PersonaAssigned::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
     assert_eq!(all.iter().filter(|it| **it == full).count(), 5);
     let assigned = ids.iter().zip(&all).find(|it| *it.1 == PersonaAssigned::Done).unwrap().0;
-    let again = personas.assign(*assigned, &[sales], 50, noting("assign")).await.unwrap();
+    let again = personas.assign(*assigned, &[sales], quotas(50), noting("assign")).await.unwrap();
     assert_eq!(again, PersonaAssigned::Done);
-    let other = personas.assign(ids[0], &[DEFAULT], 0, noting("assign")).await.unwrap();
+    let other = personas.assign(ids[0], &[DEFAULT], quotas(0), noting("assign")).await.unwrap();
     assert!(matches!(other, PersonaAssigned::QuotaExceeded { limit: 0, .. }));
 }
 
@@ -170,7 +175,7 @@ async fn every_accepted_write_changes_the_catalogues_version(db: Database) {
     versions.push(catalogue_version(&db).await);
     personas.replace(ada, update("Eve", None, None), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);
-    personas.assign(ada, &[DEFAULT], 50, noting("x")).await.unwrap();
+    personas.assign(ada, &[DEFAULT], quotas(50), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);
     personas.bind(ada, &[MEMORY], noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);

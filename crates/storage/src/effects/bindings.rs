@@ -1,16 +1,17 @@
-//! Bindings of published entries, in the audit log.
+//! Ids that are bound to an entry, in the audit log.
 
 use pia_kernel::SideEffects;
-use pia_storage::DbUid;
 use serde_json::json;
 use uuid::Uuid;
+
+use crate::DbUid;
 
 /// Maximum number of ids that an entry lists.
 const MAX_IDS: usize = 100;
 
 /// Returns the effects with the ids that were bound and are bound now. Of more
 /// than a hundred, their number is recorded.
-pub(crate) fn with_ids(
+pub fn with_ids(
     effects: &SideEffects,
     name: &str,
     before: &[DbUid],

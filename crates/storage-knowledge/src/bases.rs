@@ -1,0 +1,264 @@
+//! Knowledge bases in SQL.
+
+mod bindings;
+mod stats;
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind;
+use diesel::result::Error::DatabaseError;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Unavailable};
+use pia_knowledge::{
+    BaseAccess, BaseChanged, BaseRef, BaseStats, BaseStore, GroupQuotas, KnowledgeBase,
+    KnowledgeBaseEntry,
+};
+use pia_storage::schema::{
+    knowledge_base_groups, knowledge_bases, knowledge_documents, user_groups,
+};
+use pia_storage::{
+    CatalogueVersion, CheckBaseQuota, Database, DbError, DbInstant, DbUid, ExceededBases,
+    WriteEffects, in_tx, on_conn,
+};
+use serde_json::json;
+
+use crate::removal::RemoveChunks;
+
+/// Knowledge bases in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlKnowledgeBases {
+    db: Database,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = knowledge_bases)]
+struct BaseRow {
+    id: DbUid,
+    group_id: DbUid,
+    name: String,
+    prompt: Option<String>,
+    created_at: DbInstant,
+}
+
+impl From<BaseRow> for KnowledgeBase {
+    fn from(row: BaseRow) -> Self {
+        Self {
+            id: KnowledgeBaseId(row.id.0),
+            owner: GroupId(row.group_id.0),
+            name: row.name,
+            prompt: row.prompt,
+            created_at: row.created_at.0,
+        }
+    }
+}
+
+/// Query of the bases that a caller manages.
+macro_rules! bases_of {
+    ($access:expr) => {{
+        let all = knowledge_bases::table.into_boxed();
+        match $access {
+            BaseAccess::Server => all,
+            BaseAccess::Group(group) => all.filter(knowledge_bases::group_id.eq(DbUid(group.0))),
+        }
+    }};
+}
+
+impl SqlKnowledgeBases {
+    /// Creates a store in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn entries(&self, rows: Vec<BaseRow>) -> Result<Vec<KnowledgeBaseEntry>, DbError> {
+        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
+        let counts = knowledge_documents::table
+            .filter(knowledge_documents::base_id.eq_any(&ids))
+            .group_by(knowledge_documents::base_id)
+            .select((knowledge_documents::base_id, count_star()));
+        let groups = knowledge_base_groups::table
+            .filter(knowledge_base_groups::base_id.eq_any(&ids))
+            .order(knowledge_base_groups::group_id)
+            .select((knowledge_base_groups::base_id, knowledge_base_groups::group_id));
+        let (counts, groups) = on_conn!(self.db.reader(), |conn| {
+            let counts: Vec<(DbUid, i64)> = counts.load(conn).await?;
+            let groups: Vec<(DbUid, DbUid)> = groups.load(conn).await?;
+            (counts, groups)
+        })?;
+        let counts: HashMap<_, _> = counts.into_iter().map(|(id, count)| (id.0, count)).collect();
+        let shared_with = |id: DbUid| {
+            let groups = groups.iter().filter(|it| it.0 == id);
+            groups.map(|it| GroupId(it.1.0)).collect()
+        };
+        let entry = |row: BaseRow| KnowledgeBaseEntry {
+            document_count: counts.get(&row.id.0).copied().unwrap_or_default(),
+            shared_with: shared_with(row.id),
+            base: row.into(),
+        };
+        Ok(rows.into_iter().map(entry).collect())
+    }
+}
+
+pub(crate) fn exceeded(it: ExceededBases) -> BaseChanged {
+    BaseChanged::QuotaExceeded { group: it.group, limit: it.limit, current: it.current }
+}
+
+/// Returns the name of a base as it is compared: without regard to case.
+fn folded(name: &str) -> String {
+    name.to_lowercase()
+}
+
+#[async_trait]
+impl BaseStore for SqlKnowledgeBases {
+    async fn list(&self, access: BaseAccess) -> Result<Vec<KnowledgeBaseEntry>, Unavailable> {
+        let rows: Vec<BaseRow> = on_conn!(self.db.reader(), |conn| {
+            let bases = bases_of!(access).order(knowledge_bases::name_folded);
+            bases.select(BaseRow::as_select()).load(conn).await?
+        })?;
+        Ok(self.entries(rows).await?)
+    }
+
+    async fn find(&self, base: BaseRef) -> Result<Option<KnowledgeBaseEntry>, Unavailable> {
+        let row: Option<BaseRow> = on_conn!(self.db.reader(), |conn| {
+            let row = bases_of!(base.access).filter(knowledge_bases::id.eq(DbUid(base.id.0)));
+            row.select(BaseRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(self.entries(row.into_iter().collect()).await?.pop())
+    }
+
+    async fn stats(
+        &self,
+        base: BaseRef,
+        now: Timestamp,
+        defaults: GroupQuotas,
+    ) -> Result<Option<BaseStats>, Unavailable> {
+        let Some(entry) = self.find(base).await? else { return Ok(None) };
+        Ok(Some(stats::load(&self.db, &entry.base, now, defaults).await?))
+    }
+
+    async fn create(
+        &self,
+        base: KnowledgeBase,
+        defaults: GroupQuotas,
+        effects: SideEffects,
+    ) -> Result<BaseChanged, Unavailable> {
+        let effects = effects.with_changes(None, Some(&base));
+        let (id, owner, at) = (DbUid(base.id.0), DbUid(base.owner.0), DbInstant(base.created_at));
+        let row = (
+            knowledge_bases::id.eq(id),
+            knowledge_bases::group_id.eq(owner),
+            knowledge_bases::name.eq(&base.name),
+            knowledge_bases::name_folded.eq(folded(&base.name)),
+            knowledge_bases::created_at.eq(at),
+            knowledge_bases::served_at.eq(at),
+        );
+        Ok(in_tx!(self.db, async |conn| -> Result<BaseChanged, DbError> {
+            conn.lock_catalogue().await?;
+            let group = user_groups::table.find(owner).select(user_groups::id);
+            if group.first::<DbUid>(conn).await.optional()?.is_none() {
+                return Ok(BaseChanged::UnknownGroup(base.owner));
+            }
+            if let Some(quota) = conn.exceeded_bases(&[(owner, id)], defaults.bases).await? {
+                return Ok(exceeded(quota));
+            }
+            let insert = diesel::insert_into(knowledge_bases::table).values(row.clone());
+            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+                return Ok(BaseChanged::NameTaken);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(BaseChanged::Done)
+        })?)
+    }
+
+    async fn rename(
+        &self,
+        base: KnowledgeBaseId,
+        name: &str,
+        effects: SideEffects,
+    ) -> Result<BaseChanged, Unavailable> {
+        let row = knowledge_bases::table.find(DbUid(base.0));
+        let done = in_tx!(self.db, async |conn| -> Result<BaseChanged, DbError> {
+            conn.lock_catalogue().await?;
+            let before =
+                row.select(knowledge_bases::name).first::<String>(conn).await.optional()?;
+            let Some(before) = before else { return Ok(BaseChanged::Unknown) };
+            let new =
+                (knowledge_bases::name.eq(name), knowledge_bases::name_folded.eq(folded(name)));
+            diesel::update(row).set(new).execute(conn).await?;
+            let (before, after) = (json!({ "name": before }), json!({ "name": name }));
+            let effects = effects.with_changes(Some(&before), Some(&after));
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(BaseChanged::Done)
+        });
+        match done {
+            Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
+                Ok(BaseChanged::NameTaken)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    async fn set_prompt(
+        &self,
+        base: BaseRef,
+        prompt: Option<String>,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        let Some(entry) = self.find(base).await? else { return Ok(false) };
+        let row = knowledge_bases::table.find(DbUid(base.id.0));
+        let [before, after] = [&entry.base.prompt, &prompt].map(|it| json!({ "prompt": it }));
+        let effects = effects.with_changes(Some(&before), Some(&after));
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let new = knowledge_bases::prompt.eq(&prompt);
+            if diesel::update(row).set(new).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn delete(
+        &self,
+        base: KnowledgeBaseId,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        let id = DbUid(base.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            conn.lock_catalogue().await?;
+            let row = knowledge_bases::table.find(id);
+            let before = row.select(BaseRow::as_select()).first(conn).await.optional()?;
+            let Some(before) = before.map(KnowledgeBase::from) else { return Ok(false) };
+            conn.remove_base(id).await?;
+            let effects = effects.with_changes(Some(&before), None);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn share(
+        &self,
+        base: KnowledgeBaseId,
+        groups: &[GroupId],
+        defaults: GroupQuotas,
+        effects: SideEffects,
+    ) -> Result<BaseChanged, Unavailable> {
+        Ok(bindings::share(&self.db, base, groups, (defaults, effects)).await?)
+    }
+
+    async fn bound(&self, persona: PersonaId) -> Result<Option<Vec<KnowledgeBaseId>>, Unavailable> {
+        Ok(bindings::bound(&self.db, persona).await?)
+    }
+
+    async fn bind(
+        &self,
+        persona: PersonaId,
+        bases: &[KnowledgeBaseId],
+        defaults: GroupQuotas,
+        effects: SideEffects,
+    ) -> Result<BaseChanged, Unavailable> {
+        Ok(bindings::bind(&self.db, persona, bases, (defaults, effects)).await?)
+    }
+}

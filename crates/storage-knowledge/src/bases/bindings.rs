@@ -1,0 +1,122 @@
+//! Groups that a base is shared with, and bases that are bound to a persona.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects};
+use pia_knowledge::{BaseChanged, GroupQuotas};
+use pia_storage::schema::{
+    group_personas, knowledge_base_groups, knowledge_bases, managed_personas,
+    persona_knowledge_bases, user_groups,
+};
+use pia_storage::{
+    CatalogueVersion, CheckBaseQuota, Database, DbError, DbUid, WriteEffects, in_tx, on_conn,
+    with_ids,
+};
+
+use super::exceeded;
+
+/// Query of a persona that is not deleted.
+macro_rules! live_persona {
+    ($persona:expr) => {
+        managed_personas::table
+            .find(DbUid($persona.0))
+            .filter(managed_personas::deleted_at.is_null())
+            .select(managed_personas::id)
+    };
+}
+
+/// Shares a base with exactly these groups.
+pub(super) async fn share(
+    db: &Database,
+    base: KnowledgeBaseId,
+    groups: &[GroupId],
+    (defaults, effects): (GroupQuotas, SideEffects),
+) -> Result<BaseChanged, DbError> {
+    let (id, ids) = (DbUid(base.0), groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+    let own = knowledge_base_groups::table.filter(knowledge_base_groups::base_id.eq(id));
+    in_tx!(db, async |conn| -> Result<BaseChanged, DbError> {
+        conn.lock_catalogue().await?;
+        let row = knowledge_bases::table.find(id).select(knowledge_bases::id);
+        if row.first::<DbUid>(conn).await.optional()?.is_none() {
+            return Ok(BaseChanged::Unknown);
+        }
+        let known = user_groups::table.filter(user_groups::id.eq_any(&ids)).select(user_groups::id);
+        let known: Vec<DbUid> = known.load(conn).await?;
+        if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+            return Ok(BaseChanged::UnknownGroup(GroupId(unknown.0)));
+        }
+        let added: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
+        if let Some(quota) = conn.exceeded_bases(&added, defaults.bases).await? {
+            return Ok(exceeded(quota));
+        }
+        let before: Vec<DbUid> = own.select(knowledge_base_groups::group_id).load(conn).await?;
+        diesel::delete(own).execute(conn).await?;
+        for group in &ids {
+            let new =
+                (knowledge_base_groups::base_id.eq(id), knowledge_base_groups::group_id.eq(group));
+            diesel::insert_into(knowledge_base_groups::table).values(new).execute(conn).await?;
+        }
+        conn.write_effects(db, &with_ids(&effects, "groups", &before, &ids)).await?;
+        Ok(BaseChanged::Done)
+    })
+}
+
+/// Loads the bases that are bound to a persona.
+pub(super) async fn bound(
+    db: &Database,
+    persona: PersonaId,
+) -> Result<Option<Vec<KnowledgeBaseId>>, DbError> {
+    let bases = persona_knowledge_bases::table
+        .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
+        .order(persona_knowledge_bases::base_id)
+        .select(persona_knowledge_bases::base_id);
+    let (exists, bases): (Option<DbUid>, Vec<DbUid>) = on_conn!(db.reader(), |conn| {
+        let exists = live_persona!(persona).first(conn).await.optional()?;
+        (exists, bases.load(conn).await?)
+    })?;
+    Ok(exists.map(|_live| bases.into_iter().map(|it| KnowledgeBaseId(it.0)).collect()))
+}
+
+/// Binds exactly these bases to a persona.
+pub(super) async fn bind(
+    db: &Database,
+    persona: PersonaId,
+    bases: &[KnowledgeBaseId],
+    (defaults, effects): (GroupQuotas, SideEffects),
+) -> Result<BaseChanged, DbError> {
+    let (id, ids) = (DbUid(persona.0), bases.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+    let own = persona_knowledge_bases::table.filter(persona_knowledge_bases::persona_id.eq(id));
+    let groups = group_personas::table
+        .filter(group_personas::persona_id.eq(id))
+        .select(group_personas::group_id);
+    in_tx!(db, async |conn| -> Result<BaseChanged, DbError> {
+        conn.lock_catalogue().await?;
+        if live_persona!(persona).first::<DbUid>(conn).await.optional()?.is_none() {
+            return Ok(BaseChanged::Unknown);
+        }
+        let known = knowledge_bases::table
+            .filter(knowledge_bases::id.eq_any(&ids))
+            .select(knowledge_bases::id);
+        let known: Vec<DbUid> = known.load(conn).await?;
+        if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
+            return Ok(BaseChanged::UnknownBase(KnowledgeBaseId(unknown.0)));
+        }
+        let groups: Vec<DbUid> = groups.load(conn).await?;
+        let added: Vec<_> =
+            groups.iter().flat_map(|group| ids.iter().map(|base| (*group, *base))).collect();
+        if let Some(quota) = conn.exceeded_bases(&added, defaults.bases).await? {
+            return Ok(exceeded(quota));
+        }
+        let before: Vec<DbUid> = own.select(persona_knowledge_bases::base_id).load(conn).await?;
+        diesel::delete(own).execute(conn).await?;
+        for base in &ids {
+            let new = (
+                persona_knowledge_bases::persona_id.eq(id),
+                persona_knowledge_bases::base_id.eq(base),
+            );
+            diesel::insert_into(persona_knowledge_bases::table).values(new).execute(conn).await?;
+        }
+        conn.write_effects(db, &with_ids(&effects, "knowledgeBases", &before, &ids)).await?;
+        Ok(BaseChanged::Done)
+    })
+}

@@ -1,0 +1,227 @@
+//! Published chunks in SQL.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, Timestamp, Unavailable};
+use pia_knowledge::{ChunkId, ChunkStore, IndexedChunk, SearchedBase, StoredPassage};
+use pia_storage::schema::{
+    group_personas, knowledge_base_groups, knowledge_bases, knowledge_chunks, knowledge_documents,
+    knowledge_removed_chunks, managed_personas, persona_knowledge_bases,
+};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+
+use crate::chunk_rows::{INDEXED, IndexedRow, indexed};
+use crate::vector_bytes::from_bytes;
+
+/// Published chunks in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlChunks {
+    db: Database,
+}
+
+/// Columns of a published chunk and its document.
+#[derive(Queryable)]
+struct PassageRow {
+    chunk: DbUid,
+    base: DbUid,
+    document: DbUid,
+    title: String,
+    source_uri: Option<String>,
+    ordinal: i32,
+    path: String,
+    text: String,
+    vector: Option<Vec<u8>>,
+}
+
+/// Headings and text of a chunk, by document and position.
+type Neighbours = HashMap<(DbUid, i32), (String, String)>;
+
+/// Query of published chunks with their documents.
+macro_rules! published {
+    () => {
+        knowledge_chunks::table
+            .inner_join(knowledge_documents::table)
+            .filter(knowledge_chunks::is_published.eq(true))
+    };
+}
+
+impl SqlChunks {
+    /// Creates a store in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Loads the chunks before and after these.
+    async fn neighbours(&self, rows: &[PassageRow]) -> Result<Neighbours, DbError> {
+        let documents: Vec<DbUid> = rows.iter().map(|it| it.document).collect();
+        let ordinals: Vec<i32> =
+            rows.iter().flat_map(|it| [it.ordinal - 1, it.ordinal + 1]).collect();
+        let near = knowledge_chunks::table
+            .filter(knowledge_chunks::document_id.eq_any(documents))
+            .filter(knowledge_chunks::is_published.eq(true))
+            .filter(knowledge_chunks::ordinal.eq_any(ordinals))
+            .select((
+                knowledge_chunks::document_id,
+                knowledge_chunks::ordinal,
+                knowledge_chunks::path,
+                knowledge_chunks::text,
+            ));
+        let near: Vec<(DbUid, i32, String, String)> =
+            on_conn!(self.db.reader(), |conn| near.load(conn).await?)?;
+        Ok(near.into_iter().map(|(id, at, path, text)| ((id, at), (path, text))).collect())
+    }
+}
+
+fn passage(row: PassageRow, neighbours: &Neighbours) -> StoredPassage {
+    let neighbour = |ordinal| {
+        let (path, text) = neighbours.get(&(row.document, ordinal))?;
+        (*path == row.path).then(|| text.clone())
+    };
+    let (before, after) = (neighbour(row.ordinal - 1), neighbour(row.ordinal + 1));
+    StoredPassage {
+        chunk: ChunkId(row.chunk.0),
+        base: KnowledgeBaseId(row.base.0),
+        document: DocumentId(row.document.0),
+        title: row.title,
+        source_uri: row.source_uri,
+        ordinal: row.ordinal,
+        before,
+        after,
+        path: row.path,
+        text: row.text,
+        dense: from_bytes(&row.vector.unwrap_or_default()),
+    }
+}
+
+fn uids(chunks: &[ChunkId]) -> Vec<DbUid> {
+    chunks.iter().map(|it| DbUid(it.0)).collect()
+}
+
+fn limit_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+#[async_trait]
+impl ChunkStore for SqlChunks {
+    async fn searched_bases(
+        &self,
+        group: GroupId,
+        persona: Option<PersonaId>,
+    ) -> Result<Vec<SearchedBase>, Unavailable> {
+        let (group, persona) = (DbUid(group.0), DbUid(persona.map(|it| it.0).unwrap_or_default()));
+        let shared = knowledge_base_groups::table
+            .filter(knowledge_base_groups::base_id.eq(knowledge_bases::id))
+            .filter(knowledge_base_groups::group_id.eq(group));
+        let bound = persona_knowledge_bases::table
+            .inner_join(
+                group_personas::table
+                    .on(group_personas::persona_id.eq(persona_knowledge_bases::persona_id)),
+            )
+            .inner_join(
+                managed_personas::table
+                    .on(managed_personas::id.eq(persona_knowledge_bases::persona_id)),
+            )
+            .filter(persona_knowledge_bases::base_id.eq(knowledge_bases::id))
+            .filter(persona_knowledge_bases::persona_id.eq(persona))
+            .filter(group_personas::group_id.eq(group))
+            .filter(managed_personas::is_active.eq(true))
+            .filter(managed_personas::deleted_at.is_null());
+        let has_chunks = knowledge_documents::table
+            .filter(knowledge_documents::base_id.eq(knowledge_bases::id))
+            .filter(knowledge_documents::chunk_count.gt(0));
+        let bases = knowledge_bases::table
+            .filter(
+                knowledge_bases::group_id
+                    .eq(group)
+                    .or(diesel::dsl::exists(shared))
+                    .or(diesel::dsl::exists(bound)),
+            )
+            .filter(diesel::dsl::exists(has_chunks))
+            .order(knowledge_bases::name_folded)
+            .select((knowledge_bases::id, knowledge_bases::name, knowledge_bases::prompt));
+        let rows: Vec<(DbUid, String, Option<String>)> =
+            on_conn!(self.db.reader(), |conn| bases.load(conn).await?)?;
+        let base = |(id, name, prompt): (DbUid, _, _)| SearchedBase {
+            id: KnowledgeBaseId(id.0),
+            name,
+            prompt,
+        };
+        Ok(rows.into_iter().map(base).collect())
+    }
+
+    async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable> {
+        let found = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select((
+            knowledge_chunks::id,
+            knowledge_documents::base_id,
+            knowledge_documents::id,
+            knowledge_documents::title,
+            knowledge_documents::source_uri,
+            knowledge_chunks::ordinal,
+            knowledge_chunks::path,
+            knowledge_chunks::text,
+            knowledge_chunks::vector,
+        ));
+        let rows: Vec<PassageRow> = on_conn!(self.db.reader(), |conn| found.load(conn).await?)?;
+        let neighbours = self.neighbours(&rows).await?;
+        Ok(rows.into_iter().map(|it| passage(it, &neighbours)).collect())
+    }
+
+    async fn count_retrievals(
+        &self,
+        documents: &[DocumentId],
+        at: Timestamp,
+    ) -> Result<(), Unavailable> {
+        let ids: Vec<DbUid> = documents.iter().map(|it| DbUid(it.0)).collect();
+        let count = diesel::update(knowledge_documents::table)
+            .filter(knowledge_documents::id.eq_any(ids))
+            .set((
+                knowledge_documents::retrieval_count.eq(knowledge_documents::retrieval_count + 1),
+                knowledge_documents::last_retrieved_at.eq(Some(DbInstant(at))),
+            ));
+        on_conn!(self.db.counter(), |conn| count.execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
+        let removed = knowledge_removed_chunks::table
+            .order(knowledge_removed_chunks::id)
+            .limit(limit_of(limit));
+        let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| {
+            removed.select(knowledge_removed_chunks::id).load(conn).await?
+        })?;
+        Ok(rows.into_iter().map(|it| ChunkId(it.0)).collect())
+    }
+
+    async fn forget_removed(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
+        let removed = knowledge_removed_chunks::table
+            .filter(knowledge_removed_chunks::id.eq_any(uids(chunks)));
+        on_conn!(self.db.writer(), |conn| diesel::delete(removed).execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn published(
+        &self,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<IndexedChunk>, Unavailable> {
+        let after = DbUid(after.map(|it| it.0).unwrap_or_default());
+        let chunks = published!()
+            .filter(knowledge_chunks::id.gt(after))
+            .order(knowledge_chunks::id)
+            .select(INDEXED)
+            .limit(limit_of(limit));
+        let rows: Vec<IndexedRow> = on_conn!(self.db.reader(), |conn| chunks.load(conn).await?)?;
+        Ok(rows.into_iter().map(indexed).collect())
+    }
+
+    async fn known(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+        let known = knowledge_chunks::table
+            .filter(knowledge_chunks::id.eq_any(uids(chunks)))
+            .select(knowledge_chunks::id);
+        let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| known.load(conn).await?)?;
+        Ok(rows.into_iter().map(|it| ChunkId(it.0)).collect())
+    }
+}

@@ -1,0 +1,188 @@
+//! Documents of knowledge bases, in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{SideEffects, Timestamp, Unavailable};
+use pia_knowledge::{
+    BaseAccess, BaseRef, ContentChange, Document, DocumentContent, DocumentRef, DocumentStatus,
+    DocumentStore, DocumentStored, GroupQuotas, NewContent,
+};
+use pia_storage::schema::{knowledge_bases, knowledge_documents, knowledge_files};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::document_row::{DocumentRow, parse_type};
+use crate::new_content::{ContentWrite, StoreContent, StoredDocument};
+use crate::quotas::LoadGroupUsage;
+use crate::removal::RemoveChunks;
+
+/// Documents of knowledge bases, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlDocuments {
+    db: Database,
+}
+
+/// Query of a document in its base.
+macro_rules! row_of {
+    ($document:expr) => {
+        knowledge_documents::table
+            .find(DbUid($document.document.0))
+            .filter(knowledge_documents::base_id.eq(DbUid($document.base.id.0)))
+    };
+}
+
+impl SqlDocuments {
+    /// Creates a store in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Returns the owner of a base that the caller may manage.
+    async fn owner(&self, base: BaseRef) -> Result<Option<DbUid>, DbError> {
+        let owner = knowledge_bases::table.find(DbUid(base.id.0)).select(knowledge_bases::group_id);
+        let owner: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| owner.first(conn).await.optional()?)?;
+        Ok(owner.filter(|owner| match base.access {
+            BaseAccess::Server => true,
+            BaseAccess::Group(group) => group.0 == owner.0,
+        }))
+    }
+}
+
+#[async_trait]
+impl DocumentStore for SqlDocuments {
+    async fn list(&self, base: BaseRef) -> Result<Option<Vec<Document>>, Unavailable> {
+        if self.owner(base).await?.is_none() {
+            return Ok(None);
+        }
+        let documents = knowledge_documents::table
+            .filter(knowledge_documents::base_id.eq(DbUid(base.id.0)))
+            .order((knowledge_documents::title, knowledge_documents::id));
+        let rows: Vec<DocumentRow> = on_conn!(self.db.reader(), |conn| {
+            documents.select(DocumentRow::as_select()).load(conn).await?
+        })?;
+        let documents = rows.into_iter().map(Document::try_from).collect::<Result<_, _>>()?;
+        Ok(Some(documents))
+    }
+
+    async fn find(&self, document: DocumentRef) -> Result<Option<Document>, Unavailable> {
+        if self.owner(document.base).await?.is_none() {
+            return Ok(None);
+        }
+        let row: Option<DocumentRow> = on_conn!(self.db.reader(), |conn| {
+            row_of!(document).select(DocumentRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(Document::try_from).transpose()?)
+    }
+
+    async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable> {
+        if self.owner(document.base).await?.is_none() {
+            return Ok(None);
+        }
+        let file = row_of!(document)
+            .inner_join(
+                knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
+            )
+            .select((knowledge_documents::content_type, knowledge_files::content));
+        let file: Option<(String, Vec<u8>)> =
+            on_conn!(self.db.reader(), |conn| file.first(conn).await.optional()?)?;
+        let Some((content_type, bytes)) = file else { return Ok(None) };
+        Ok(Some(DocumentContent { content_type: parse_type(&content_type)?, bytes }))
+    }
+
+    async fn put(
+        &self,
+        base: BaseRef,
+        content: NewContent,
+        defaults: GroupQuotas,
+        change: ContentChange,
+    ) -> Result<DocumentStored, Unavailable> {
+        let Some(owner) = self.owner(base).await? else { return Ok(DocumentStored::Unknown) };
+        let (db, base, content) = (&self.db, DbUid(base.id.0), &content);
+        let write = ContentWrite { db, base, owner, defaults, content, change };
+        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStored, DbError> {
+            conn.lock_group(owner).await?;
+            let row = knowledge_bases::table.find(base).select(knowledge_bases::id);
+            if row.first::<DbUid>(conn).await.optional()?.is_none() {
+                return Ok(DocumentStored::Unknown);
+            }
+            if let Some(source) = &content.source_uri {
+                let stored = knowledge_documents::table
+                    .filter(knowledge_documents::base_id.eq(base))
+                    .filter(knowledge_documents::source_uri.eq(source))
+                    .select(StoredDocument::as_select());
+                if let Some(stored) = stored.first(conn).await.optional()? {
+                    return conn.replace_document(write, stored).await;
+                }
+            }
+            conn.insert_document(write).await
+        })?)
+    }
+
+    async fn replace(
+        &self,
+        document: DocumentRef,
+        content: NewContent,
+        defaults: GroupQuotas,
+        change: ContentChange,
+    ) -> Result<DocumentStored, Unavailable> {
+        let base = document.base;
+        let Some(owner) = self.owner(base).await? else { return Ok(DocumentStored::Unknown) };
+        let (db, base, content) = (&self.db, DbUid(base.id.0), &content);
+        let write = ContentWrite { db, base, owner, defaults, content, change };
+        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStored, DbError> {
+            conn.lock_group(owner).await?;
+            let stored = row_of!(document).select(StoredDocument::as_select());
+            match stored.first(conn).await.optional()? {
+                Some(stored) => conn.replace_document(write, stored).await,
+                None => Ok(DocumentStored::Unknown),
+            }
+        })?)
+    }
+
+    async fn delete(
+        &self,
+        document: DocumentRef,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        if self.owner(document.base).await?.is_none() {
+            return Ok(false);
+        }
+        let id = DbUid(document.document.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            // Claims of it are lost.
+            let fence = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
+            if diesel::update(row_of!(document)).set(fence).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.remove_chunks(id, true).await?;
+            conn.remove_chunks(id, false).await?;
+            diesel::delete(knowledge_documents::table.find(id)).execute(conn).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn retry(
+        &self,
+        document: DocumentRef,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        if self.owner(document.base).await?.is_none() {
+            return Ok(false);
+        }
+        let id = DbUid(document.document.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let failed = row_of!(document)
+                .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()));
+            let fence = knowledge_documents::fence.eq(knowledge_documents::fence);
+            if diesel::update(failed).set(fence).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.queue_document(id, DbInstant(at)).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+}

@@ -1,0 +1,386 @@
+//! Queue of the documents that wait to be ingested, in SQL.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Timestamp, Unavailable};
+use pia_knowledge::{
+    ChunkId, DocumentStatus, GroupQuotas, IndexedChunk, IngestClaim, IngestJob, IngestQueue,
+    NewChunk, PendingChunk, Reserved,
+};
+use pia_storage::schema::{
+    knowledge_bases, knowledge_chunks, knowledge_documents, knowledge_files, knowledge_usage,
+};
+use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
+
+use crate::chunk_rows::{ChunkRow, INDEXED, IndexedRow, VectorOfHash, indexed};
+use crate::document_row::parse_type;
+use crate::month::month;
+use crate::quotas::{LoadGroupUsage, sum};
+use crate::removal::RemoveChunks;
+use crate::vector_bytes::to_bytes;
+
+/// Number of due documents that are read together, so that a worker who loses
+/// the race for the first still gets another.
+const AT_ONCE: i64 = 16;
+/// Number of chunks that are inserted at once; PostgreSQL takes 65,535 values in
+/// a statement.
+const CHUNKS_PER_INSERT: usize = 2_000;
+
+/// Queue of the documents that wait to be ingested, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlIngestQueue {
+    db: Database,
+}
+
+/// Document that is due: its id, its last claim, and its base.
+type DueRow = (DbUid, i64, DbUid);
+/// Columns of a claimed document.
+type ClaimedRow = (String, String, i32, bool, DbUid, Vec<u8>);
+
+/// Query of the document of a claim that is still held.
+macro_rules! of_claim {
+    ($claim:expr) => {
+        knowledge_documents::table
+            .find(DbUid($claim.document.0))
+            .filter(knowledge_documents::fence.eq($claim.fence))
+            .filter(knowledge_documents::due_at.is_not_null())
+    };
+}
+
+/// Locks the document of a claim until the commit. Evaluates to whether the
+/// claim is still held.
+macro_rules! lock_claim {
+    ($conn:expr, $claim:expr) => {
+        diesel::update(of_claim!($claim))
+            .set(knowledge_documents::fence.eq(knowledge_documents::fence))
+            .execute($conn)
+            .await?
+            == 1
+    };
+}
+
+/// Query of the chunks of the content that a claim ingests.
+macro_rules! new_chunks {
+    ($claim:expr) => {
+        knowledge_chunks::table
+            .filter(knowledge_chunks::document_id.eq(DbUid($claim.document.0)))
+            .filter(knowledge_chunks::is_published.eq(false))
+    };
+}
+
+impl SqlIngestQueue {
+    /// Creates the queue of the documents in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn due(&self, now: DbInstant) -> Result<Vec<DueRow>, DbError> {
+        let due = knowledge_documents::table
+            .inner_join(knowledge_bases::table)
+            .filter(knowledge_documents::due_at.le(now))
+            .order((
+                knowledge_bases::served_at,
+                knowledge_documents::due_at,
+                knowledge_documents::id,
+            ))
+            .select((
+                knowledge_documents::id,
+                knowledge_documents::fence,
+                knowledge_documents::base_id,
+            ))
+            .limit(AT_ONCE);
+        on_conn!(self.db.reader(), |conn| due.load(conn).await?)
+    }
+
+    /// Claims a document by a statement that succeeds only while nobody else has
+    /// claimed it.
+    async fn try_claim(
+        &self,
+        (id, fence, base): DueRow,
+        now: DbInstant,
+        until: DbInstant,
+    ) -> Result<bool, DbError> {
+        let free = knowledge_documents::table
+            .find(id)
+            .filter(knowledge_documents::fence.eq(fence))
+            .filter(knowledge_documents::due_at.le(now));
+        let claim = (
+            knowledge_documents::status.eq(DocumentStatus::Processing.name()),
+            knowledge_documents::fence.eq(fence + 1),
+            knowledge_documents::due_at.eq(Some(until)),
+            knowledge_documents::reserved_tokens.eq(0),
+        );
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if diesel::update(free).set(claim).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            let served = knowledge_bases::served_at.eq(now);
+            diesel::update(knowledge_bases::table.find(base)).set(served).execute(conn).await?;
+            Ok(true)
+        })
+    }
+
+    async fn job(&self, claim: IngestClaim, base: DbUid) -> Result<Option<IngestJob>, DbError> {
+        let row = of_claim!(claim)
+            .inner_join(knowledge_bases::table)
+            .inner_join(
+                knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
+            )
+            .select((
+                knowledge_documents::title,
+                knowledge_documents::content_type,
+                knowledge_documents::failures,
+                knowledge_documents::is_split,
+                knowledge_bases::group_id,
+                knowledge_files::content,
+            ));
+        let row: Option<ClaimedRow> =
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
+        let Some((title, content_type, failures, is_split, owner, content)) = row else {
+            return Ok(None);
+        };
+        Ok(Some(IngestJob {
+            claim,
+            base: KnowledgeBaseId(base.0),
+            owner: GroupId(owner.0),
+            title,
+            content_type: parse_type(&content_type)?,
+            content,
+            failures: u32::try_from(failures).unwrap_or_default(),
+            is_split,
+        }))
+    }
+}
+
+#[async_trait]
+impl IngestQueue for SqlIngestQueue {
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<Option<IngestJob>, Unavailable> {
+        let (at, until) = (DbInstant(now), DbInstant(now + lease));
+        loop {
+            let due = self.due(at).await?;
+            if due.is_empty() {
+                return Ok(None);
+            }
+            for row in due {
+                if self.try_claim(row, at, until).await? {
+                    let claim = IngestClaim { document: DocumentId(row.0.0), fence: row.1 + 1 };
+                    if let Some(job) = self.job(claim, row.2).await? {
+                        return Ok(Some(job));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable> {
+        let until = knowledge_documents::due_at.eq(Some(DbInstant(until)));
+        let extend = diesel::update(of_claim!(claim)).set(until);
+        let extended = on_conn!(self.db.writer(), |conn| extend.execute(conn).await?)?;
+        Ok(extended == 1)
+    }
+
+    async fn put_chunks(
+        &self,
+        claim: IngestClaim,
+        chunks: Vec<NewChunk>,
+    ) -> Result<bool, Unavailable> {
+        let document = DbUid(claim.document.0);
+        let count = i64::try_from(chunks.len()).unwrap_or(i64::MAX);
+        let published = knowledge_chunks::table
+            .filter(knowledge_chunks::document_id.eq(document))
+            .filter(knowledge_chunks::is_published.eq(true))
+            .filter(knowledge_chunks::vector.is_not_null())
+            .select((
+                knowledge_chunks::hash,
+                knowledge_chunks::vector.assume_not_null(),
+                knowledge_chunks::tokens,
+            ));
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !lock_claim!(conn, claim) {
+                return Ok(false);
+            }
+            conn.remove_chunks(document, false).await?;
+            let published: Vec<VectorOfHash> = published.load(conn).await?;
+            let rows = ChunkRow::with_vectors(document, &chunks, published);
+            let embedded = rows.iter().filter(|it| it.vector.is_some()).count();
+            for rows in rows.chunks(CHUNKS_PER_INSERT) {
+                conn.insert_all(rows.to_vec()).await?;
+            }
+            let split = (
+                knowledge_documents::is_split.eq(true),
+                knowledge_documents::new_chunks.eq(count),
+                knowledge_documents::new_embedded.eq(i64::try_from(embedded).unwrap_or(count)),
+            );
+            diesel::update(of_claim!(claim)).set(split).execute(conn).await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn pending(
+        &self,
+        claim: IngestClaim,
+        limit: usize,
+    ) -> Result<Vec<PendingChunk>, Unavailable> {
+        let pending = new_chunks!(claim)
+            .filter(knowledge_chunks::vector.is_null())
+            .order(knowledge_chunks::ordinal)
+            .select((knowledge_chunks::id, knowledge_chunks::path, knowledge_chunks::text))
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        let rows: Vec<(DbUid, String, String)> =
+            on_conn!(self.db.reader(), |conn| pending.load(conn).await?)?;
+        let chunk =
+            |(id, path, text): (DbUid, _, _)| PendingChunk { id: ChunkId(id.0), path, text };
+        Ok(rows.into_iter().map(chunk).collect())
+    }
+
+    async fn reserve(
+        &self,
+        claim: IngestClaim,
+        tokens: i64,
+        default_quota: i64,
+        now: Timestamp,
+    ) -> Result<Reserved, Unavailable> {
+        let owner =
+            of_claim!(claim).inner_join(knowledge_bases::table).select(knowledge_bases::group_id);
+        // Other quotas are not checked here.
+        let defaults =
+            GroupQuotas { bases: 0, documents: 0, bytes: 0, monthly_tokens: default_quota };
+        Ok(in_tx!(self.db, async |conn| -> Result<Reserved, DbError> {
+            let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
+                return Ok(Reserved::Lost);
+            };
+            conn.lock_group(owner).await?;
+            let released = knowledge_documents::reserved_tokens.eq(0);
+            if diesel::update(of_claim!(claim)).set(released).execute(conn).await? == 0 {
+                return Ok(Reserved::Lost);
+            }
+            let usage = conn.group_usage(owner, month(now), defaults).await?;
+            if !usage.has_tokens(tokens) {
+                return Ok(Reserved::QuotaExceeded);
+            }
+            let reserved = knowledge_documents::reserved_tokens.eq(tokens);
+            let done = diesel::update(of_claim!(claim)).set(reserved).execute(conn).await?;
+            Ok(if done == 1 { Reserved::Done } else { Reserved::Lost })
+        })?)
+    }
+
+    async fn put_vectors(
+        &self,
+        claim: IngestClaim,
+        vectors: Vec<(ChunkId, Vec<f32>, i64)>,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        let tokens: i64 = vectors.iter().map(|it| it.2).sum();
+        let embedded = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
+        let charged = of_claim!(claim)
+            .inner_join(knowledge_bases::table)
+            .select((knowledge_bases::group_id, knowledge_bases::id));
+        let progress = (
+            knowledge_documents::reserved_tokens.eq(0),
+            knowledge_documents::new_embedded.eq(knowledge_documents::new_embedded + embedded),
+        );
+        let rows: Vec<_> = vectors
+            .iter()
+            .map(|(chunk, vector, tokens)| (DbUid(chunk.0), to_bytes(vector), *tokens))
+            .collect();
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            for (chunk, vector, tokens) in &rows {
+                let new =
+                    (knowledge_chunks::vector.eq(vector), knowledge_chunks::tokens.eq(tokens));
+                diesel::update(knowledge_chunks::table.find(chunk)).set(new).execute(conn).await?;
+            }
+            let (owner, base): (DbUid, DbUid) = charged.first(conn).await?;
+            let charge = (
+                knowledge_usage::group_id.eq(owner),
+                knowledge_usage::base_id.eq(base),
+                knowledge_usage::month.eq(month(now)),
+                knowledge_usage::tokens.eq(tokens),
+            );
+            diesel::insert_into(knowledge_usage::table)
+                .values(charge)
+                .on_conflict((
+                    knowledge_usage::group_id,
+                    knowledge_usage::month,
+                    knowledge_usage::base_id,
+                ))
+                .do_update()
+                .set(knowledge_usage::tokens.eq(knowledge_usage::tokens + tokens))
+                .execute(conn)
+                .await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn embedded(
+        &self,
+        claim: IngestClaim,
+        from: i32,
+        limit: usize,
+    ) -> Result<Vec<IndexedChunk>, Unavailable> {
+        let chunks = new_chunks!(claim)
+            .inner_join(knowledge_documents::table)
+            .filter(knowledge_chunks::ordinal.ge(from))
+            .order(knowledge_chunks::ordinal)
+            .select(INDEXED)
+            .limit(i64::try_from(limit).unwrap_or(i64::MAX));
+        let rows: Vec<IndexedRow> = on_conn!(self.db.reader(), |conn| chunks.load(conn).await?)?;
+        Ok(rows.into_iter().map(indexed).collect())
+    }
+
+    async fn publish(&self, claim: IngestClaim, _now: Timestamp) -> Result<bool, Unavailable> {
+        let document = DbUid(claim.document.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !lock_claim!(conn, claim) {
+                return Ok(false);
+            }
+            let tokens = new_chunks!(claim).select(sum("tokens"));
+            let tokens: Option<i64> = tokens.first(conn).await?;
+            conn.remove_chunks(document, true).await?;
+            let published = knowledge_chunks::is_published.eq(true);
+            diesel::update(new_chunks!(claim)).set(published).execute(conn).await?;
+            let ready = (
+                knowledge_documents::status.eq(DocumentStatus::Ready.name()),
+                knowledge_documents::error.eq(None::<String>),
+                knowledge_documents::chunk_count.eq(knowledge_documents::new_chunks),
+                knowledge_documents::tokens.eq(tokens.unwrap_or_default()),
+                knowledge_documents::failures.eq(0),
+                knowledge_documents::due_at.eq(None::<DbInstant>),
+            );
+            diesel::update(of_claim!(claim)).set(ready).execute(conn).await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn fail(
+        &self,
+        claim: IngestClaim,
+        reason: &str,
+        retry_at: Option<Timestamp>,
+    ) -> Result<bool, Unavailable> {
+        let status = match retry_at {
+            Some(_) => DocumentStatus::Pending,
+            None => DocumentStatus::Failed,
+        };
+        let failed = (
+            knowledge_documents::status.eq(status.name()),
+            knowledge_documents::error.eq(Some(reason)),
+            knowledge_documents::failures.eq(knowledge_documents::failures + 1),
+            knowledge_documents::reserved_tokens.eq(0),
+            knowledge_documents::fence.eq(knowledge_documents::fence + 1),
+            knowledge_documents::due_at.eq(retry_at.map(DbInstant)),
+        );
+        let fail = diesel::update(of_claim!(claim)).set(failed);
+        let done = on_conn!(self.db.writer(), |conn| fail.execute(conn).await?)?;
+        Ok(done == 1)
+    }
+}

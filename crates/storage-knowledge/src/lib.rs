@@ -1,0 +1,19 @@
+//! Knowledge bases in SQL: bases, documents, the queue of their ingestion, and
+//! their chunks.
+
+mod bases;
+mod chunk_rows;
+mod chunks;
+mod document_row;
+mod documents;
+mod ingest_queue;
+mod month;
+mod new_content;
+mod quotas;
+mod removal;
+mod vector_bytes;
+
+pub use bases::SqlKnowledgeBases;
+pub use chunks::SqlChunks;
+pub use documents::SqlDocuments;
+pub use ingest_queue::SqlIngestQueue;

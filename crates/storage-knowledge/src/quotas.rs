@@ -1,0 +1,124 @@
+//! Quotas of a group for its documents.
+
+use diesel::dsl::{count_star, sql};
+use diesel::expression::SqlLiteral;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable};
+use diesel_async::RunQueryDsl;
+use pia_knowledge::{GroupQuotas, KnowledgeQuota};
+use pia_storage::schema::{
+    group_settings, knowledge_bases, knowledge_documents, knowledge_usage, user_groups,
+};
+use pia_storage::{DbError, DbUid, connection_trait};
+
+/// Usage and limits of a group, whose row is locked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GroupUsage {
+    pub(crate) limits: GroupQuotas,
+    documents: i64,
+    bytes: i64,
+    /// Tokens that were embedded in the month.
+    tokens: i64,
+    /// Tokens that are reserved for documents that are being ingested.
+    reserved: i64,
+}
+
+impl GroupUsage {
+    /// Returns the quota that a document would exceed: `documents` more, `bytes`
+    /// more, which may be negative if it is replaced.
+    pub(crate) fn exceeded(&self, documents: i64, bytes: i64) -> Option<KnowledgeQuota> {
+        let quota = |resource, limit, current| KnowledgeQuota { resource, limit, current };
+        let would_be = [
+            quota("KnowledgeDocuments", self.limits.documents, self.documents + documents),
+            quota("KnowledgeStorageBytes", self.limits.bytes, self.bytes + bytes),
+            quota("MonthlyEmbeddingTokens", self.limits.monthly_tokens, self.tokens + 1),
+        ];
+        let grows = [documents > 0, bytes > 0, true];
+        would_be
+            .into_iter()
+            .zip(grows)
+            .find(|(it, grows)| *grows && it.current > it.limit)
+            .map(|it| it.0)
+    }
+
+    /// Returns whether these tokens may be reserved.
+    pub(crate) fn has_tokens(&self, tokens: i64) -> bool {
+        self.tokens + self.reserved + tokens <= self.limits.monthly_tokens
+    }
+}
+
+/// Returns the sum of a column of numbers. Diesel's own has no type that both
+/// databases return.
+pub(crate) fn sum(column: &str) -> SqlLiteral<Nullable<BigInt>> {
+    sql(&format!("CAST(SUM({column}) AS BIGINT)"))
+}
+
+/// Limits of a group: bases, documents, bytes, monthly tokens.
+type OwnLimits = (Option<i64>, Option<i64>, Option<i64>, Option<i64>);
+
+connection_trait! {
+    /// Quotas of groups.
+    pub(crate) trait LoadGroupUsage {
+        /// Locks a group's row until the commit, so that changes of its documents
+        /// are serialised.
+        async fn lock_group(&mut self, group: DbUid) -> Result<(), DbError> {
+            let row = diesel::update(user_groups::table.find(group));
+            row.set(user_groups::name.eq(user_groups::name)).execute(self).await?;
+            Ok(())
+        }
+
+        /// Loads the limits of a group.
+        async fn group_limits(
+            &mut self,
+            group: DbUid,
+            defaults: GroupQuotas,
+        ) -> Result<GroupQuotas, DbError> {
+            let own = group_settings::table.find(group).select((
+                group_settings::knowledge_bases,
+                group_settings::knowledge_documents,
+                group_settings::knowledge_storage_bytes,
+                group_settings::monthly_embedding_tokens,
+            ));
+            let own: Option<OwnLimits> = own.first(self).await.optional()?;
+            let own = own.unwrap_or_default();
+            Ok(GroupQuotas {
+                bases: own.0.unwrap_or(defaults.bases),
+                documents: own.1.unwrap_or(defaults.documents),
+                bytes: own.2.unwrap_or(defaults.bytes),
+                monthly_tokens: own.3.unwrap_or(defaults.monthly_tokens),
+            })
+        }
+
+        /// Loads the usage of a group in this month.
+        async fn group_usage(
+            &mut self,
+            group: DbUid,
+            month: i32,
+            defaults: GroupQuotas,
+        ) -> Result<GroupUsage, DbError> {
+            let limits = self.group_limits(group, defaults).await?;
+            let documents = knowledge_documents::table
+                .inner_join(knowledge_bases::table)
+                .filter(knowledge_bases::group_id.eq(group));
+            let sums = (
+                count_star(),
+                sum("knowledge_documents.size_bytes"),
+                sum("knowledge_documents.reserved_tokens"),
+            );
+            let sums: (i64, Option<i64>, Option<i64>) =
+                documents.select(sums).first(self).await?;
+            let tokens = knowledge_usage::table
+                .filter(knowledge_usage::group_id.eq(group))
+                .filter(knowledge_usage::month.eq(month))
+                .select(sum("knowledge_usage.tokens"));
+            let tokens: Option<i64> = tokens.first(self).await?;
+            Ok(GroupUsage {
+                limits,
+                documents: sums.0,
+                bytes: sums.1.unwrap_or_default(),
+                tokens: tokens.unwrap_or_default(),
+                reserved: sums.2.unwrap_or_default(),
+            })
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Removal of chunks, whose points are then removed from the vector store.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_storage::schema::{
+    knowledge_bases, knowledge_chunks, knowledge_documents, knowledge_removed_chunks,
+};
+use pia_storage::{DbError, DbUid, connection_trait};
+
+connection_trait! {
+    /// Removal of chunks.
+    pub(crate) trait RemoveChunks {
+        /// Deletes the chunks of a document, published or not, and queues their
+        /// points for removal.
+        async fn remove_chunks(
+            &mut self,
+            document: DbUid,
+            is_published: bool,
+        ) -> Result<(), DbError> {
+            let chunks = knowledge_chunks::table
+                .filter(knowledge_chunks::document_id.eq(document))
+                .filter(knowledge_chunks::is_published.eq(is_published));
+            diesel::insert_into(knowledge_removed_chunks::table)
+                .values(chunks.select(knowledge_chunks::id))
+                .into_columns(knowledge_removed_chunks::id)
+                .execute(self)
+                .await?;
+            diesel::delete(chunks).execute(self).await?;
+            Ok(())
+        }
+
+        /// Deletes a base with its documents, and queues the points of their
+        /// chunks for removal.
+        async fn remove_base(&mut self, base: DbUid) -> Result<(), DbError> {
+            // Claims of its documents are lost.
+            let documents =
+                knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
+            let fence = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
+            diesel::update(documents).set(fence).execute(self).await?;
+            let chunks = knowledge_chunks::table
+                .inner_join(knowledge_documents::table)
+                .filter(knowledge_documents::base_id.eq(base))
+                .select(knowledge_chunks::id);
+            diesel::insert_into(knowledge_removed_chunks::table)
+                .values(chunks)
+                .into_columns(knowledge_removed_chunks::id)
+                .execute(self)
+                .await?;
+            diesel::delete(knowledge_bases::table.find(base)).execute(self).await?;
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Contract tests of knowledge bases.
+
+use futures_util::future::join_all;
+use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects};
+use pia_knowledge::{BaseAccess, BaseChanged, BaseRef, BaseStore};
+use pia_policy::{PersonaAssigned, PersonaQuotas, PersonaStore};
+use pia_storage::Database;
+use pia_storage_knowledge::SqlKnowledgeBases;
+use pia_storage_policy::SqlManagedPersonas;
+
+use crate::fixture::{
+    DEFAULT, NOW, QUOTAS, base, base_named, document, group, ingest, persona, server,
+};
+
+pia_testkit::contract! {
+    a_base_is_stored_listed_renamed_and_deleted,
+    a_manager_sees_the_bases_of_the_group_alone,
+    concurrent_bases_do_not_exceed_the_quota_of_the_owner,
+    a_shared_base_counts_for_the_groups_that_search_it,
+    a_base_counts_for_the_groups_of_its_personas,
+    a_persona_counts_its_bases_for_the_groups_that_get_it,
+    statistics_count_documents_and_tokens,
+}
+
+fn nothing() -> SideEffects {
+    SideEffects::default()
+}
+
+async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let (travel, law) = (base(&db, "Travel", DEFAULT).await, base(&db, "Law", DEFAULT).await);
+    let names = async || {
+        let listed = bases.list(BaseAccess::Server).await.unwrap();
+        listed.into_iter().map(|it| it.base.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names().await, ["Law", "Travel"]);
+
+    let taken = bases.create(base_named("TRAVEL", DEFAULT), QUOTAS, nothing()).await.unwrap();
+    assert_eq!(taken, BaseChanged::NameTaken);
+    let nowhere = GroupId::generate();
+    let unknown = bases.create(base_named("Pay", nowhere), QUOTAS, nothing()).await.unwrap();
+    assert_eq!(unknown, BaseChanged::UnknownGroup(nowhere));
+    assert_eq!(bases.rename(law, "travel", nothing()).await.unwrap(), BaseChanged::NameTaken);
+    assert_eq!(bases.rename(law, "Rules", nothing()).await.unwrap(), BaseChanged::Done);
+    assert!(bases.set_prompt(server(law), Some("Search.".to_owned()), nothing()).await.unwrap());
+    let found = bases.find(server(law)).await.unwrap().unwrap();
+    assert_eq!(
+        (found.base.name.as_str(), found.base.prompt.as_deref()),
+        ("Rules", Some("Search."))
+    );
+
+    document(&db, travel, "one two").await;
+    assert_eq!(ingest(&db).await.len(), 2);
+    assert!(bases.delete(travel, nothing()).await.unwrap());
+    assert!(!bases.delete(travel, nothing()).await.unwrap());
+    assert_eq!(names().await, ["Rules"]);
+    assert_eq!(bases.find(server(travel)).await.unwrap(), None);
+}
+
+async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
+    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
+    let (own, other) = (base(&db, "Own", sales).await, base(&db, "Other", DEFAULT).await);
+    assert_eq!(bases.share(other, &[sales], QUOTAS, nothing()).await.unwrap(), BaseChanged::Done);
+
+    let access = BaseAccess::Group(sales);
+    let listed = bases.list(access).await.unwrap();
+    assert_eq!(listed.iter().map(|it| it.base.id).collect::<Vec<_>>(), [own]);
+    let foreign = BaseRef { access, id: other };
+    assert_eq!(bases.find(foreign).await.unwrap(), None);
+    assert_eq!(bases.stats(foreign, NOW, QUOTAS).await.unwrap(), None);
+    assert!(!bases.set_prompt(foreign, None, nothing()).await.unwrap());
+    let shared = bases.find(server(other)).await.unwrap().unwrap();
+    assert_eq!(shared.shared_with, [sales]);
+}
+
+async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let names: Vec<String> = (0..10).map(|it| format!("Base {it}")).collect();
+    let all = names.iter().map(|it| bases.create(base_named(it, DEFAULT), QUOTAS, nothing()));
+    let done = join_all(all).await.into_iter().map(Result::unwrap);
+    let created = done.filter(|it| *it == BaseChanged::Done).count();
+    assert_eq!((created, bases.list(BaseAccess::Server).await.unwrap().len()), (5, 5));
+
+    let full = bases.create(base_named("More", DEFAULT), QUOTAS, nothing()).await.unwrap();
+    let BaseChanged::QuotaExceeded { limit, current, .. } = full else { panic!("{full:?}") };
+    assert_eq!((limit, current), (5, 6));
+}
+
+async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
+    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
+    let mut ids = Vec::new();
+    for name in ["A", "B", "C", "D", "E"] {
+        ids.push(base(&db, name, DEFAULT).await);
+    }
+    base(&db, "Own", sales).await;
+    let groups = [sales];
+    let all = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing()))).await;
+    let shared = all.into_iter().filter(|it| *it.as_ref().unwrap() == BaseChanged::Done).count();
+    assert_eq!(shared, 4);
+    // What is shared already is not counted again.
+    let (mut again, mut none) = (0, 0);
+    for id in &ids {
+        match bases.share(*id, &[sales], QUOTAS, nothing()).await.unwrap() {
+            BaseChanged::Done => again += 1,
+            _ => none += 1,
+        }
+    }
+    assert_eq!((again, none), (4, 1));
+    let unknown = bases.share(KnowledgeBaseId::generate(), &groups, QUOTAS, nothing());
+    assert_eq!(unknown.await.unwrap(), BaseChanged::Unknown);
+}
+
+async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
+    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
+    let ada = persona(&db, &[sales]).await;
+    let mut ids = Vec::new();
+    for name in ["A", "B", "C"] {
+        ids.push(base(&db, name, DEFAULT).await);
+    }
+    let quotas = pia_knowledge::GroupQuotas { bases: 2, ..QUOTAS };
+    let full = bases.bind(ada, &ids, quotas, nothing()).await.unwrap();
+    assert!(matches!(full, BaseChanged::QuotaExceeded { limit: 2, current: 3, .. }), "{full:?}");
+    assert_eq!(bases.bound(ada).await.unwrap().unwrap(), []);
+    assert_eq!(bases.bind(ada, &ids[..2], quotas, nothing()).await.unwrap(), BaseChanged::Done);
+    assert_eq!(bases.bound(ada).await.unwrap().unwrap(), ids[..2]);
+
+    let nowhere = KnowledgeBaseId::generate();
+    let unknown = bases.bind(ada, &[nowhere], quotas, nothing()).await.unwrap();
+    assert_eq!(unknown, BaseChanged::UnknownBase(nowhere));
+    let unknown = bases.bind(PersonaId::generate(), &[], quotas, nothing()).await.unwrap();
+    assert_eq!(unknown, BaseChanged::Unknown);
+}
+
+async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
+    let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
+    let ada = persona(&db, &[]).await;
+    let ids = [base(&db, "A", DEFAULT).await, base(&db, "B", DEFAULT).await];
+    assert_eq!(bases.bind(ada, &ids, QUOTAS, nothing()).await.unwrap(), BaseChanged::Done);
+
+    let personas = SqlManagedPersonas::new(db.clone());
+    let quotas = |knowledge_bases| PersonaQuotas { personas: 50, knowledge_bases };
+    let full = personas.assign(ada, &[sales], quotas(1), nothing()).await.unwrap();
+    let exceeded = PersonaAssigned::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 1 };
+    assert_eq!(full, exceeded);
+    let done = personas.assign(ada, &[sales], quotas(2), nothing()).await.unwrap();
+    assert_eq!(done, PersonaAssigned::Done);
+}
+
+async fn statistics_count_documents_and_tokens(db: Database) {
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
+    document(&db, travel, "one two three").await;
+    ingest(&db).await;
+    document(&db, travel, "four").await;
+
+    let stats = bases.stats(server(travel), NOW, QUOTAS).await.unwrap().unwrap();
+    assert_eq!((stats.ready, stats.pending, stats.failed, stats.processing), (1, 1, 0, 0));
+    assert_eq!((stats.chunk_count, stats.indexed_tokens, stats.size_bytes), (3, 6, 17));
+    assert_eq!((stats.document_limit, stats.byte_limit), (3, 1_000));
+    assert_eq!(stats.embedding_tokens_this_month, 6);
+    assert_eq!((stats.retrieval_count, stats.last_retrieved_at), (0, None));
+}

@@ -1,0 +1,105 @@
+//! Contract tests of published chunks.
+
+use pia_kernel::{PersonaId, SideEffects};
+use pia_knowledge::{BaseStore, ChunkId, ChunkStore, DocumentStore};
+use pia_policy::{PersonaDraft, PersonaStore, PersonaUpdate};
+use pia_storage::Database;
+use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlKnowledgeBases};
+use pia_storage_policy::SqlManagedPersonas;
+
+use crate::fixture::{DEFAULT, NOW, QUOTAS, base, document, group, ingest, of, persona};
+
+pia_testkit::contract! {
+    a_member_searches_own_shared_and_bound_bases,
+    passages_have_their_neighbours,
+    retrievals_are_counted,
+    removed_points_are_queued_until_they_are_forgotten,
+    published_chunks_are_listed_by_id,
+}
+
+async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
+    let (store, bases) = (SqlChunks::new(db.clone()), SqlKnowledgeBases::new(db.clone()));
+    let (sales, other) = (group(&db, "Sales").await, group(&db, "Other").await);
+    let nothing = SideEffects::default;
+    let (own, shared) = (base(&db, "Own", sales).await, base(&db, "Shared", DEFAULT).await);
+    let (bound, foreign) = (base(&db, "Bound", DEFAULT).await, base(&db, "Foreign", other).await);
+    base(&db, "Empty", sales).await;
+    for (at, base) in [own, shared, bound, foreign].into_iter().enumerate() {
+        document(&db, base, &format!("text{at}")).await;
+        ingest(&db).await;
+    }
+    bases.share(shared, &[sales], QUOTAS, nothing()).await.unwrap();
+    let (ada, eve) = (persona(&db, &[sales]).await, persona(&db, &[other]).await);
+    bases.bind(ada, &[bound], QUOTAS, nothing()).await.unwrap();
+    bases.bind(eve, &[foreign], QUOTAS, nothing()).await.unwrap();
+
+    let searched = async |persona: Option<PersonaId>| {
+        let found = store.searched_bases(sales, persona).await.unwrap();
+        found.into_iter().map(|it| it.id).collect::<Vec<_>>()
+    };
+    assert_eq!(searched(None).await, [own, shared]);
+    assert_eq!(searched(Some(ada)).await, [bound, own, shared]);
+    assert_eq!(searched(Some(eve)).await, [own, shared]);
+    assert_eq!(searched(Some(PersonaId::generate())).await, [own, shared]);
+
+    let draft = PersonaDraft {
+        name: Some("Ada".to_owned()),
+        system_prompt: Some("x".to_owned()),
+        ..PersonaDraft::default()
+    };
+    let content = draft.checked().unwrap();
+    let update = PersonaUpdate { content, is_active: Some(false), at: NOW, expected: None };
+    SqlManagedPersonas::new(db.clone()).replace(ada, update, nothing()).await.unwrap();
+    assert_eq!(searched(Some(ada)).await, [own, shared]);
+}
+
+async fn passages_have_their_neighbours(db: Database) {
+    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let id = document(&db, travel, "one two three").await;
+    let chunks = ingest(&db).await;
+
+    let found = store.passages(&[chunks[1], ChunkId::generate()]).await.unwrap();
+    assert_eq!(found.len(), 1);
+    let it = &found[0];
+    assert_eq!((it.base, it.document, it.text.as_str()), (travel, id, "two"));
+    assert_eq!((it.before.as_deref(), it.after.as_deref()), (Some("one"), Some("three")));
+    let first = store.passages(&chunks[..1]).await.unwrap();
+    assert_eq!(first[0].before, None);
+    assert_eq!(first[0].dense[0], 1.0);
+}
+
+async fn retrievals_are_counted(db: Database) {
+    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let id = document(&db, travel, "one").await;
+    store.count_retrievals(&[id], NOW).await.unwrap();
+    store.count_retrievals(&[id], NOW).await.unwrap();
+    let found = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!((found.retrieval_count, found.last_retrieved_at), (2, Some(NOW)));
+}
+
+async fn removed_points_are_queued_until_they_are_forgotten(db: Database) {
+    let store = SqlChunks::new(db.clone());
+    let travel = base(&db, "Travel", DEFAULT).await;
+    document(&db, travel, "one two").await;
+    let chunks = ingest(&db).await;
+    let bases = SqlKnowledgeBases::new(db.clone());
+    assert!(bases.delete(travel, SideEffects::default()).await.unwrap());
+
+    assert_eq!(store.removed(1).await.unwrap(), chunks[..1]);
+    assert_eq!(store.removed(9).await.unwrap(), chunks);
+    store.forget_removed(&chunks[..1]).await.unwrap();
+    assert_eq!(store.removed(9).await.unwrap(), chunks[1..]);
+    assert!(store.known(&chunks).await.unwrap().is_empty());
+}
+
+async fn published_chunks_are_listed_by_id(db: Database) {
+    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    document(&db, travel, "one two three").await;
+    let chunks = ingest(&db).await;
+    let first = store.published(None, 2).await.unwrap();
+    assert_eq!(first.iter().map(|it| it.id).collect::<Vec<_>>(), chunks[..2]);
+    let rest = store.published(Some(chunks[1]), 2).await.unwrap();
+    assert_eq!(rest.iter().map(|it| it.id).collect::<Vec<_>>(), chunks[2..]);
+    assert_eq!(rest[0].base, travel);
+    assert_eq!(store.known(&chunks).await.unwrap().len(), 3);
+}

@@ -1,0 +1,166 @@
+//! Contract tests of documents.
+
+use futures_util::future::join_all;
+use pia_kernel::{DocumentId, KnowledgeBaseId, SideEffects};
+use pia_knowledge::{
+    BaseAccess, BaseRef, ChunkStore, DocumentRef, DocumentStatus, DocumentStore, DocumentStored,
+    GroupQuotas, IngestQueue,
+};
+use pia_storage::Database;
+use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
+
+use crate::fixture::{
+    DEFAULT, NOW, QUOTAS, base, change, claim, content, document, group, ingest, of, put, server,
+};
+
+pia_testkit::contract! {
+    a_document_is_stored_listed_read_and_deleted,
+    a_document_of_the_same_source_is_replaced,
+    the_same_content_is_stored_once,
+    one_of_concurrent_documents_of_one_source_is_created,
+    concurrent_documents_do_not_exceed_the_quotas_of_the_owner,
+    a_replacement_counts_its_growth_alone,
+    a_failed_document_is_queued_again,
+    a_manager_of_another_group_finds_nothing,
+}
+
+async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
+    let (documents, travel) = (SqlDocuments::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let id = document(&db, travel, "one two").await;
+
+    let listed = documents.list(server(travel)).await.unwrap().unwrap();
+    assert_eq!(listed.len(), 1);
+    let found = documents.find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(listed[0], found);
+    assert_eq!((found.status, found.size_bytes), (DocumentStatus::Pending, 7));
+    let file = documents.content(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(file.bytes, b"one two");
+
+    let chunks = ingest(&db).await;
+    let ready = documents.find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!((ready.status, ready.chunk_count, ready.tokens), (DocumentStatus::Ready, 2, 4));
+
+    assert!(documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
+    assert!(!documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
+    assert_eq!(documents.content(of(travel, id)).await.unwrap(), None);
+    let store = SqlChunks::new(db.clone());
+    assert!(store.passages(&chunks).await.unwrap().is_empty());
+    assert_eq!(store.removed(10).await.unwrap(), chunks);
+    assert_eq!(documents.list(server(KnowledgeBaseId::generate())).await.unwrap(), None);
+}
+
+async fn a_document_of_the_same_source_is_replaced(db: Database) {
+    let (documents, travel) = (SqlDocuments::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let DocumentStored::Created(id) = put(&db, travel, Some("file:a"), "one").await else {
+        panic!("not created");
+    };
+    let before = ingest(&db).await;
+    let same = put(&db, travel, Some("file:a"), "one").await;
+    assert_eq!(same, DocumentStored::Unchanged(id, DocumentStatus::Ready));
+    assert_eq!(put(&db, travel, Some("file:a"), "two").await, DocumentStored::Replaced(id));
+
+    // Searches find the previous content until the new one is published.
+    let store = SqlChunks::new(db.clone());
+    assert_eq!(store.passages(&before).await.unwrap()[0].text, "one");
+    let after = ingest(&db).await;
+    assert!(store.passages(&before).await.unwrap().is_empty());
+    assert_eq!(store.passages(&after).await.unwrap()[0].text, "two");
+    assert_eq!(store.removed(10).await.unwrap(), before);
+    assert_eq!(documents.list(server(travel)).await.unwrap().unwrap().len(), 1);
+}
+
+async fn the_same_content_is_stored_once(db: Database) {
+    let travel = base(&db, "Travel", DEFAULT).await;
+    let id = document(&db, travel, "one").await;
+    assert_eq!(put(&db, travel, Some("b"), "one").await, DocumentStored::Duplicate(id));
+    let all = (0..8).map(|_| put(&db, travel, None, "two"));
+    let created = join_all(all).await.into_iter();
+    let created = created.filter(|it| matches!(it, DocumentStored::Created(_))).count();
+    assert_eq!(created, 1);
+    let law = base(&db, "Law", DEFAULT).await;
+    assert!(matches!(put(&db, law, None, "one").await, DocumentStored::Created(_)));
+}
+
+async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
+    let travel = base(&db, "Travel", DEFAULT).await;
+    let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
+    let all = texts.iter().map(|it| put(&db, travel, Some("file:a"), it));
+    let stored = join_all(all).await;
+    let created = stored.iter().filter(|it| matches!(it, DocumentStored::Created(_))).count();
+    let replaced = stored.iter().filter(|it| matches!(it, DocumentStored::Replaced(_))).count();
+    assert_eq!((created, replaced), (1, 7));
+}
+
+async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database) {
+    let bases = [base(&db, "A", DEFAULT).await, base(&db, "B", DEFAULT).await];
+    let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
+    let all = texts.iter().zip(bases.iter().cycle()).map(|(text, it)| put(&db, *it, None, text));
+    let stored = join_all(all).await;
+    let created = stored.iter().filter(|it| matches!(it, DocumentStored::Created(_))).count();
+    assert_eq!(created, 3);
+    let refused = stored.into_iter().find_map(|it| match it {
+        DocumentStored::QuotaExceeded(quota) => Some(quota),
+        _ => None,
+    });
+    let quota = refused.unwrap();
+    assert_eq!((quota.resource, quota.limit, quota.current), ("KnowledgeDocuments", 3, 4));
+}
+
+async fn a_replacement_counts_its_growth_alone(db: Database) {
+    let travel = base(&db, "Travel", DEFAULT).await;
+    put(&db, travel, Some("a"), &"x".repeat(900)).await;
+    let replaced = put(&db, travel, Some("a"), &"y".repeat(1_000)).await;
+    assert!(matches!(replaced, DocumentStored::Replaced(_)), "{replaced:?}");
+    let full = put(&db, travel, Some("a"), &"z".repeat(1_001)).await;
+    let DocumentStored::QuotaExceeded(quota) = full else { panic!("{full:?}") };
+    assert_eq!((quota.resource, quota.current), ("KnowledgeStorageBytes", 1_001));
+
+    let none = GroupQuotas { monthly_tokens: 0, bytes: 2_000, ..QUOTAS };
+    let documents = SqlDocuments::new(db.clone());
+    let full = documents.put(server(travel), content(None, "new"), none, change()).await.unwrap();
+    let DocumentStored::QuotaExceeded(quota) = full else { panic!("{full:?}") };
+    assert_eq!((quota.resource, quota.limit), ("MonthlyEmbeddingTokens", 0));
+}
+
+async fn a_failed_document_is_queued_again(db: Database) {
+    let (documents, queue) = (SqlDocuments::new(db.clone()), SqlIngestQueue::new(db.clone()));
+    let travel = base(&db, "Travel", DEFAULT).await;
+    let id = document(&db, travel, "one").await;
+    assert!(!documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
+    let job = claim(&db, NOW).await.unwrap();
+    assert!(queue.fail(job.claim, "damaged", None).await.unwrap());
+    let failed = documents.find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!((failed.status, failed.error.as_deref()), (DocumentStatus::Failed, Some("damaged")));
+    assert!(claim(&db, NOW).await.is_none());
+
+    assert!(documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
+    let again = claim(&db, NOW).await.unwrap();
+    assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
+    // The same content is queued again if it failed.
+    let sent = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
+    assert_eq!(sent.unwrap(), DocumentStored::Replaced(id));
+    assert_eq!(claim(&db, NOW).await.unwrap().failures, 0);
+}
+
+async fn a_manager_of_another_group_finds_nothing(db: Database) {
+    let (documents, sales) = (SqlDocuments::new(db.clone()), group(&db, "Sales").await);
+    let travel = base(&db, "Travel", DEFAULT).await;
+    let id = document(&db, travel, "one").await;
+    let base = BaseRef { access: BaseAccess::Group(sales), id: travel };
+    let foreign = DocumentRef { base, document: id };
+
+    assert_eq!(documents.list(base).await.unwrap(), None);
+    assert_eq!(documents.find(foreign).await.unwrap(), None);
+    assert_eq!(documents.content(foreign).await.unwrap(), None);
+    assert!(!documents.delete(foreign, SideEffects::default()).await.unwrap());
+    assert!(!documents.retry(foreign, NOW, SideEffects::default()).await.unwrap());
+    let new = || content(None, "two");
+    let stored = documents.put(base, new(), QUOTAS, change()).await.unwrap();
+    assert_eq!(stored, DocumentStored::Unknown);
+    let stored = documents.replace(foreign, new(), QUOTAS, change()).await.unwrap();
+    assert_eq!(stored, DocumentStored::Unknown);
+    // Nor is a document found in another base.
+    let law = super::fixture::base(&db, "Law", DEFAULT).await;
+    assert_eq!(documents.find(of(law, id)).await.unwrap(), None);
+    assert_eq!(documents.find(of(travel, DocumentId::generate())).await.unwrap(), None);
+}

@@ -1,0 +1,154 @@
+//! Contract tests of the queue of ingestion.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_kernel::SideEffects;
+use pia_knowledge::{ChunkStore, DocumentStatus, DocumentStore, IngestQueue, Reserved};
+use pia_storage::Database;
+use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
+
+use crate::fixture::{
+    DEFAULT, LEASE, NOW, base, chunk, claim, document, group, ingest, of, put, vector,
+};
+
+pia_testkit::contract! {
+    concurrent_workers_claim_each_document_once,
+    bases_are_served_in_turn,
+    a_claim_that_expired_is_lost,
+    new_content_ends_a_claim,
+    chunks_that_did_not_change_keep_their_vectors,
+    concurrent_reservations_do_not_exceed_the_quota,
+    a_document_is_tried_again_when_it_is_due,
+}
+
+async fn concurrent_workers_claim_each_document_once(db: Database) {
+    let travel = base(&db, "Travel", DEFAULT).await;
+    let mut ids = HashSet::new();
+    for text in ["one", "two", "three"] {
+        ids.insert(document(&db, travel, text).await);
+    }
+    let jobs = join_all((0..12).map(|_| claim(&db, NOW))).await;
+    let claimed: Vec<_> = jobs.into_iter().flatten().map(|it| it.claim.document).collect();
+    assert_eq!(claimed.len(), 3);
+    assert_eq!(HashSet::from_iter(claimed), ids);
+}
+
+async fn bases_are_served_in_turn(db: Database) {
+    let (sales, minute) = (group(&db, "Sales").await, Duration::from_mins(1));
+    let (large, small) = (base(&db, "Large", DEFAULT).await, base(&db, "Small", sales).await);
+    for text in ["one", "two", "three"] {
+        document(&db, large, text).await;
+    }
+    document(&db, small, "four").await;
+    let mut served = Vec::new();
+    for at in 1..4 {
+        served.push(claim(&db, NOW + minute * at).await.unwrap().base);
+    }
+    assert_eq!(served.iter().filter(|it| **it == small).count(), 1, "{served:?}");
+    assert_ne!(served[2], small);
+}
+
+async fn a_claim_that_expired_is_lost(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    document(&db, travel, "one").await;
+    let first = claim(&db, NOW).await.unwrap();
+    assert!(claim(&db, NOW + LEASE / 2).await.is_none());
+    assert!(queue.put_chunks(first.claim, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.extend(first.claim, NOW + LEASE * 2).await.unwrap());
+    assert!(claim(&db, NOW + LEASE).await.is_none());
+
+    let second = claim(&db, NOW + LEASE * 2).await.unwrap();
+    assert!(second.is_split && second.claim.fence > first.claim.fence);
+    let lost = first.claim;
+    let pending = queue.pending(second.claim, 9).await.unwrap();
+    let vectors = vec![(pending[0].id, vector(1.0), 1)];
+    assert!(!queue.extend(lost, NOW).await.unwrap());
+    assert!(!queue.put_chunks(lost, Vec::new()).await.unwrap());
+    assert!(!queue.put_vectors(lost, vectors.clone(), NOW).await.unwrap());
+    assert_eq!(queue.reserve(lost, 1, 100, NOW).await.unwrap(), Reserved::Lost);
+    assert!(!queue.publish(lost, NOW).await.unwrap());
+    assert!(!queue.fail(lost, "x", None).await.unwrap());
+
+    assert!(queue.put_vectors(second.claim, vectors, NOW).await.unwrap());
+    assert!(queue.pending(second.claim, 9).await.unwrap().is_empty());
+    let embedded = queue.embedded(second.claim, 0, 9).await.unwrap();
+    assert_eq!((embedded.len(), embedded[0].dense[0]), (1, 1.0));
+    assert!(queue.embedded(second.claim, 1, 9).await.unwrap().is_empty());
+    assert!(queue.publish(second.claim, NOW).await.unwrap());
+    assert!(!queue.publish(second.claim, NOW).await.unwrap());
+}
+
+async fn new_content_ends_a_claim(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    put(&db, travel, Some("a"), "one").await;
+    let first = claim(&db, NOW).await.unwrap();
+    let old = chunk(0, "one");
+    assert!(queue.put_chunks(first.claim, vec![old.clone()]).await.unwrap());
+    put(&db, travel, Some("a"), "two").await;
+
+    assert!(!queue.publish(first.claim, NOW).await.unwrap());
+    // The worker may have stored its point.
+    assert_eq!(SqlChunks::new(db.clone()).removed(9).await.unwrap(), [old.id]);
+    let second = claim(&db, NOW).await.unwrap();
+    assert_eq!((second.content, second.is_split), (b"two".to_vec(), false));
+
+    let documents = SqlDocuments::new(db.clone());
+    let id = second.claim.document;
+    assert!(documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
+    assert!(!queue.put_chunks(second.claim, vec![chunk(0, "two")]).await.unwrap());
+}
+
+async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    put(&db, travel, Some("a"), "one two").await;
+    ingest(&db).await;
+    put(&db, travel, Some("a"), "one three").await;
+
+    let job = claim(&db, NOW).await.unwrap();
+    let chunks = vec![chunk(0, "one"), chunk(1, "three")];
+    assert!(queue.put_chunks(job.claim, chunks.clone()).await.unwrap());
+    let pending = queue.pending(job.claim, 9).await.unwrap();
+    assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [chunks[1].id]);
+    let document = SqlDocuments::new(db.clone()).find(of(travel, job.claim.document)).await;
+    assert_eq!(document.unwrap().unwrap().progress, Some((1, 2)));
+}
+
+async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let mut claims = Vec::new();
+    for text in ["one", "two", "three"] {
+        document(&db, travel, text).await;
+        claims.push(claim(&db, NOW).await.unwrap().claim);
+    }
+    let all = join_all(claims.iter().map(|it| queue.reserve(*it, 40, 100, NOW))).await;
+    let reserved = |it: &Reserved| *it == Reserved::Done;
+    let all: Vec<_> = all.into_iter().map(Result::unwrap).collect();
+    assert_eq!(all.iter().filter(|it| reserved(it)).count(), 2);
+
+    // What was charged counts instead of what was reserved.
+    let holder = claims[all.iter().position(reserved).unwrap()];
+    let waiting = claims[all.iter().position(|it| !reserved(it)).unwrap()];
+    let new = chunk(0, "x");
+    assert!(queue.put_chunks(holder, vec![new.clone()]).await.unwrap());
+    assert!(queue.put_vectors(holder, vec![(new.id, vector(1.0), 20)], NOW).await.unwrap());
+    assert_eq!(queue.reserve(waiting, 41, 100, NOW).await.unwrap(), Reserved::QuotaExceeded);
+    assert_eq!(queue.reserve(waiting, 40, 100, NOW).await.unwrap(), Reserved::Done);
+    // The next month has its own tokens.
+    let next = NOW + Duration::from_hours(24 * 40);
+    assert_eq!(queue.reserve(waiting, 60, 100, next).await.unwrap(), Reserved::Done);
+}
+
+async fn a_document_is_tried_again_when_it_is_due(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let id = document(&db, travel, "one").await;
+    let job = claim(&db, NOW).await.unwrap();
+    let later = NOW + Duration::from_mins(1);
+    assert!(queue.fail(job.claim, "unavailable", Some(later)).await.unwrap());
+    let waiting = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(waiting.status, DocumentStatus::Pending);
+    assert_eq!(waiting.error.as_deref(), Some("unavailable"));
+    assert!(claim(&db, NOW).await.is_none());
+    assert_eq!(claim(&db, later).await.unwrap().failures, 1);
+}

@@ -1,0 +1,84 @@
+//! Knowledge bases that groups search, and their quota.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+
+use crate::schema::{
+    group_personas, group_settings, knowledge_base_groups, knowledge_bases, managed_personas,
+    persona_knowledge_bases, user_groups,
+};
+use crate::{DbError, DbUid, connection_trait};
+
+/// Group that would search more bases than it may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExceededBases {
+    /// Name of the group.
+    pub group: String,
+    /// Maximum number.
+    pub limit: i64,
+    /// Number that there would be.
+    pub current: i64,
+}
+
+connection_trait! {
+    /// Quota of the knowledge bases that a group searches: its own, those shared
+    /// with it, and those bound to its personas.
+    pub trait CheckBaseQuota {
+        /// Returns the first group that would exceed its quota with these
+        /// additional pairs of group and base. Groups that gain no base are not
+        /// checked. The catalogue must be locked.
+        async fn exceeded_bases(
+            &mut self,
+            added: &[(DbUid, DbUid)],
+            default_limit: i64,
+        ) -> Result<Option<ExceededBases>, DbError> {
+            let groups: Vec<DbUid> = added.iter().map(|it| it.0).collect();
+            let owned = knowledge_bases::table
+                .filter(knowledge_bases::group_id.eq_any(&groups))
+                .select((knowledge_bases::group_id, knowledge_bases::id));
+            let shared = knowledge_base_groups::table
+                .filter(knowledge_base_groups::group_id.eq_any(&groups))
+                .select((knowledge_base_groups::group_id, knowledge_base_groups::base_id));
+            let bound = group_personas::table
+                .inner_join(
+                    managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
+                )
+                .inner_join(
+                    persona_knowledge_bases::table
+                        .on(persona_knowledge_bases::persona_id.eq(group_personas::persona_id)),
+                )
+                .filter(group_personas::group_id.eq_any(&groups))
+                .filter(managed_personas::deleted_at.is_null())
+                .select((group_personas::group_id, persona_knowledge_bases::base_id));
+            let mut present: Vec<(DbUid, DbUid)> = owned.load(self).await?;
+            present.extend(shared.load::<(DbUid, DbUid)>(self).await?);
+            present.extend(bound.load::<(DbUid, DbUid)>(self).await?);
+            let limits = user_groups::table
+                .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)))
+                .filter(user_groups::id.eq_any(&groups))
+                .select((user_groups::id, user_groups::name, group_settings::knowledge_bases.nullable()));
+            let limits: Vec<(DbUid, String, Option<i64>)> = limits.load(self).await?;
+            let (before, after) = (by_group(&present), by_group(&[&present, added].concat()));
+            let number = |sets: &BTreeMap<_, BTreeSet<_>>, group: DbUid| {
+                let count = sets.get(&group.0).map_or(0, BTreeSet::len);
+                i64::try_from(count).unwrap_or(i64::MAX)
+            };
+            Ok(limits.into_iter().find_map(|(id, group, limit)| {
+                let (limit, current) = (limit.unwrap_or(default_limit), number(&after, id));
+                let is_exceeded = current > limit && current > number(&before, id);
+                is_exceeded.then_some(ExceededBases { group, limit, current })
+            }))
+        }
+    }
+}
+
+/// Returns the bases of each group.
+fn by_group(pairs: &[(DbUid, DbUid)]) -> BTreeMap<uuid::Uuid, BTreeSet<uuid::Uuid>> {
+    let mut groups = BTreeMap::<_, BTreeSet<_>>::new();
+    for (group, base) in pairs {
+        groups.entry(group.0).or_default().insert(base.0);
+    }
+    groups
+}
