@@ -33,6 +33,7 @@ use crate::credits::{
 };
 use crate::gateway::Gateway;
 use crate::guardrail::Guardrail;
+use crate::knowledge::NoKnowledge;
 use crate::personas::MockPersonas;
 use crate::ports::{
     ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, Timer, TimerFuture, UpstreamError,
@@ -147,6 +148,7 @@ impl TestEnv {
             credits: LiveSetting::new(CreditSettings::default()),
             tokens: Arc::new(QuarterTokens),
             personas: Arc::new(MockPersonas::new()),
+            knowledge: Arc::new(NoKnowledge),
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),
             keys: Arc::default(),

@@ -12,6 +12,7 @@ use crate::ai_caller::AiCaller;
 use crate::credits::{CreditSettings, CreditStore};
 use crate::error::AssistantError;
 use crate::guardrail::Guardrail;
+use crate::knowledge::Knowledge;
 use crate::personas::Personas;
 use crate::ports::{ChatUpstream, Timer, TokenCounter, UsageLog};
 use crate::request::surface::Surface;
@@ -60,6 +61,8 @@ pub struct Gateway {
     pub tokens: Arc<dyn TokenCounter>,
     /// Grants of personas.
     pub personas: Arc<dyn Personas>,
+    /// Knowledge bases.
+    pub knowledge: Arc<dyn Knowledge>,
     /// Source of the protection of responses.
     pub guardrail: Arc<dyn Guardrail>,
     /// Web search for models without one.

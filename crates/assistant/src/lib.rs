@@ -8,6 +8,7 @@ mod embeddings;
 mod error;
 mod gateway;
 mod guardrail;
+mod knowledge;
 mod optimize;
 mod personas;
 mod ports;
@@ -35,6 +36,11 @@ pub use embeddings::Embeddings;
 pub use error::{AssistantError, OpenAiError, Violation};
 pub use gateway::{Gateway, Status};
 pub use guardrail::{Guardrail, NoGuardrail};
+#[cfg(any(test, feature = "mock"))]
+pub use knowledge::MockKnowledge;
+pub use knowledge::{
+    Knowledge, KnowledgeMode, KnowledgePassage, KnowledgeScope, KnowledgeSummary, NoKnowledge,
+};
 pub use optimize::drafting::PromptDrafting;
 pub use optimize::templates::{Template, templates};
 pub use optimize::{Optimize, OptimizeRequest, OptimizedText};

@@ -1,6 +1,7 @@
 //! Turns of a conversation, which may take several calls of a model.
 
 mod capable_models;
+mod knowledge_search;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ use crate::stream::start::{StartedStream, reject_error_body, start_stream};
 use crate::tools::calls::{Call, assistant_message, tool_result};
 use crate::tools::server::{ServerToolTask, ServerTools, format_results};
 use capable_models::retain_capable;
+use knowledge_search::KnowledgeSearch;
 
 /// Maximum number of tool calls that are run at once; further ones are refused.
 const MAX_UPSTREAM_CALLS: usize = 8;
@@ -118,6 +120,12 @@ impl Turn {
             // The first model has vision, or the pictures would have been
             // removed.
             route.retain(|it| it.vision);
+        }
+        let mut tools = tools;
+        if default_mode == Mode::Assistant {
+            let can_use_tools = tool_mode == ToolMode::WithTools;
+            let knowledge = KnowledgeSearch::new(&gateway, &caller);
+            knowledge.prepare(&mut prompt, can_use_tools.then_some(&mut tools)).await;
         }
         let rounds = gateway.settings.get().max_tool_rounds;
         let declared = if rounds > 0 { tools.declarations() } else { Vec::new() };
@@ -208,6 +216,9 @@ impl Turn {
         match task {
             ServerToolTask::Invalid(message) => message.to_owned(),
             ServerToolTask::Search(query) => self.run_search(&query).await,
+            ServerToolTask::SearchKnowledge(question) => {
+                KnowledgeSearch::new(&self.gateway, &self.caller).run(&question).await
+            }
             ServerToolTask::Look { picture, question } => {
                 self.describe_picture(&picture, &question).await
             }
