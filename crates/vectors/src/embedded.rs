@@ -1,0 +1,101 @@
+//! Vector store within this process.
+
+mod config;
+mod lock;
+mod request;
+mod shard;
+mod wal;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pia_kernel::Unavailable;
+use pia_knowledge::{ChunkId, FoundChunk, VectorPoint, VectorQuery, VectorStore};
+use qdrant_edge::OperationError;
+
+use crate::layout::{first_after, unavailable};
+use crate::setup_error::VectorSetupError;
+use shard::Shard;
+
+/// Vector store within this process.
+///
+/// Searches compare a question with every vector of its bases, so they are exact,
+/// and take time in proportion to their number.
+pub struct EmbeddedVectors {
+    shard: Arc<Shard>,
+}
+
+impl EmbeddedVectors {
+    /// Opens the store of a folder, which is created if it is missing. One
+    /// process at a time can. Blocks.
+    pub fn open(folder: &Path) -> Result<Self, VectorSetupError> {
+        Shard::open(folder).map(|it| Self { shard: Arc::new(it) })
+    }
+
+    /// Runs what blocks on a thread of its own. Panics of the engine, such as
+    /// for a full disk, are errors.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shard) -> Result<T, OperationError> + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        let shard = Arc::clone(&self.shard);
+        let done = tokio::task::spawn_blocking(move || work(&shard)).await;
+        done.map_err(unavailable)?.map_err(unavailable)
+    }
+}
+
+#[async_trait]
+impl VectorStore for EmbeddedVectors {
+    async fn put(&self, points: Vec<VectorPoint>) -> Result<(), Unavailable> {
+        if points.is_empty() {
+            return Ok(());
+        }
+        self.run(move |shard| shard.write(points.len(), request::upsert(points)?)).await
+    }
+
+    async fn delete(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let (count, deletion) = (chunks.len(), request::delete(chunks));
+        self.run(move |shard| shard.write(count, deletion)).await
+    }
+
+    async fn search(&self, query: VectorQuery) -> Result<Vec<FoundChunk>, Unavailable> {
+        if query.bases.is_empty() || query.limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.run(move |shard| {
+            let request = request::search(query)?;
+            let found = shard.read(|edge| edge.query(request))?;
+            found.iter().map(request::found).collect()
+        })
+        .await
+    }
+
+    async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+        let ids = request::ids(chunks);
+        self.run(move |shard| {
+            let stored =
+                shard.read(|edge| edge.retrieve(&ids, Some(false.into()), Some(false.into())))?;
+            stored.iter().map(|it| request::chunk(it.id)).collect()
+        })
+        .await
+    }
+
+    async fn list(
+        &self,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, Unavailable> {
+        let Some(first) = first_after(after).filter(|_| limit > 0) else {
+            return Ok(Vec::new());
+        };
+        self.run(move |shard| {
+            let (page, _next) = shard.read(|edge| edge.scroll(request::page(first, limit)))?;
+            page.iter().map(|it| request::chunk(it.id)).collect()
+        })
+        .await
+    }
+}

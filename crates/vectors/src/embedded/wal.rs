@@ -1,0 +1,33 @@
+//! Log of the engine.
+//!
+//! The engine numbers its changes by this log, but never reads it back and never
+//! shortens it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Folder of the log.
+const FOLDER: &str = "wal";
+/// Prefix of a file that is full; the number of its first change follows.
+const FULL: &str = "closed-";
+
+/// Removes the full files of a log but the last one, which the numbers go on
+/// from. The shard must be closed.
+pub(super) fn trim(folder: &Path) -> io::Result<()> {
+    let folder = folder.join(FOLDER);
+    if !folder.exists() {
+        return Ok(());
+    }
+    let mut full = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|it| it.strip_prefix(FULL)?.parse::<u64>().ok());
+        full.extend(number.map(|it| (it, entry.path())));
+    }
+    full.sort_unstable();
+    full.pop();
+    // From the first: what is left after a crash has no gap.
+    full.iter().try_for_each(|(_, path)| fs::remove_file(path))
+}

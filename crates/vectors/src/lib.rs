@@ -1,0 +1,19 @@
+//! Vector stores: an engine within this process for a single instance, and a
+//! Qdrant server for several.
+//!
+//! Both have one point for each chunk, with a dense vector, a sparse one of
+//! terms and the base that scopes searches. They are an index over the database,
+//! which can be rebuilt at any time.
+
+mod embedded;
+mod format;
+mod layout;
+mod server;
+mod setup_error;
+mod target;
+
+pub use embedded::EmbeddedVectors;
+pub use server::ServerVectors;
+
+pub use setup_error::VectorSetupError;
+pub use target::{ServerTarget, VectorTarget, VectorTargetError};

@@ -1,0 +1,109 @@
+//! Requests to the server.
+
+use std::collections::HashMap;
+
+use pia_knowledge::{ChunkId, FoundChunk, TermWeight, VectorPoint, VectorQuery};
+use qdrant_client::Payload;
+use qdrant_client::qdrant::{
+    Condition, DeletePoints, DeletePointsBuilder, Filter, Fusion, GetPoints, GetPointsBuilder,
+    PointId, PointStruct, PrefetchQuery, PrefetchQueryBuilder, Query, QueryPoints,
+    QueryPointsBuilder, RetrievedPoint, ScoredPoint, ScrollPoints, ScrollPointsBuilder,
+    UpsertPoints, UpsertPointsBuilder, Vector, VectorInput, point_id::PointIdOptions,
+};
+use uuid::Uuid;
+
+use super::call::CallError;
+use super::collection::ALIAS;
+use crate::layout::{BASE, DENSE, TERMS, candidates};
+
+/// Returns the storing of points.
+pub(super) fn upsert(points: Vec<VectorPoint>) -> UpsertPoints {
+    let points: Vec<_> = points.into_iter().map(point).collect();
+    UpsertPointsBuilder::new(ALIAS, points).wait(true).build()
+}
+
+fn point(point: VectorPoint) -> PointStruct {
+    let mut vectors = HashMap::from([(DENSE.to_owned(), Vector::new_dense(point.dense))]);
+    if !point.terms.is_empty() {
+        let (indices, values) = sparse(&point.terms);
+        vectors.insert(TERMS.to_owned(), Vector::new_sparse(indices, values));
+    }
+    let payload = Payload::from([(BASE, point.base.to_string().into())]);
+    PointStruct::new(point.chunk.to_string(), vectors, payload)
+}
+
+fn sparse(terms: &[TermWeight]) -> (Vec<u32>, Vec<f32>) {
+    terms.iter().map(|it| (it.term, it.weight)).unzip()
+}
+
+/// Returns the deletion of points.
+pub(super) fn delete(chunks: &[ChunkId]) -> DeletePoints {
+    DeletePointsBuilder::new(ALIAS).points(ids(chunks)).wait(true).build()
+}
+
+fn ids(chunks: &[ChunkId]) -> Vec<PointId> {
+    chunks.iter().map(|it| PointId::from(it.to_string())).collect()
+}
+
+/// Returns a search by dense vectors, and by terms if there are any.
+pub(super) fn search(query: VectorQuery) -> QueryPoints {
+    let bases: Vec<_> = query.bases.iter().map(ToString::to_string).collect();
+    let filter = Filter::must([Condition::matches(BASE, bases)]);
+    let dense = VectorInput::new_dense(query.dense);
+    let search = QueryPointsBuilder::new(ALIAS).limit(count(query.limit)).with_payload(false);
+    if query.terms.is_empty() {
+        return search.query(Query::new_nearest(dense)).using(DENSE).filter(filter).build();
+    }
+    let (indices, values) = sparse(&query.terms);
+    let terms = VectorInput::new_sparse(indices, values);
+    let prefetches = [(DENSE, dense), (TERMS, terms)]
+        .map(|(name, vector)| prefetch(name, vector, query.limit, filter.clone()));
+    search.prefetch(prefetches.to_vec()).query(Query::new_fusion(Fusion::Rrf)).build()
+}
+
+fn prefetch(name: &str, vector: VectorInput, limit: usize, filter: Filter) -> PrefetchQuery {
+    PrefetchQueryBuilder::default()
+        .query(Query::new_nearest(vector))
+        .using(name)
+        .filter(filter)
+        .limit(count(candidates(limit)))
+        .build()
+}
+
+/// Returns the loading of points' ids.
+pub(super) fn get(chunks: &[ChunkId]) -> GetPoints {
+    GetPointsBuilder::new(ALIAS, ids(chunks)).with_payload(false).with_vectors(false).build()
+}
+
+/// Returns the page of ids that begins here.
+pub(super) fn page(first: Uuid, limit: usize) -> ScrollPoints {
+    ScrollPointsBuilder::new(ALIAS)
+        .offset(PointId::from(first.to_string()))
+        .limit(u32::try_from(limit).unwrap_or(u32::MAX))
+        .with_payload(false)
+        .with_vectors(false)
+        .build()
+}
+
+fn count(limit: usize) -> u64 {
+    u64::try_from(limit).unwrap_or(u64::MAX)
+}
+
+/// Returns a chunk that was found.
+pub(super) fn found(point: ScoredPoint) -> Result<FoundChunk, CallError> {
+    Ok(FoundChunk { chunk: chunk(point.id)?, score: point.score })
+}
+
+/// Returns the chunks of points.
+pub(super) fn chunks(points: Vec<RetrievedPoint>) -> Result<Vec<ChunkId>, CallError> {
+    points.into_iter().map(|it| chunk(it.id)).collect()
+}
+
+fn chunk(point: Option<PointId>) -> Result<ChunkId, CallError> {
+    match point.and_then(|it| it.point_id_options) {
+        Some(PointIdOptions::Uuid(id)) => {
+            id.parse().map(ChunkId).map_err(|_reason| CallError::Point)
+        }
+        _ => Err(CallError::Point),
+    }
+}

@@ -1,0 +1,219 @@
+//! Contract of every vector store.
+
+use std::iter;
+
+use futures_util::future::{join, join_all};
+use pia_kernel::KnowledgeBaseId;
+use pia_knowledge::{ChunkId, VectorStore};
+
+use crate::sample::{axis, between, chunks, point, points, query, search};
+
+macro_rules! contract {
+    ($($case:ident),* $(,)?) => {
+        mod embedded {$(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                let folder = tempfile::tempdir().unwrap();
+                let store = pia_vectors::EmbeddedVectors::open(folder.path()).unwrap();
+                super::$case(&store).await;
+            }
+        )*}
+        mod wire {$(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                let server = crate::fake::FakeServer::start().await;
+                super::$case(&server.connect().await).await;
+            }
+        )*}
+        /// Tests of the server that `QDRANT_URL` names, if it does.
+        mod server {$(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                if let Some(store) = crate::server::real().await {
+                    super::$case(&store).await;
+                }
+            }
+        )*}
+    };
+}
+
+contract!(
+    a_point_is_found_once_it_is_stored,
+    points_of_other_bases_are_not_found,
+    one_base_of_a_thousand_is_found,
+    nothing_is_found_without_bases_or_places,
+    ranks_by_dense_vectors_and_by_terms_are_fused,
+    without_terms_the_closest_vectors_are_found,
+    rare_terms_count_more_than_frequent_ones,
+    deleted_points_are_not_found,
+    a_point_that_is_stored_again_exists_once,
+    existing_points_are_told_from_others,
+    ids_are_listed_in_ascending_order,
+    points_are_stored_and_found_at_once,
+    vectors_of_another_size_are_rejected,
+);
+
+async fn a_point_is_found_once_it_is_stored(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    let stored = point(base, axis(3), &[(1, 1.0)]);
+    store.put(vec![stored.clone()]).await.unwrap();
+    assert_eq!(search(store, query(&[base], axis(3), &[(1, 1.0)])).await, [stored.chunk]);
+    assert_eq!(search(store, query(&[base], axis(3), &[(2, 1.0)])).await, [stored.chunk]);
+    store.put(Vec::new()).await.unwrap();
+}
+
+async fn points_of_other_bases_are_not_found(store: &dyn VectorStore) {
+    let bases = [(); 3].map(|()| KnowledgeBaseId::generate());
+    let stored = bases.map(|it| point(it, axis(0), &[(1, 1.0)]));
+    store.put(stored.to_vec()).await.unwrap();
+    for terms in [[].as_slice(), &[(1, 1.0)]] {
+        let found = search(store, query(&bases[..1], axis(0), terms)).await;
+        assert_eq!(found, [stored[0].chunk]);
+        let mut found = search(store, query(&bases[1..], axis(0), terms)).await;
+        found.sort_unstable();
+        assert_eq!(found, [stored[1].chunk, stored[2].chunk]);
+    }
+}
+
+async fn one_base_of_a_thousand_is_found(store: &dyn VectorStore) {
+    let mut bases: Vec<_> = iter::repeat_with(KnowledgeBaseId::generate).take(1_000).collect();
+    let (inside, outside) = (bases[500], KnowledgeBaseId::generate());
+    let stored = [inside, outside].map(|it| point(it, axis(0), &[(1, 1.0)]));
+    store.put(stored.to_vec()).await.unwrap();
+    let found = search(store, query(&bases, axis(0), &[(1, 1.0)])).await;
+    assert_eq!(found, [stored[0].chunk]);
+    bases.remove(500);
+    assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, []);
+}
+
+async fn nothing_is_found_without_bases_or_places(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    store.put(points(base, 2)).await.unwrap();
+    assert_eq!(search(store, query(&[], axis(0), &[(7, 1.0)])).await, []);
+    let mut none = query(&[base], axis(0), &[(7, 1.0)]);
+    none.limit = 0;
+    assert_eq!(search(store, none).await, []);
+    let mut one = query(&[base], axis(0), &[(7, 1.0)]);
+    one.limit = 1;
+    assert_eq!(search(store, one).await.len(), 1);
+}
+
+async fn ranks_by_dense_vectors_and_by_terms_are_fused(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    let closest = point(base, axis(0), &[(9, 1.0)]);
+    let second = point(base, between(0, 1, 0.8), &[(5, 1.0)]);
+    let worded = point(base, between(0, 1, 0.4), &[(5, 2.0)]);
+    let neither = point(base, axis(8), &[(9, 1.0)]);
+    let all = [&neither, &worded, &second, &closest].map(Clone::clone);
+    store.put(all.to_vec()).await.unwrap();
+    let found = store.search(query(&[base], axis(0), &[(5, 1.0)])).await.unwrap();
+    let ranked: Vec<_> = found.iter().map(|it| it.chunk).collect();
+    assert_eq!(ranked, [worded.chunk, second.chunk, closest.chunk, neither.chunk]);
+    let scores = [0.25 + 0.5, 2.0 / 3.0, 0.5, 0.2];
+    assert!(found.iter().zip(scores).all(|(it, score)| (it.score - score).abs() < 1e-5));
+}
+
+async fn without_terms_the_closest_vectors_are_found(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    let stored = [0.2, 0.9, 0.5].map(|it| point(base, between(0, 1, it), &[]));
+    store.put(stored.to_vec()).await.unwrap();
+    let found = search(store, query(&[base], axis(0), &[])).await;
+    assert_eq!(found, [stored[1].chunk, stored[2].chunk, stored[0].chunk]);
+}
+
+async fn rare_terms_count_more_than_frequent_ones(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    // New to every server, so that no other test has used it.
+    let rare = ChunkId::generate().0.as_fields().0 ^ 0x5bd1_e995;
+    let mut stored: Vec<_> = (0..8).map(|_| point(base, axis(9), &[(5, 1.5)])).collect();
+    stored.push(point(base, axis(0), &[(rare, 1.0)]));
+    store.put(stored.clone()).await.unwrap();
+    let found = store.search(query(&[base], axis(0), &[(5, 1.0), (rare, 1.0)])).await.unwrap();
+    assert_eq!(found[0].chunk, stored[8].chunk);
+    assert!((found[0].score - 1.0).abs() < 1e-5, "first by its vector and by its terms");
+}
+
+async fn deleted_points_are_not_found(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    let stored = points(base, 3);
+    store.put(stored.clone()).await.unwrap();
+    store.delete(&[stored[0].chunk, ChunkId::generate()]).await.unwrap();
+    store.delete(&[stored[0].chunk]).await.unwrap();
+    store.delete(&[]).await.unwrap();
+    let mut found = search(store, query(&[base], axis(0), &[(7, 1.0)])).await;
+    found.sort_unstable();
+    assert_eq!(found, chunks(&stored[1..]));
+}
+
+async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
+    let bases = [(); 2].map(|()| KnowledgeBaseId::generate());
+    let mut stored = point(bases[0], axis(0), &[(1, 1.0)]);
+    store.put(vec![stored.clone()]).await.unwrap();
+    store.put(vec![stored.clone()]).await.unwrap();
+    assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, [stored.chunk]);
+    (stored.base, stored.dense, stored.terms) = (bases[1], axis(1), Vec::new());
+    store.put(vec![stored.clone()]).await.unwrap();
+    assert_eq!(search(store, query(&bases[..1], axis(0), &[(1, 1.0)])).await, []);
+    let found = store.search(query(&bases, axis(1), &[(1, 1.0)])).await.unwrap();
+    assert_eq!((found.len(), found[0].chunk), (1, stored.chunk));
+    assert!((found[0].score - 0.5).abs() < 1e-5, "its former terms are gone");
+    assert_eq!(store.existing(&[stored.chunk]).await.unwrap(), [stored.chunk]);
+}
+
+async fn existing_points_are_told_from_others(store: &dyn VectorStore) {
+    let stored = points(KnowledgeBaseId::generate(), 3);
+    store.put(stored.clone()).await.unwrap();
+    let mut asked = chunks(&stored);
+    asked.insert(1, ChunkId::generate());
+    let mut existing = store.existing(&asked).await.unwrap();
+    existing.sort_unstable();
+    assert_eq!(existing, chunks(&stored));
+    assert_eq!(store.existing(&[]).await.unwrap(), []);
+}
+
+async fn ids_are_listed_in_ascending_order(store: &dyn VectorStore) {
+    let stored = points(KnowledgeBaseId::generate(), 25);
+    let mut shuffled = stored.clone();
+    shuffled.rotate_left(11);
+    store.put(shuffled).await.unwrap();
+    let mut listed = vec![stored[0].chunk];
+    while listed.last() < stored.last().map(|it| &it.chunk) {
+        let page = store.list(listed.last().copied(), 10).await.unwrap();
+        assert!(page.len() == 10 || page.last() >= stored.last().map(|it| &it.chunk));
+        listed.extend(page);
+    }
+    assert!(listed.is_sorted_by(|a, b| a < b));
+    assert!(chunks(&stored).iter().all(|it| listed.contains(it)));
+    assert!(store.list(None, 1).await.unwrap()[0] <= stored[0].chunk);
+    assert_eq!(store.list(None, 0).await.unwrap(), []);
+    assert_eq!(store.list(Some(ChunkId(uuid::Uuid::max())), 10).await.unwrap(), []);
+}
+
+async fn points_are_stored_and_found_at_once(store: &dyn VectorStore) {
+    let bases = [(); 8].map(|()| KnowledgeBaseId::generate());
+    join_all(bases.map(|base| async move {
+        for _ in 0..4 {
+            let stored = points(base, 2);
+            let put = store.put(stored.clone());
+            let (put, found) = join(put, store.search(query(&bases, axis(0), &[(7, 1.0)]))).await;
+            put.unwrap();
+            found.unwrap();
+            let one = search(store, query(&[base], axis(1), &[(7, 1.0)])).await;
+            assert!(one.contains(&stored[1].chunk));
+            store.delete(&[stored[0].chunk]).await.unwrap();
+        }
+        assert_eq!(search(store, query(&[base], axis(1), &[(7, 1.0)])).await.len(), 4);
+    }))
+    .await;
+}
+
+async fn vectors_of_another_size_are_rejected(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    let wrong = point(base, vec![1.0; 3], &[]);
+    assert!(store.put(vec![wrong.clone()]).await.is_err());
+    assert!(store.search(query(&[base], vec![1.0; 3], &[])).await.is_err());
+    assert_eq!(store.existing(&[wrong.chunk]).await.unwrap(), []);
+    let right = point(base, axis(0), &[]);
+    store.put(vec![right.clone()]).await.unwrap();
+    assert_eq!(search(store, query(&[base], axis(0), &[])).await, [right.chunk]);
+}

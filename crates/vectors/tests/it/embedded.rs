@@ -1,0 +1,124 @@
+//! Tests of the store within this process.
+
+use std::fs;
+use std::path::Path;
+
+use pia_kernel::KnowledgeBaseId;
+use pia_knowledge::VectorStore;
+use pia_vectors::{EmbeddedVectors, VectorSetupError};
+use qdrant_edge::{Distance, EdgeConfig, EdgeShard, EdgeVectorParams};
+use tempfile::tempdir;
+
+use crate::sample::{axis, chunks, point, points, query, search};
+
+/// Copies a folder with what is in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn failure(folder: &Path) -> VectorSetupError {
+    EmbeddedVectors::open(folder).map(drop).unwrap_err()
+}
+
+#[tokio::test]
+async fn a_store_is_opened_again_with_its_points() {
+    let parent = tempdir().unwrap();
+    let folder = parent.path().join("new/vectors");
+    let base = KnowledgeBaseId::generate();
+    let stored = points(base, 5);
+    let store = EmbeddedVectors::open(&folder).unwrap();
+    store.put(stored.clone()).await.unwrap();
+    store.delete(&[stored[4].chunk]).await.unwrap();
+    drop(store);
+    let store = EmbeddedVectors::open(&folder).unwrap();
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[..4]));
+    // Changes take effect after those of before.
+    store.delete(&[stored[0].chunk]).await.unwrap();
+    store.put(stored[4..].to_vec()).await.unwrap();
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
+    let found = search(&store, query(&[base], axis(4), &[(7, 1.0)])).await;
+    assert_eq!((found.len(), found[0]), (4, stored[4].chunk));
+}
+
+#[tokio::test]
+async fn a_store_that_ended_abruptly_has_what_was_stored() {
+    let (folder, crashed) = (tempdir().unwrap(), tempdir().unwrap());
+    let base = KnowledgeBaseId::generate();
+    let stored = points(base, 6);
+    let store = EmbeddedVectors::open(folder.path()).unwrap();
+    store.put(stored[..4].to_vec()).await.unwrap();
+    store.put(stored[4..].to_vec()).await.unwrap();
+    store.delete(&[stored[0].chunk]).await.unwrap();
+    // What a process leaves that is killed here.
+    copy(folder.path(), crashed.path());
+    let store = EmbeddedVectors::open(crashed.path()).unwrap();
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored[1..]));
+    let found = search(&store, query(&[base], axis(5), &[(7, 1.0)])).await;
+    assert_eq!((found.len(), found[0]), (5, stored[5].chunk));
+    store.put(stored[..1].to_vec()).await.unwrap();
+    assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored));
+}
+
+#[tokio::test]
+async fn a_store_goes_on_after_a_change_that_failed() {
+    let folder = tempdir().unwrap();
+    let store = EmbeddedVectors::open(folder.path()).unwrap();
+    let base = KnowledgeBaseId::generate();
+    let stored: Vec<_> = (0..1_200).map(|it| point(base, axis(it % 1_000), &[(7, 1.0)])).collect();
+    store.put(stored.clone()).await.unwrap();
+    let left = stored[1_000..].to_vec();
+    store.delete(&chunks(&stored[..1_000])).await.unwrap();
+    // The next change loads the shard anew, without what was deleted.
+    store.put(vec![point(base, vec![1.0], &[])]).await.unwrap_err();
+    let mut new = points(base, 2);
+    store.put(new.clone()).await.unwrap();
+    store.delete(&[left[0].chunk]).await.unwrap();
+    let mut expected = left[1..].to_vec();
+    expected.append(&mut new);
+    assert_eq!(store.list(None, 2_000).await.unwrap(), chunks(&expected));
+    drop(store);
+    let store = EmbeddedVectors::open(folder.path()).unwrap();
+    assert_eq!(store.list(None, 2_000).await.unwrap(), chunks(&expected));
+    let mut all = query(&[base], axis(0), &[(7, 1.0)]);
+    all.limit = 2_000;
+    assert_eq!(search(&store, all).await.len(), expected.len());
+}
+
+#[test]
+fn one_store_at_a_time_uses_a_folder() {
+    let folder = tempdir().unwrap();
+    let store = EmbeddedVectors::open(folder.path()).unwrap();
+    assert!(matches!(failure(folder.path()), VectorSetupError::InUse));
+    drop(store);
+    EmbeddedVectors::open(folder.path()).unwrap();
+}
+
+#[test]
+fn vectors_of_other_dimensions_are_named() {
+    let folder = tempdir().unwrap();
+    let dense = EdgeVectorParams::builder(384, Distance::Cosine).build();
+    let config = EdgeConfig::builder().vector("dense", dense).build();
+    drop(EdgeShard::new(folder.path(), config).unwrap());
+    let err = failure(folder.path());
+    assert!(matches!(err, VectorSetupError::Format { .. }));
+    assert!(err.to_string().contains("384") && err.to_string().contains("1024"), "{err}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_an_error() {
+    let folder = tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert!(matches!(failure(&file), VectorSetupError::Folder(_)));
+    fs::write(folder.path().join("edge_config.json"), "{").unwrap();
+    assert!(matches!(failure(folder.path()), VectorSetupError::Engine(_)));
+}
