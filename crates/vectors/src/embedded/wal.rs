@@ -31,3 +31,24 @@ pub(super) fn trim(folder: &Path) -> io::Result<()> {
     // From the first: what is left after a crash has no gap.
     full.iter().try_for_each(|(_, path)| fs::remove_file(path))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_files_are_removed_but_the_last() {
+        let shard = tempfile::tempdir().unwrap();
+        trim(shard.path()).unwrap();
+        let folder = shard.path().join(FOLDER);
+        fs::create_dir(&folder).unwrap();
+        for name in ["closed-0", "closed-7", "closed-19", "first-index", "open-4"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        trim(shard.path()).unwrap();
+        let names = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|it| it.into_string().unwrap()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["closed-19", "first-index", "open-4"]);
+    }
+}
