@@ -1,0 +1,56 @@
+//! Tables of values between commas, semicolons or tabs.
+
+use csv::{ReaderBuilder, StringRecord};
+use pia_knowledge::ExtractError;
+
+use crate::markdown::Markdown;
+use crate::table::{Row, Table};
+
+/// Bytes at the beginning that show the delimiter.
+const SAMPLE_BYTES: usize = 16 * 1024;
+
+/// Converts a table into Markdown.
+pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
+    let (delimiter, text) = delimiter(text);
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let (mut out, mut table) = (Markdown::default(), Table::default());
+    let mut record = StringRecord::new();
+    while reader.read_record(&mut record).map_err(|_reason| ExtractError::Damaged)? {
+        let mut row = Row::default();
+        for cell in &record {
+            row.push(cell)?;
+        }
+        table.row(row, &mut out)?;
+    }
+    table.finish(&mut out)?;
+    Ok(out.finish())
+}
+
+/// Returns the delimiter, and the table without the line `sep=;` that names it.
+fn delimiter(text: &str) -> (u8, &str) {
+    let first = text.lines().next().unwrap_or_default();
+    let named = first.strip_prefix("sep=").and_then(|it| it.bytes().next());
+    if let Some(delimiter) = named.filter(u8::is_ascii) {
+        return (delimiter, text.split_once('\n').map_or("", |(_, rest)| rest));
+    }
+    let sample = text.get(..text.floor_char_boundary(SAMPLE_BYTES)).unwrap_or(text);
+    (frequent(sample), text)
+}
+
+/// Returns the delimiter that occurs most often outside quotes.
+fn frequent(sample: &str) -> u8 {
+    let mut counts = [(b',', 0_usize), (b';', 0), (b'\t', 0)];
+    let mut quoted = false;
+    for byte in sample.bytes() {
+        quoted ^= byte == b'"';
+        if let Some((_, count)) = counts.iter_mut().find(|(it, _)| *it == byte && !quoted) {
+            *count += 1;
+        }
+    }
+    let most = counts.iter().rev().max_by_key(|(_, count)| *count);
+    most.map_or(b',', |(delimiter, _)| *delimiter)
+}

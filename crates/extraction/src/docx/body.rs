@@ -1,0 +1,107 @@
+//! Body of a document.
+
+use pia_knowledge::ExtractError;
+
+use super::paragraph::Paragraph;
+use super::styles::Styles;
+use crate::markdown::Markdown;
+use crate::table::{self, Row};
+use crate::xml::{Piece, Tag, Xml};
+
+/// Body that is being read. Paragraphs are in paragraphs where text is in boxes;
+/// a table in a table is text of its cell.
+pub(super) struct Body<'a> {
+    styles: &'a Styles,
+    out: Markdown,
+    paragraphs: Vec<Paragraph>,
+    table_depth: usize,
+    rows: Vec<Row>,
+    row: Row,
+    cell: String,
+    is_text: bool,
+}
+
+impl<'a> Body<'a> {
+    /// Begins a body.
+    pub(super) fn new(styles: &'a Styles) -> Self {
+        Self {
+            styles,
+            out: Markdown::default(),
+            paragraphs: Vec::new(),
+            table_depth: 0,
+            rows: Vec::new(),
+            row: Row::default(),
+            cell: String::new(),
+            is_text: false,
+        }
+    }
+
+    /// Reads a part.
+    pub(super) fn read(&mut self, text: &str) -> Result<(), ExtractError> {
+        let mut xml = Xml::new(text);
+        while let Some(piece) = xml.next()? {
+            match piece {
+                // Another version of the same, and what was deleted or moved away.
+                Piece::Start(tag) if matches!(tag.name(), "Fallback" | "del" | "moveFrom") => {
+                    xml.skip()?;
+                }
+                // Tabulators of a style.
+                Piece::Start(tag) if tag.name() == "tabs" => xml.skip()?,
+                Piece::Start(tag) => self.start(&tag),
+                Piece::End(name) => self.end(&name)?,
+                Piece::Text(text) if self.is_text => {
+                    if let Some(paragraph) = self.paragraphs.last_mut() {
+                        paragraph.text.push_str(&text);
+                    }
+                }
+                Piece::Text(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what was written.
+    pub(super) fn finish(self) -> String {
+        self.out.finish()
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "p" => self.paragraphs.push(Paragraph::default()),
+            "t" => self.is_text = true,
+            "tbl" => self.table_depth += 1,
+            _ => {
+                if let Some(paragraph) = self.paragraphs.last_mut() {
+                    paragraph.describe(tag);
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<(), ExtractError> {
+        match name {
+            "t" => self.is_text = false,
+            "p" => self.end_paragraph()?,
+            "tc" if self.table_depth == 1 => self.row.push(&std::mem::take(&mut self.cell))?,
+            "tr" if self.table_depth == 1 => self.rows.push(std::mem::take(&mut self.row)),
+            "tbl" => {
+                self.table_depth = self.table_depth.saturating_sub(1);
+                if self.table_depth == 0 {
+                    table::write(std::mem::take(&mut self.rows), &mut self.out)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_paragraph(&mut self) -> Result<(), ExtractError> {
+        let Some(paragraph) = self.paragraphs.pop() else { return Ok(()) };
+        if self.table_depth == 0 {
+            return paragraph.write(self.styles, &mut self.out);
+        }
+        self.cell.push_str(&paragraph.text);
+        self.cell.push('\n');
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! Paragraphs that are being read.
+
+use pia_knowledge::ExtractError;
+
+use super::styles::{Styles, outline_level};
+use crate::markdown::Markdown;
+use crate::xml::Tag;
+
+/// Paragraph that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Paragraph {
+    /// Text.
+    pub(super) text: String,
+    style: Option<String>,
+    level: Option<usize>,
+    item: Option<usize>,
+}
+
+impl Paragraph {
+    /// Takes over what an element says of the paragraph.
+    pub(super) fn describe(&mut self, tag: &Tag<'_>) {
+        let value = || tag.attribute("val");
+        match tag.name() {
+            "pStyle" => self.style = value(),
+            "outlineLvl" => self.level = outline_level(value().as_deref()),
+            "ilvl" => self.item = value().and_then(|it| it.parse().ok()),
+            "numId" if value().as_deref() == Some("0") => self.item = None,
+            "numId" => self.item = self.item.or(Some(0)),
+            "tab" if !self.text.is_empty() => self.text.push(' '),
+            "br" | "cr" => self.text.push('\n'),
+            "noBreakHyphen" => self.text.push('-'),
+            _ => {}
+        }
+    }
+
+    /// Writes the paragraph.
+    pub(super) fn write(&self, styles: &Styles, out: &mut Markdown) -> Result<(), ExtractError> {
+        let style = self.style.as_deref().unwrap_or_default();
+        if self.text.trim().is_empty() || styles.is_contents(style) {
+            return Ok(());
+        }
+        if let Some(level) = self.level.or_else(|| styles.level(style)) {
+            return out.heading(level, &self.text);
+        }
+        match self.item.or_else(|| styles.is_list(style).then_some(0)) {
+            Some(level) => out.item(level, &self.text),
+            None => out.paragraph(&self.text),
+        }
+    }
+}

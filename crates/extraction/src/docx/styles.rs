@@ -1,0 +1,87 @@
+//! Styles of paragraphs.
+
+use std::collections::HashMap;
+
+use pia_knowledge::ExtractError;
+
+use crate::xml::{Piece, Xml};
+
+/// Maximum number of styles that build upon each other.
+const MAX_DEPTH: usize = 10;
+
+/// Style of paragraphs.
+#[derive(Debug, Default)]
+struct Style {
+    name: String,
+    based_on: Option<String>,
+    level: Option<usize>,
+    is_list: bool,
+}
+
+/// Styles of a document.
+#[derive(Debug, Default)]
+pub(super) struct Styles(HashMap<String, Style>);
+
+impl Styles {
+    /// Reads the part with the styles.
+    pub(super) fn read(text: &str) -> Result<Self, ExtractError> {
+        let (mut xml, mut styles) = (Xml::new(text), HashMap::new());
+        let mut current: Option<(String, Style)> = None;
+        while let Some(piece) = xml.next()? {
+            match piece {
+                Piece::Start(tag) if tag.name() == "style" => {
+                    current = tag.attribute("styleId").map(|id| (id, Style::default()));
+                }
+                Piece::Start(tag) => {
+                    let Some((_, style)) = &mut current else { continue };
+                    let value = || tag.attribute("val");
+                    match tag.name() {
+                        "name" => style.name = value().unwrap_or_default().to_lowercase(),
+                        "basedOn" => style.based_on = value(),
+                        "outlineLvl" => style.level = outline_level(value().as_deref()),
+                        "numPr" => style.is_list = true,
+                        _ => {}
+                    }
+                }
+                Piece::End(name) if name == "style" => styles.extend(current.take()),
+                Piece::End(_) | Piece::Text(_) => {}
+            }
+        }
+        Ok(Self(styles))
+    }
+
+    /// Returns the level of a heading in a style; none if it is no heading.
+    pub(super) fn level(&self, id: &str) -> Option<usize> {
+        self.chain(id).find_map(Style::heading)
+    }
+
+    /// Returns whether paragraphs in a style are items of a list.
+    pub(super) fn is_list(&self, id: &str) -> bool {
+        self.chain(id).any(|it| it.is_list)
+    }
+
+    /// Returns whether a style is of a table of contents, which repeats headings.
+    pub(super) fn is_contents(&self, id: &str) -> bool {
+        self.0.get(id).is_some_and(|it| it.name.starts_with("toc "))
+    }
+
+    /// Returns a style and those that it is based upon.
+    fn chain(&self, id: &str) -> impl Iterator<Item = &Style> {
+        let first = self.0.get(id);
+        let next = |it: &&Style| it.based_on.as_ref().and_then(|it| self.0.get(it));
+        std::iter::successors(first, next).take(MAX_DEPTH)
+    }
+}
+
+impl Style {
+    fn heading(&self) -> Option<usize> {
+        let named = self.name.strip_prefix("heading ").and_then(|it| it.trim().parse().ok());
+        named.or((self.name == "title").then_some(1)).or(self.level)
+    }
+}
+
+/// Returns the level of a heading; none of text.
+pub(super) fn outline_level(value: Option<&str>) -> Option<usize> {
+    let level: usize = value?.parse().ok()?;
+    (level < 9).then_some(level + 1)
+}

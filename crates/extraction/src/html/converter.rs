@@ -1,0 +1,186 @@
+//! Conversion of a page, tag by tag.
+
+use html5gum::StartTag;
+use pia_knowledge::ExtractError;
+
+use super::frame::Frame;
+use super::open_elements::OpenElements;
+use super::tags::{attribute, heading_level, is_block, is_hidden, is_void};
+use super::writer::{Kind, Writer};
+use crate::markdown::one_line;
+
+/// Part of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Part {
+    /// All of it, until there is a main text.
+    #[default]
+    All,
+    /// Main text.
+    Main,
+    /// Text after the main text.
+    Rest,
+}
+
+/// Converter of a page.
+#[derive(Debug, Default)]
+pub(super) struct Converter {
+    open: OpenElements,
+    writer: Writer,
+    frames: Vec<Frame>,
+    /// Lists that are open: the number of the next item, if they are numbered.
+    lists: Vec<Option<usize>>,
+    part: Part,
+    title: String,
+    is_title: bool,
+}
+
+impl Converter {
+    /// Takes a start tag.
+    pub(super) fn start(&mut self, tag: &StartTag<()>) -> Result<(), ExtractError> {
+        let name = String::from_utf8_lossy(&tag.name);
+        for _ in 0..self.open.closed_before(&name, is_block(&name)) {
+            self.close()?;
+        }
+        if is_void(&name) {
+            self.void(&name, tag);
+            return Ok(());
+        }
+        let hidden = is_hidden(&name, tag);
+        if hidden && tag.self_closing && matches!(&*name, "svg" | "math") {
+            return Ok(());
+        }
+        if !self.open.push(&name, hidden) {
+            if is_block(&name) {
+                self.writer.flush();
+            }
+        } else if !self.open.is_hidden() {
+            self.open(&name);
+        }
+        Ok(())
+    }
+
+    /// Takes an end tag.
+    pub(super) fn end(&mut self, name: &str) -> Result<(), ExtractError> {
+        for _ in 0..self.open.closed_by(name) {
+            self.close()?;
+        }
+        Ok(())
+    }
+
+    /// Takes text.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.is_title {
+            self.title.push_str(text);
+        } else if !self.open.is_hidden() && self.part != Part::Rest {
+            self.writer.push_text(text);
+        }
+    }
+
+    /// Returns what was written, below the title unless it has a main heading.
+    pub(super) fn finish(mut self) -> Result<String, ExtractError> {
+        while self.close()? {}
+        let text = self.writer.finish();
+        let (title, has_heading) = (one_line(&self.title), format!("\n{text}").contains("\n# "));
+        if title.is_empty() || text.is_empty() || has_heading {
+            return Ok(text);
+        }
+        Ok(format!("# {title}\n\n{text}"))
+    }
+
+    fn void(&mut self, name: &str, tag: &StartTag<()>) {
+        if self.open.is_hidden() || self.part == Part::Rest {
+            return;
+        }
+        match name {
+            "br" => self.writer.push("\n"),
+            "hr" => self.writer.flush(),
+            "img" => self.writer.push_text(&attribute(tag, "alt").unwrap_or_default()),
+            _ => {}
+        }
+    }
+
+    /// Begins what an element that is shown contains.
+    fn open(&mut self, name: &str) {
+        if self.part == Part::Rest {
+            return;
+        }
+        if is_block(name) {
+            self.writer.flush();
+        }
+        if let Some(level) = heading_level(name) {
+            self.writer.begin(Kind::Heading(level));
+        }
+        match name {
+            "title" => self.is_title = self.title.is_empty(),
+            "main" if self.part == Part::All => {
+                // What is above the main text is no part of it.
+                self.writer = Writer::default();
+                self.frames.clear();
+                self.part = Part::Main;
+            }
+            "pre" => self.writer.begin(Kind::Code),
+            "ul" => self.lists.push(None),
+            "ol" => self.lists.push(Some(1)),
+            "li" => self.begin_item(),
+            "table" => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.set_layout();
+                }
+                self.frames.push(Frame::default());
+            }
+            "tr" => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.begin_row();
+                }
+            }
+            "td" | "th" => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.begin_cell(&mut self.writer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins an item of a list, with its mark.
+    fn begin_item(&mut self) {
+        let level = self.lists.len().saturating_sub(1);
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{}.", *number - 1)
+            }
+            _ => "-".to_owned(),
+        };
+        self.writer.begin(Kind::Item(level, mark));
+    }
+
+    /// Closes the innermost element. Returns false if there is none.
+    fn close(&mut self) -> Result<bool, ExtractError> {
+        let Some(element) = self.open.pop() else { return Ok(false) };
+        if element.is_hidden || self.open.is_hidden() || self.part == Part::Rest {
+            return Ok(true);
+        }
+        let name = element.name.as_str();
+        if is_block(name) {
+            self.writer.begin(Kind::Paragraph);
+        }
+        match name {
+            "title" => self.is_title = false,
+            "main" => self.part = Part::Rest,
+            "ul" | "ol" => drop(self.lists.pop()),
+            "td" | "th" => {
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.end_cell(&mut self.writer);
+                }
+            }
+            "table" => {
+                if let Some(frame) = self.frames.pop() {
+                    frame.write(&mut self.writer)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+}

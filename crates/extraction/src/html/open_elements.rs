@@ -1,0 +1,95 @@
+//! Elements that are open.
+
+/// Maximum number of elements whose nesting is known. What is nested more deeply
+/// counts as text of the innermost of them, as in browsers.
+const MAX_DEPTH: usize = 512;
+
+/// Element that is open.
+#[derive(Debug)]
+pub(super) struct Element {
+    /// Name.
+    pub(super) name: String,
+    /// True if it is not shown.
+    pub(super) is_hidden: bool,
+}
+
+/// Elements that are open, the outermost first.
+#[derive(Debug, Default)]
+pub(super) struct OpenElements {
+    elements: Vec<Element>,
+    unknown: usize,
+    hidden: usize,
+}
+
+impl OpenElements {
+    /// Opens an element. Returns false if it is nested too deeply.
+    pub(super) fn push(&mut self, name: &str, is_hidden: bool) -> bool {
+        if self.elements.len() >= MAX_DEPTH {
+            self.unknown += 1;
+            return false;
+        }
+        self.hidden += usize::from(is_hidden);
+        self.elements.push(Element { name: name.to_owned(), is_hidden });
+        true
+    }
+
+    /// Closes the innermost element.
+    pub(super) fn pop(&mut self) -> Option<Element> {
+        let element = self.elements.pop()?;
+        self.hidden -= usize::from(element.is_hidden);
+        Some(element)
+    }
+
+    /// Returns whether something is not shown here.
+    pub(super) fn is_hidden(&self) -> bool {
+        self.hidden > 0
+    }
+
+    /// Returns how many elements an end tag closes. It does not close a cell of a
+    /// table unless it is of a table.
+    pub(super) fn closed_by(&mut self, name: &str) -> usize {
+        if self.unknown > 0 {
+            self.unknown -= 1;
+            return 0;
+        }
+        let boundary: &[&str] = if is_of_table(name) { &["table"] } else { CELLS };
+        self.distance(&[name], boundary)
+    }
+
+    /// Returns how many elements a start tag closes because their end tags were
+    /// omitted.
+    pub(super) fn closed_before(&self, name: &str, is_block: bool) -> usize {
+        match name {
+            "li" => self.distance(&["li"], &["ul", "ol", "table", "td", "th"]),
+            "dt" | "dd" => self.distance(&["dt", "dd"], &["dl", "table", "td", "th"]),
+            "td" | "th" => self.distance(&["td", "th"], &["tr", "table"]),
+            "tr" => self.distance(&["tr"], &["table"]),
+            "thead" | "tbody" | "tfoot" => {
+                self.distance(&["thead", "tbody", "tfoot", "caption"], &["table"])
+            }
+            _ if is_block => usize::from(self.elements.last().is_some_and(|it| it.name == "p")),
+            _ => 0,
+        }
+    }
+
+    /// Returns the number of elements up to the innermost one with a name; zero
+    /// if a boundary is in between.
+    fn distance(&self, names: &[&str], boundary: &[&str]) -> usize {
+        for (distance, element) in self.elements.iter().rev().enumerate() {
+            if names.contains(&element.name.as_str()) {
+                return distance + 1;
+            }
+            if boundary.contains(&element.name.as_str()) {
+                return 0;
+            }
+        }
+        0
+    }
+}
+
+/// Elements that end tags of others do not close.
+const CELLS: &[&str] = &["td", "th", "caption", "table"];
+
+fn is_of_table(name: &str) -> bool {
+    CELLS.contains(&name) || matches!(name, "tr" | "thead" | "tbody" | "tfoot")
+}

@@ -1,0 +1,46 @@
+//! Presentations.
+
+mod slide;
+
+use pia_knowledge::ExtractError;
+
+use self::slide::Slide;
+use crate::archive::Archive;
+use crate::markdown::Markdown;
+use crate::relationships::Relationships;
+use crate::xml::{Piece, Xml};
+
+/// Converts a presentation into Markdown, with the notes of its slides.
+pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
+    let mut archive = Archive::open(bytes)?;
+    let root = Relationships::read(&mut archive, "")?;
+    let part = root.of_kind("/officeDocument").unwrap_or("ppt/presentation.xml").to_owned();
+    let text = archive.read(&part)?.ok_or(ExtractError::Damaged)?;
+    let slides = slides(&text)?;
+    let parts = Relationships::read(&mut archive, &part)?;
+    let mut out = Markdown::default();
+    for (index, id) in slides.iter().enumerate() {
+        let Some(part) = parts.part(id) else { continue };
+        let slide = archive.read(part)?.ok_or(ExtractError::Damaged)?;
+        Slide::read(&slide)?.write(index + 1, &mut out)?;
+        let related = Relationships::read(&mut archive, part)?;
+        let Some(notes) = related.of_kind("/notesSlide") else { continue };
+        if let Some(notes) = archive.read(notes)? {
+            out.paragraph(&Slide::read(&notes)?.notes())?;
+        }
+    }
+    Ok(out.finish())
+}
+
+/// Returns the relationships of the slides, in their order.
+fn slides(text: &str) -> Result<Vec<String>, ExtractError> {
+    let (mut xml, mut slides, mut is_presentation) = (Xml::new(text), Vec::new(), false);
+    while let Some(piece) = xml.next()? {
+        let Piece::Start(tag) = piece else { continue };
+        is_presentation |= tag.name() == "presentation";
+        if tag.name() == "sldId" {
+            slides.extend(tag.relationship());
+        }
+    }
+    if is_presentation { Ok(slides) } else { Err(ExtractError::Damaged) }
+}

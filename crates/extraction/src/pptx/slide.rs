@@ -1,0 +1,151 @@
+//! Slides of a presentation.
+
+use pia_knowledge::ExtractError;
+
+use crate::markdown::{Markdown, one_line};
+use crate::table::{self, Row};
+use crate::xml::{Piece, Tag, Xml};
+
+/// Block of a slide.
+#[derive(Debug)]
+enum Block {
+    /// Paragraph in a box.
+    Paragraph(String),
+    /// Item of a list at a level.
+    Item(usize, String),
+    /// Table.
+    Table(Vec<Row>),
+}
+
+/// Purpose of a shape.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Purpose {
+    /// Text in a box.
+    #[default]
+    Box,
+    /// Title of the slide.
+    Title,
+    /// Main text, whose paragraphs are a list.
+    Body,
+    /// Number, date or footer.
+    Margin,
+}
+
+/// Slide, or the notes of one.
+#[derive(Debug, Default)]
+pub(super) struct Slide {
+    title: String,
+    blocks: Vec<Block>,
+    purpose: Purpose,
+    level: usize,
+    paragraph: String,
+    is_text: bool,
+    is_cell: bool,
+    rows: Vec<Row>,
+    row: Row,
+    cell: String,
+}
+
+impl Slide {
+    /// Reads a slide.
+    pub(super) fn read(text: &str) -> Result<Self, ExtractError> {
+        let (mut xml, mut slide) = (Xml::new(text), Self::default());
+        while let Some(piece) = xml.next()? {
+            match piece {
+                Piece::Start(tag) if tag.name() == "Fallback" => xml.skip()?,
+                Piece::Start(tag) => slide.start(&tag),
+                Piece::End(name) => slide.end(&name)?,
+                Piece::Text(text) if slide.is_text => slide.paragraph.push_str(&text),
+                Piece::Text(_) => {}
+            }
+        }
+        Ok(slide)
+    }
+
+    /// Writes the slide, the title first.
+    pub(super) fn write(self, number: usize, out: &mut Markdown) -> Result<(), ExtractError> {
+        let title = one_line(&self.title);
+        let separator = if title.is_empty() { "" } else { ": " };
+        out.heading(2, &format!("Slide {number}{separator}{title}"))?;
+        for block in self.blocks {
+            match block {
+                Block::Paragraph(text) => out.paragraph(&text)?,
+                Block::Item(level, text) => out.item(level, &text)?,
+                Block::Table(rows) => table::write(rows, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the text of notes, without the picture of the slide.
+    pub(super) fn notes(&self) -> String {
+        let items = self.blocks.iter().filter_map(|it| match it {
+            Block::Item(_, text) => Some(text.as_str()),
+            Block::Paragraph(_) | Block::Table(_) => None,
+        });
+        let text = items.collect::<Vec<_>>().join("\n");
+        if text.is_empty() { text } else { format!("Notes: {text}") }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "sp" => self.purpose = Purpose::Box,
+            "ph" => self.purpose = purpose(tag.attribute("type").as_deref()),
+            "p" => (self.level, self.paragraph) = (0, String::new()),
+            "pPr" => {
+                let level = tag.attribute("lvl").and_then(|it| it.parse().ok());
+                self.level = level.unwrap_or(0);
+            }
+            "t" => self.is_text = true,
+            "br" => self.paragraph.push('\n'),
+            "tc" => (self.is_cell, self.cell) = (true, String::new()),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, name: &str) -> Result<(), ExtractError> {
+        match name {
+            "t" => self.is_text = false,
+            "p" => self.end_paragraph(),
+            "tc" => {
+                self.is_cell = false;
+                self.row.push(&self.cell)?;
+            }
+            "tr" => self.rows.push(std::mem::take(&mut self.row)),
+            "tbl" => self.blocks.push(Block::Table(std::mem::take(&mut self.rows))),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_paragraph(&mut self) {
+        let text = std::mem::take(&mut self.paragraph);
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.is_cell {
+            self.cell.push_str(&text);
+            self.cell.push('\n');
+            return;
+        }
+        match self.purpose {
+            Purpose::Box => self.blocks.push(Block::Paragraph(text)),
+            Purpose::Body => self.blocks.push(Block::Item(self.level, text)),
+            Purpose::Margin => {}
+            Purpose::Title => {
+                self.title.push_str(&text);
+                self.title.push(' ');
+            }
+        }
+    }
+}
+
+/// Returns the purpose of a placeholder.
+fn purpose(kind: Option<&str>) -> Purpose {
+    match kind {
+        Some("title" | "ctrTitle") => Purpose::Title,
+        Some("sldNum" | "dt" | "ftr" | "hdr" | "sldImg") => Purpose::Margin,
+        Some("subTitle") => Purpose::Box,
+        _ => Purpose::Body,
+    }
+}

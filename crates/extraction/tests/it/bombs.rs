@@ -1,0 +1,113 @@
+//! Files that are made to exhaust who reads them.
+
+use std::time::{Duration, Instant};
+
+use pia_knowledge::{ContentType, ExtractError};
+
+use crate::fixtures::{archive, docx, error, markdown};
+
+/// Text of a file that cannot be expanded.
+const DOCUMENT_TYPE: &str = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>"#;
+
+#[test]
+fn an_archive_that_inflates_to_too_much_is_too_complex() {
+    let zeros = vec![b' '; 101 * 1024 * 1024];
+    let bytes = docx(&zeros);
+    assert!(bytes.len() < 1024 * 1024);
+    assert_eq!(error(ContentType::Docx, &bytes), ExtractError::TooComplex);
+    assert_eq!(error(ContentType::Xlsx, &bytes), ExtractError::TooComplex);
+}
+
+#[test]
+fn an_archive_that_understates_its_sizes_inflates_no_further() {
+    let mut bytes = docx(&vec![b' '; 101 * 1024 * 1024]);
+    let size = (101_u32 * 1024 * 1024).to_le_bytes();
+    while let Some(at) = bytes.windows(4).position(|it| it == size) {
+        bytes[at..at + 4].copy_from_slice(&1_000_u32.to_le_bytes());
+    }
+    let error = error(ContentType::Docx, &bytes);
+    assert!(matches!(error, ExtractError::TooComplex | ExtractError::Damaged));
+}
+
+#[test]
+fn an_archive_of_too_many_entries_is_too_complex() {
+    let empty: &[u8] = b"";
+    let bytes = archive((0..10_001).map(|it| (it.to_string(), empty)));
+    assert_eq!(error(ContentType::Docx, &bytes), ExtractError::TooComplex);
+}
+
+#[test]
+fn entities_are_not_expanded() {
+    let text = "<w:document><w:p><w:r><w:t>x&b;y&amp;&#228;</w:t></w:r></w:p></w:document>";
+    let bytes = docx(format!("{DOCUMENT_TYPE}{text}").as_bytes());
+    assert_eq!(error(ContentType::Docx, &bytes), ExtractError::Damaged);
+    assert_eq!(markdown(ContentType::Docx, &docx(text.as_bytes())), "xy&ä");
+}
+
+#[test]
+fn deeply_nested_elements_are_survived() {
+    let started = Instant::now();
+    for element in ["div", "table", "ul", "b", "td", "p hidden"] {
+        let html = format!("<p>Anfang</p>{}Ende", format!("<{element}>").repeat(100_000));
+        assert!(markdown(ContentType::Html, html.as_bytes()).contains("Anfang"));
+    }
+    let nested = |name: &str| {
+        let (start, end) = (format!("<w:{name}>"), format!("</w:{name}>"));
+        format!(
+            "<w:document><w:p><w:r><w:t>Text</w:t></w:r></w:p>{}{}</w:document>",
+            start.repeat(100_000),
+            end.repeat(100_000)
+        )
+    };
+    for name in ["p", "tbl", "sdt"] {
+        assert_eq!(markdown(ContentType::Docx, &docx(nested(name).as_bytes())), "Text");
+    }
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_million_columns_are_too_complex() {
+    let table = format!("a{}\nb", ",".repeat(1_000_000));
+    assert_eq!(error(ContentType::Csv, table.as_bytes()), ExtractError::TooComplex);
+}
+
+#[test]
+fn a_text_that_repeats_itself_without_end_is_too_complex() {
+    let rows = "<row>".to_owned() + &r#"<c t="s"><v>0</v></c>"#.repeat(900) + "</row>";
+    let sheet = format!("<worksheet><sheetData>{}</sheetData></worksheet>", rows.repeat(20));
+    let text = "lang ".repeat(20_000);
+    let strings = format!("<sst><si><t>{text}</t></si></sst>");
+    let relationships = r#"<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>"#;
+    let workbook = r#"<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>"#;
+    let root = r#"<Relationships><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#;
+    let parts = [
+        ("_rels/.rels", root),
+        ("xl/workbook.xml", workbook),
+        ("xl/_rels/workbook.xml.rels", relationships),
+        ("xl/worksheets/sheet1.xml", &sheet),
+        ("xl/sharedStrings.xml", &strings),
+    ];
+    let bytes = archive(parts.map(|(name, text)| (name.to_owned(), text.as_bytes())));
+    assert!(bytes.len() < 100_000);
+    assert_eq!(error(ContentType::Xlsx, &bytes), ExtractError::TooComplex);
+}
+
+#[test]
+fn a_pdf_whose_objects_go_round_in_circles_ends() {
+    let pdf = "%PDF-1.4\n\
+        1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n\
+        2 0 obj <</Type/Pages/Count 2/Kids[2 0 R 3 0 R]/Parent 2 0 R>> endobj\n\
+        3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</XObject<</X 4 0 R>>>>>> endobj\n\
+        4 0 obj <</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Length 5 0 R/Resources<</XObject<</X 4 0 R>>>>>> stream\n/X Do\nendstream endobj\n\
+        5 0 obj 5 0 R endobj\n\
+        trailer <</Root 1 0 R/Size 4294967295/Prev 9>>\nstartxref\n9\n%%EOF";
+    let error = error(ContentType::Pdf, pdf.as_bytes());
+    assert!(matches!(error, ExtractError::NoText | ExtractError::Damaged));
+}
+
+#[test]
+fn a_pdf_of_deeply_nested_arrays_ends() {
+    let pdf =
+        format!("%PDF-1.4\n1 0 obj {} endobj\ntrailer <</Root 1 0 R>>", "[".repeat(1_000_000));
+    assert_eq!(error(ContentType::Pdf, pdf.as_bytes()), ExtractError::Damaged);
+}
