@@ -21,9 +21,6 @@ use tokens::{estimate, share};
 const MAX_CHUNKS: usize = 50_000;
 /// Number of points that are stored at once.
 const POINTS_PER_WRITE: usize = 256;
-/// Duration of a claim; it is extended before each step, none of which takes
-/// longer.
-const LEASE: Duration = Duration::from_mins(5);
 /// Delay before the first repetition; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 /// Maximum delay between repetitions.
@@ -36,6 +33,9 @@ pub struct IngestionSettings {
     pub chunking: ChunkingSettings,
     /// Number of attempts after which a document has failed.
     pub max_attempts: u32,
+    /// Duration of a claim. It is extended before each step, none of which may
+    /// take longer.
+    pub lease: Duration,
     /// Monthly tokens of groups without a setting of their own.
     pub default_monthly_tokens: i64,
 }
@@ -95,7 +95,9 @@ impl Ingestion {
     /// vectors are stored as they are made, and tokens are charged with the
     /// vectors that they pay for.
     pub async fn ingest_next(&self) -> Result<bool, Unavailable> {
-        let Some(job) = self.queue.claim(self.clock.now(), LEASE).await? else { return Ok(false) };
+        let Some(job) = self.queue.claim(self.clock.now(), self.settings.get().lease).await? else {
+            return Ok(false);
+        };
         match self.ingest(&job).await {
             Ok(()) | Err(IngestError::Lost) => {}
             Err(IngestError::Permanent(reason)) => {
@@ -142,7 +144,7 @@ impl Ingestion {
     /// Embeds the next chunks. Returns false if none are left.
     async fn embed_batch(&self, job: &IngestJob) -> Result<bool, IngestError> {
         let claim = job.claim;
-        held(self.queue.extend(claim, self.clock.now() + LEASE).await?)?;
+        self.extend(claim).await?;
         let pending = self.queue.pending(claim, self.embedder.batch_size()).await?;
         if pending.is_empty() {
             return Ok(false);
@@ -168,11 +170,16 @@ impl Ingestion {
         Ok(true)
     }
 
+    async fn extend(&self, claim: IngestClaim) -> Result<(), IngestError> {
+        let until = self.clock.now() + self.settings.get().lease;
+        held(self.queue.extend(claim, until).await?)
+    }
+
     /// Stores the points of all chunks and checks that they are there.
     async fn index(&self, claim: IngestClaim) -> Result<(), IngestError> {
         let mut from = 0;
         loop {
-            held(self.queue.extend(claim, self.clock.now() + LEASE).await?)?;
+            self.extend(claim).await?;
             let chunks = self.queue.embedded(claim, from, POINTS_PER_WRITE).await?;
             if chunks.is_empty() {
                 return Ok(());

@@ -8,9 +8,10 @@ use super::audit_command::AuditCommand;
 use super::credits_command::CreditsCommand;
 use super::fault::Reason;
 use super::group_command::GroupCommand;
+use super::kb_command::KbCommand;
 
 const VERBS: &str = "unknown `admin` command: use grant, list, deactivate, reactivate, invite, \
-                     invitations, revoke, group, credits, api-key or audit; see `--help`";
+                     invitations, revoke, group, kb, credits, api-key or audit; see `--help`";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// Default lifetime of an invitation, in days.
 const DAYS: u16 = 7;
@@ -60,6 +61,8 @@ pub enum AdminCommand {
     ApiKey(ApiKeyCommand),
     /// Administers budgets.
     Credits(CreditsCommand),
+    /// Administers knowledge bases.
+    Kb(KbCommand),
     /// Verifies the audit log.
     Audit(AuditCommand),
 }
@@ -124,6 +127,7 @@ impl AdminArguments {
             ["api-key", words @ ..] if no_options => {
                 AdminCommand::ApiKey(ApiKeyCommand::parse(words)?)
             }
+            ["kb", words @ ..] if no_options => AdminCommand::Kb(KbCommand::parse(words)?),
             ["audit", words @ ..] if no_options => AdminCommand::Audit(AuditCommand::parse(words)?),
             _ => return Err(Reason::source(VERBS)),
         };

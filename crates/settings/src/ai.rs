@@ -13,7 +13,7 @@ mod upstream_tool;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{Mode, ModelCatalogue, Settings, Target};
+use pia_assistant::{KnowledgeMode, Mode, ModelCatalogue, Settings, Target};
 use pia_upstream::UpstreamLimits;
 
 pub use self::listed::ListedEntries;
@@ -46,6 +46,8 @@ impl Ai {
         let settings = Settings {
             max_optimize_text: from.reload("MaxOptimizeTextLength").within(10_000, 1..=1_000_000),
             max_wait: span(from, "MaxWait", 5),
+            // Read from another section.
+            knowledge: KnowledgeMode::default(),
             max_tool_rounds: from.reload("MaxToolRounds").within(5, 0..=50),
             open_after: span(from, "OpenAfter", 10),
             heartbeat: span(from, "HeartbeatInterval", 10),

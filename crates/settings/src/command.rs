@@ -55,6 +55,19 @@ server is running:
                                  restores the default
   group add EMAIL GROUP          move an account into a group
 
+ Knowledge bases, where BASE and GROUP are names or ids
+  kb list                        list the knowledge bases
+  kb show BASE                   show a knowledge base and its documents
+  kb create NAME GROUP           create a knowledge base that a group owns
+  kb rename BASE NAME            rename a knowledge base
+  kb delete BASE                 delete a knowledge base with its documents
+  kb share BASE [GROUP]...       share it with exactly these groups
+  kb import BASE FOLDER          store the files of a folder, if they are new or
+                                 have changed
+  kb export BASE FOLDER          write the files of all documents into a folder
+  kb retry BASE                  queue all documents that failed again
+  kb verify BASE                 report documents that searches do not find
+
  Credits
   credits top-up GROUP N         add N credits to a group, which do not expire
   credits check                  compare reserved credits with the reservations of

@@ -11,21 +11,25 @@ use crate::fault::Reason;
 use crate::section::{Outcome, Section};
 use crate::snapshot::Snapshot;
 use crate::{
-    Ai, Audit, DatabaseConfig, Encryption, Environment, Jwt, License, ListedEntries, LocalAuth,
-    Logging, MetricsConfig, MigrationTargets, Notice, OAuth, OpenApi, PasswordHashing, RateLimits,
-    ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, admin, feedback, free_tier,
+    Ai, Audit, DatabaseConfig, Encryption, Environment, Jwt, KnowledgeConfig, License,
+    ListedEntries, LocalAuth, Logging, MetricsConfig, MigrationTargets, Notice, OAuth, OpenApi,
+    PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, admin,
+    feedback, free_tier,
 };
 
 /// All sections.
-pub(crate) const SECTIONS: [&str; 21] = [
+pub(crate) const SECTIONS: [&str; 24] = [
     "Admin",
     "Ai",
     "Audit",
+    "Chunking",
     "Database",
+    "Embeddings",
     "Encryption",
     "Feedback",
     "FreeTier",
     "Jwt",
+    "Knowledge",
     "License",
     "LocalAuth",
     "Logging",
@@ -76,6 +80,8 @@ pub struct Config {
     pub logging: Logging,
     /// Upstream models.
     pub ai: Ai,
+    /// Knowledge bases.
+    pub knowledge: KnowledgeConfig,
     /// Mail relay and sender.
     pub smtp: Smtp,
     /// Sessions in the administration console.
@@ -143,6 +149,7 @@ impl Config {
         let metrics = MetricsConfig::from_section(&mut all.section("Metrics"));
         let logging = Logging::from_section(&mut all.section("Logging"));
         let ai = Ai::from_section(&mut all.section("Ai"));
+        let knowledge = KnowledgeConfig::from_sections(all, &ai.catalogue);
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
         let admin = admin::from_section(&mut all.section("Admin"));
         let feedback = feedback::from_section(&mut all.section("Feedback"));
@@ -168,6 +175,7 @@ impl Config {
             metrics,
             logging,
             ai,
+            knowledge,
             smtp,
             admin,
             feedback,

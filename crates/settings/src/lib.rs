@@ -8,6 +8,7 @@ mod credits_command;
 mod environment;
 mod group_command;
 mod group_setting;
+mod kb_command;
 mod sources;
 
 mod admin;
@@ -18,6 +19,7 @@ mod database;
 mod encryption;
 mod free_tier;
 mod jwt;
+mod knowledge;
 mod license;
 mod local_auth;
 mod logging;
@@ -31,6 +33,7 @@ mod setup;
 mod smtp;
 mod sync;
 mod token_usage;
+mod vector_target;
 
 mod live;
 mod watch;
@@ -48,6 +51,7 @@ mod unknown;
 mod base_url;
 mod byte_size;
 mod known_secrets;
+mod ratio;
 mod setting;
 mod span;
 
@@ -66,6 +70,8 @@ pub use environment::Environment;
 pub use fault::{Code, Faults, SettingError};
 pub use group_command::GroupCommand;
 pub use jwt::Jwt;
+pub use kb_command::KbCommand;
+pub use knowledge::{EmbedderConfig, KnowledgeConfig, KnowledgeStores};
 pub use license::License;
 pub use live::{LiveConfig, SettingChanges};
 pub use local_auth::LocalAuth;
@@ -83,6 +89,7 @@ pub use snapshot::{Effect, ReloadableSetting};
 pub use sources::Sources;
 pub use sync::SyncConfig;
 pub use token_usage::TokenUsage;
+pub use vector_target::VectorTarget;
 pub use watch::{Watch, watch};
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod ai;
 mod catalogue;
 mod command;
+mod knowledge;
 mod layers;
 mod notices;
 mod oauth;

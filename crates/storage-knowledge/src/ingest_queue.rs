@@ -179,6 +179,19 @@ impl IngestQueue for SqlIngestQueue {
         }
     }
 
+    async fn release_all(&self, now: Timestamp) -> Result<(), Unavailable> {
+        let claimed = knowledge_documents::table
+            .filter(knowledge_documents::status.eq(DocumentStatus::Processing.name()))
+            .filter(knowledge_documents::due_at.is_not_null());
+        let released = (
+            knowledge_documents::due_at.eq(Some(DbInstant(now))),
+            knowledge_documents::fence.eq(knowledge_documents::fence + 1),
+        );
+        let release = diesel::update(claimed).set(released);
+        on_conn!(self.db.writer(), |conn| release.execute(conn).await?)?;
+        Ok(())
+    }
+
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable> {
         let until = knowledge_documents::due_at.eq(Some(DbInstant(until)));
         let extend = diesel::update(of_claim!(claim)).set(until);

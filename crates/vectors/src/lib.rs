@@ -10,10 +10,8 @@ mod format;
 mod layout;
 mod server;
 mod setup_error;
-mod target;
 
 pub use embedded::EmbeddedVectors;
 pub use server::ServerVectors;
 
 pub use setup_error::VectorSetupError;
-pub use target::{ServerTarget, VectorTarget, VectorTargetError};

@@ -7,13 +7,13 @@ mod request;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::Unavailable;
+use pia_kernel::{Secret, Unavailable};
 use pia_knowledge::{ChunkId, FoundChunk, VectorPoint, VectorQuery, VectorStore};
 use qdrant_client::Qdrant;
+use tokio::sync::OnceCell;
 
 use crate::layout::{first_after, unavailable};
 use crate::setup_error::VectorSetupError;
-use crate::target::ServerTarget;
 use call::{CallError, READ_TIMEOUT, WRITE_TIMEOUT, within};
 
 /// Duration after which a connection has failed.
@@ -22,21 +22,35 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Vector store on a Qdrant server, for any number of instances.
 pub struct ServerVectors {
     client: Qdrant,
+    is_set_up: OnceCell<()>,
 }
 
 impl ServerVectors {
-    /// Connects to a server, and creates what is missing there.
-    pub async fn connect(target: &ServerTarget) -> Result<Self, VectorSetupError> {
+    /// Creates a store on the gRPC port of a server, with its API key if it has
+    /// one. The server need not be there yet: what is missing on it is created
+    /// by the first call.
+    pub fn new(endpoint: &str, key: Option<&Secret<String>>) -> Result<Self, VectorSetupError> {
         // Checked, the version of the server would be printed.
-        let client = Qdrant::from_url(&target.endpoint)
-            .api_key(target.key.as_ref().map(|it| it.expose().as_str()))
+        let client = Qdrant::from_url(endpoint)
+            .api_key(key.map(|it| it.expose().as_str()))
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(WRITE_TIMEOUT)
             .skip_compatibility_check()
             .build()
             .map_err(CallError::from)?;
-        collection::set_up(&client).await?;
-        Ok(Self { client })
+        Ok(Self { client, is_set_up: OnceCell::new() })
+    }
+
+    /// Creates what is missing on the server. Done once.
+    pub async fn set_up(&self) -> Result<(), VectorSetupError> {
+        self.is_set_up.get_or_try_init(|| collection::set_up(&self.client)).await?;
+        Ok(())
+    }
+
+    /// Returns the client of a server that is set up.
+    async fn client(&self) -> Result<&Qdrant, Unavailable> {
+        self.set_up().await.map_err(unavailable)?;
+        Ok(&self.client)
     }
 }
 
@@ -46,7 +60,7 @@ impl VectorStore for ServerVectors {
         if points.is_empty() {
             return Ok(());
         }
-        let upsert = self.client.upsert_points(request::upsert(points));
+        let upsert = self.client().await?.upsert_points(request::upsert(points));
         within(WRITE_TIMEOUT, upsert).await.map(drop).map_err(unavailable)
     }
 
@@ -54,7 +68,7 @@ impl VectorStore for ServerVectors {
         if chunks.is_empty() {
             return Ok(());
         }
-        let deletion = self.client.delete_points(request::delete(chunks));
+        let deletion = self.client().await?.delete_points(request::delete(chunks));
         within(WRITE_TIMEOUT, deletion).await.map(drop).map_err(unavailable)
     }
 
@@ -62,7 +76,7 @@ impl VectorStore for ServerVectors {
         if query.bases.is_empty() || query.limit == 0 {
             return Ok(Vec::new());
         }
-        let search = self.client.query(request::search(query));
+        let search = self.client().await?.query(request::search(query));
         let found = within(READ_TIMEOUT, search).await.map_err(unavailable)?;
         found.result.into_iter().map(request::found).collect::<Result<_, _>>().map_err(unavailable)
     }
@@ -71,7 +85,7 @@ impl VectorStore for ServerVectors {
         if chunks.is_empty() {
             return Ok(Vec::new());
         }
-        let stored = self.client.get_points(request::get(chunks));
+        let stored = self.client().await?.get_points(request::get(chunks));
         let stored = within(READ_TIMEOUT, stored).await.map_err(unavailable)?;
         request::chunks(stored.result).map_err(unavailable)
     }
@@ -84,7 +98,7 @@ impl VectorStore for ServerVectors {
         let Some(first) = first_after(after).filter(|_| limit > 0) else {
             return Ok(Vec::new());
         };
-        let page = self.client.scroll(request::page(first, limit));
+        let page = self.client().await?.scroll(request::page(first, limit));
         let page = within(READ_TIMEOUT, page).await.map_err(unavailable)?;
         request::chunks(page.result).map_err(unavailable)
     }

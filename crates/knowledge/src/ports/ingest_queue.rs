@@ -92,6 +92,9 @@ pub trait IngestQueue: Send + Sync {
         lease: Duration,
     ) -> Result<Option<IngestJob>, Unavailable>;
 
+    /// Releases all claims. Call it only where no other worker can run.
+    async fn release_all(&self, now: Timestamp) -> Result<(), Unavailable>;
+
     /// Extends a claim.
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable>;
 

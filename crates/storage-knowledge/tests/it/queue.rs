@@ -17,6 +17,7 @@ pia_testkit::contract! {
     concurrent_workers_claim_each_document_once,
     bases_are_served_in_turn,
     a_claim_that_expired_is_lost,
+    all_claims_are_released,
     new_content_ends_a_claim,
     chunks_that_did_not_change_keep_their_vectors,
     concurrent_reservations_do_not_exceed_the_quota,
@@ -78,6 +79,16 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     assert!(queue.embedded(second.claim, 1, 9).await.unwrap().is_empty());
     assert!(queue.publish(second.claim, NOW).await.unwrap());
     assert!(!queue.publish(second.claim, NOW).await.unwrap());
+}
+
+async fn all_claims_are_released(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    document(&db, travel, "one").await;
+    let first = claim(&db, NOW).await.unwrap();
+    queue.release_all(NOW).await.unwrap();
+    assert!(!queue.extend(first.claim, NOW).await.unwrap());
+    let second = claim(&db, NOW).await.unwrap();
+    assert_eq!((second.claim.document, second.failures), (first.claim.document, 0));
 }
 
 async fn new_content_ends_a_claim(db: Database) {

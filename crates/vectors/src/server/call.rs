@@ -18,7 +18,7 @@ pub(super) enum CallError {
     /// Server did not answer in time.
     #[error("no answer within {} s", .0.as_secs())]
     Timeout(Duration),
-    /// Nothing on the server has this name.
+    /// Name is unknown to the server.
     #[error("not found: {0}")]
     NotFound(String),
     /// Call was rejected, or did not reach the server.

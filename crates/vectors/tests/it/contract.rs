@@ -47,7 +47,7 @@ contract!(
     rare_terms_count_more_than_frequent_ones,
     deleted_points_are_not_found,
     a_point_that_is_stored_again_exists_once,
-    existing_points_are_told_from_others,
+    existing_points_are_distinguished_from_others,
     ids_are_listed_in_ascending_order,
     points_are_stored_and_found_at_once,
     vectors_of_another_size_are_rejected,
@@ -160,12 +160,12 @@ async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
     assert_eq!(store.existing(&[stored.chunk]).await.unwrap(), [stored.chunk]);
 }
 
-async fn existing_points_are_told_from_others(store: &dyn VectorStore) {
+async fn existing_points_are_distinguished_from_others(store: &dyn VectorStore) {
     let stored = points(KnowledgeBaseId::generate(), 3);
     store.put(stored.clone()).await.unwrap();
-    let mut asked = chunks(&stored);
-    asked.insert(1, ChunkId::generate());
-    let mut existing = store.existing(&asked).await.unwrap();
+    let mut requested = chunks(&stored);
+    requested.insert(1, ChunkId::generate());
+    let mut existing = store.existing(&requested).await.unwrap();
     existing.sort_unstable();
     assert_eq!(existing, chunks(&stored));
     assert_eq!(store.existing(&[]).await.unwrap(), []);

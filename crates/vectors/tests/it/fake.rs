@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pia_vectors::{EmbeddedVectors, ServerVectors, VectorSetupError, VectorTarget};
+use pia_kernel::Secret;
+use pia_vectors::{EmbeddedVectors, ServerVectors, VectorSetupError};
 use qdrant_client::qdrant::CreateCollection;
 use qdrant_client::qdrant::collections_server::CollectionsServer;
 use qdrant_client::qdrant::points_server::PointsServer;
@@ -102,9 +103,8 @@ impl FakeServer {
         key: Option<&str>,
     ) -> Result<ServerVectors, VectorSetupError> {
         let endpoint = format!("http://{}", self.address);
-        let setting =
-            key.map_or_else(|| endpoint.clone(), |key| format!("Endpoint={endpoint};Key={key}"));
-        connect(&setting).await
+        let key = key.map(|it| Secret::new(it.to_owned()));
+        connect(&endpoint, key.as_ref()).await
     }
 
     /// Reads or changes the collections.
@@ -113,10 +113,12 @@ impl FakeServer {
     }
 }
 
-/// Connects to the server of a setting.
-pub(crate) async fn connect(setting: &str) -> Result<ServerVectors, VectorSetupError> {
-    let VectorTarget::Server(target) = VectorTarget::parse(setting).unwrap() else {
-        panic!("no server: {setting}")
-    };
-    ServerVectors::connect(&target).await
+/// Connects to a server and sets it up.
+pub(crate) async fn connect(
+    endpoint: &str,
+    key: Option<&Secret<String>>,
+) -> Result<ServerVectors, VectorSetupError> {
+    let store = ServerVectors::new(endpoint, key)?;
+    store.set_up().await?;
+    Ok(store)
 }

@@ -7,4 +7,3 @@ mod embedded;
 mod fake;
 mod sample;
 mod server;
-mod target;

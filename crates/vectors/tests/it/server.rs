@@ -15,8 +15,8 @@ use crate::sample::{axis, chunks, points, query, search};
 /// Connects to the server that `QDRANT_URL` names.
 #[expect(clippy::disallowed_methods, reason = "which server the tests use is no setting")]
 pub(crate) async fn real() -> Option<ServerVectors> {
-    let setting = std::env::var("QDRANT_URL").ok()?;
-    Some(connect(&setting).await.unwrap())
+    let endpoint = std::env::var("QDRANT_URL").ok()?;
+    Some(connect(&endpoint, None).await.unwrap())
 }
 
 fn failure(connected: Result<ServerVectors, VectorSetupError>) -> VectorSetupError {
@@ -108,12 +108,15 @@ async fn requests_that_fail_are_errors() {
 
 #[tokio::test]
 async fn a_server_that_is_away_is_an_error() {
-    assert!(matches!(failure(connect("http://127.0.0.1:1").await), VectorSetupError::Server(_)));
+    assert!(matches!(
+        failure(connect("http://127.0.0.1:1", None).await),
+        VectorSetupError::Server(_)
+    ));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers_is_unavailable() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let setting = format!("http://{}", silent.local_addr().unwrap());
-    assert!(matches!(failure(connect(&setting).await), VectorSetupError::Server(_)));
+    assert!(matches!(failure(connect(&setting, None).await), VectorSetupError::Server(_)));
 }

@@ -1,6 +1,6 @@
 //! Vector store that a setting names.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pia_kernel::Secret;
 use url::Url;
@@ -14,20 +14,18 @@ pub enum VectorTarget {
     /// Engine within this process, with its files in this folder.
     Embedded(PathBuf),
     /// Qdrant server.
-    Server(ServerTarget),
-}
-
-/// Qdrant server with the credentials for it.
-#[derive(Debug, Clone)]
-pub struct ServerTarget {
-    pub(crate) endpoint: String,
-    pub(crate) key: Option<Secret<String>>,
+    Server {
+        /// URL of its gRPC port.
+        endpoint: String,
+        /// API key.
+        key: Option<Secret<String>>,
+    },
 }
 
 /// Reasons why a setting names no vector store. None repeats the setting, which
 /// may contain a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum VectorTargetError {
+pub(super) enum VectorTargetError {
     /// Neither a folder nor an address.
     #[error("must be embedded:FOLDER, the URL of a server, or Endpoint=URL;Key=KEY")]
     Form,
@@ -45,7 +43,7 @@ pub enum VectorTargetError {
 impl VectorTarget {
     /// Parses `embedded:FOLDER`, the URL of a server's gRPC port, or
     /// `Endpoint=URL;Key=KEY`.
-    pub fn parse(text: &str) -> Result<Self, VectorTargetError> {
+    pub(super) fn parse(text: &str) -> Result<Self, VectorTargetError> {
         let text = text.trim();
         if let Some(folder) = text.strip_prefix(EMBEDDED) {
             let folder = folder.trim();
@@ -56,14 +54,33 @@ impl VectorTarget {
             };
         }
         if text.starts_with("http://") || text.starts_with("https://") {
-            return Ok(Self::Server(ServerTarget { endpoint: endpoint(text)?, key: None }));
+            return Ok(Self::Server { endpoint: endpoint(text)?, key: None });
         }
-        pairs(text).map(Self::Server)
+        pairs(text)
+    }
+
+    /// Returns the store with its folder below `dir`, unless that is absolute.
+    pub(super) fn in_folder(self, dir: &Path) -> Self {
+        match self {
+            Self::Embedded(folder) => Self::Embedded(dir.join(folder)),
+            server @ Self::Server { .. } => server,
+        }
+    }
+
+    /// Formats the connection string, with its key.
+    pub(super) fn format(&self) -> String {
+        match self {
+            Self::Embedded(folder) => format!("{EMBEDDED}{}", folder.display()),
+            Self::Server { endpoint, key: None } => endpoint.clone(),
+            Self::Server { endpoint, key: Some(key) } => {
+                format!("Endpoint={endpoint};Key={}", key.expose())
+            }
+        }
     }
 }
 
 /// Parses pairs of names and values.
-fn pairs(text: &str) -> Result<ServerTarget, VectorTargetError> {
+fn pairs(text: &str) -> Result<VectorTarget, VectorTargetError> {
     let (mut url, mut secret) = (None, None);
     for pair in text.split(';').map(str::trim).filter(|it| !it.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or(VectorTargetError::Form)?;
@@ -80,7 +97,7 @@ fn pairs(text: &str) -> Result<ServerTarget, VectorTargetError> {
         }
     }
     let endpoint = url.ok_or(VectorTargetError::Form)?;
-    Ok(ServerTarget { endpoint, key: secret.map(Secret::new) })
+    Ok(VectorTarget::Server { endpoint, key: secret.map(Secret::new) })
 }
 
 /// Checks the URL of a server.

@@ -1,0 +1,214 @@
+//! `Knowledge`, `Embeddings` and `Chunking`: knowledge bases.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_assistant::{KnowledgeMode, ModelCatalogue, ProviderType, Target};
+use pia_kernel::Secret;
+use pia_knowledge::{ChunkingSettings, RetrievalSettings, VECTOR_SIZE};
+
+use super::fault::Reason;
+use super::known_secrets;
+use super::ratio::Ratio;
+use super::section::Section;
+use super::setting::{Setting, choice};
+use super::vector_target::VectorTarget;
+
+/// `Embeddings:ProviderId` of the embedder that needs no provider.
+const LOCAL: &str = "local";
+/// Default of `Embeddings:Model`.
+const DEFAULT_MODEL: &str = "bge-m3";
+/// Minimum length of the ingest key.
+const MIN_KEY_CHARS: usize = 16;
+
+/// Knowledge bases.
+#[derive(Debug, Clone)]
+pub struct KnowledgeConfig {
+    /// Vector store and embedder; `None` if knowledge is off.
+    pub stores: Option<KnowledgeStores>,
+    /// Key of the ingest API; `None` turns it off.
+    pub ingest_key: Option<Secret<String>>,
+    /// Moment at which bases are searched.
+    pub mode: KnowledgeMode,
+    /// Settings of searches.
+    pub retrieval: RetrievalSettings,
+    /// Sizes of chunks.
+    pub chunking: ChunkingSettings,
+    /// Number of documents that an instance ingests at once.
+    pub workers: usize,
+    /// Number of attempts after which a document has failed.
+    pub max_attempts: u32,
+}
+
+/// Vector store and embedder.
+#[derive(Debug, Clone)]
+pub struct KnowledgeStores {
+    /// Vector store.
+    pub vectors: VectorTarget,
+    /// Embedder.
+    pub embedder: EmbedderConfig,
+}
+
+/// Embedder of documents and questions.
+#[derive(Debug, Clone)]
+pub enum EmbedderConfig {
+    /// Local one for development, which is no model.
+    Hashed,
+    /// Model of a provider.
+    Provider {
+        /// Model to call.
+        target: Arc<Target>,
+        /// Timeout of a call.
+        timeout: Duration,
+        /// Number of texts in one call.
+        batch_size: usize,
+    },
+}
+
+impl KnowledgeConfig {
+    /// Reads the three sections.
+    pub(super) fn from_sections(all: &mut Section<'_>, catalogue: &ModelCatalogue) -> Self {
+        let is_development = all.environment().is_development();
+        let dir = all.dir().to_owned();
+        let mut from = all.section("Knowledge");
+        let target = from.restart("ConnectionString").optional_or_blank::<ConnectionString>();
+        let default = is_development.then(|| VectorTarget::Embedded("vectors".into()));
+        let vectors = target.map_or(default, |it| it.0).map(|it| it.in_folder(&dir));
+        let ingest_key = from.reload("IngestApiKey").optional::<IngestKey>().map(|it| it.0);
+        let mode = from.reload("Mode").or(KnowledgeMode::default());
+        let retrieval = RetrievalSettings {
+            max_passages: from.reload("MaxPassages").within(6, 1..=50),
+            min_similarity: from.reload("MinSimilarity").optional::<Ratio>().map(|it| it.0),
+        };
+        let workers = from.restart("Workers").within(2, 1..=32);
+        let max_attempts = from.reload("MaxAttempts").within(8_u32, 1..=100);
+        let embedder = embedder(&mut all.section("Embeddings"), catalogue, is_development);
+        let chunking = chunking(&mut all.section("Chunking"));
+        if vectors.is_some() && embedder.is_none() {
+            let text = "knowledge is off: Embeddings names no provider that embeds documents";
+            all.section("Knowledge").warn("ConnectionString", text);
+        }
+        let stores =
+            vectors.zip(embedder).map(|(vectors, embedder)| KnowledgeStores { vectors, embedder });
+        Self { stores, ingest_key, mode, retrieval, chunking, workers, max_attempts }
+    }
+}
+
+/// Returns the embedder; `None` if knowledge is off.
+fn embedder(
+    from: &mut Section<'_>,
+    catalogue: &ModelCatalogue,
+    is_development: bool,
+) -> Option<EmbedderConfig> {
+    let provider = from.restart("ProviderId").optional_or_blank::<ProviderId>();
+    let default = is_development.then(|| LOCAL.to_owned());
+    let provider = provider.map_or(default, |it| it.0);
+    let model = from.restart("Model").or(DEFAULT_MODEL.to_owned());
+    let dimension = from.restart("Dimension").or(VECTOR_SIZE);
+    let timeout = from.restart("TimeoutSeconds").within(100_u32, 1..=3600);
+    let batch_size = from.restart("BatchSize").within(64, 1..=2048);
+    if dimension != VECTOR_SIZE {
+        from.warn("Dimension", format!("knowledge is off: only {VECTOR_SIZE} is supported"));
+        return None;
+    }
+    let provider = provider?;
+    if provider.eq_ignore_ascii_case(LOCAL) {
+        return Some(EmbedderConfig::Hashed);
+    }
+    let entry = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider));
+    let Some(entry) = entry else {
+        from.refuse("ProviderId", Reason::combination("names no entry of Ai:Providers"));
+        return None;
+    };
+    if entry.provider == ProviderType::Anthropic {
+        let reason = Reason::combination("this type of provider has no embeddings");
+        from.refuse("ProviderId", reason);
+        return None;
+    }
+    let target = Arc::new(Target { model, ..(**entry).clone() });
+    let timeout = Duration::from_secs(timeout.into());
+    Some(EmbedderConfig::Provider { target, timeout, batch_size })
+}
+
+fn chunking(from: &mut Section<'_>) -> ChunkingSettings {
+    let default = ChunkingSettings::default();
+    let max_chars = from.reload("MaxChars").within(default.max_chars, 200..=8_000);
+    let overlap_chars = from.reload("OverlapChars").within(default.overlap_chars, 0..=4_000);
+    if overlap_chars * 2 > max_chars {
+        let reason = Reason::combination("expected at most half of Chunking:MaxChars");
+        from.refuse("OverlapChars", reason);
+    }
+    ChunkingSettings { max_chars, overlap_chars }
+}
+
+/// Connection string; `None` for a blank one, which turns knowledge off.
+struct ConnectionString(Option<VectorTarget>);
+
+impl Setting for ConnectionString {
+    const IS_SECRET: bool = true;
+
+    fn parse(text: &str) -> Result<Self, Reason> {
+        if text.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        let target = VectorTarget::parse(text);
+        target.map(|it| Self(Some(it))).map_err(|err| Reason::form(err.to_string()))
+    }
+
+    fn format(&self) -> String {
+        self.0.as_ref().map(VectorTarget::format).unwrap_or_default()
+    }
+}
+
+/// Id of a catalogue entry; `None` for a blank one.
+struct ProviderId(Option<String>);
+
+impl Setting for ProviderId {
+    const IS_SECRET: bool = false;
+
+    fn parse(text: &str) -> Result<Self, Reason> {
+        if text.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        String::parse(text).map(|it| Self(Some(it)))
+    }
+
+    fn format(&self) -> String {
+        self.0.clone().unwrap_or_default()
+    }
+}
+
+/// Key of the ingest API.
+struct IngestKey(Secret<String>);
+
+impl Setting for IngestKey {
+    const IS_SECRET: bool = true;
+
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let key = Secret::<String>::parse(text)?;
+        if text.chars().count() < MIN_KEY_CHARS || known_secrets::is_known(text) {
+            return Err(Reason::weak("expected at least 16 random characters"));
+        }
+        // It is sent in a header, which is trimmed.
+        if !text.bytes().all(|it| it.is_ascii_graphic()) {
+            return Err(Reason::form("expected plain letters, digits and signs without blanks"));
+        }
+        Ok(Self(key))
+    }
+
+    fn format(&self) -> String {
+        self.0.expose().clone()
+    }
+}
+
+impl Setting for KnowledgeMode {
+    const IS_SECRET: bool = false;
+
+    fn parse(text: &str) -> Result<Self, Reason> {
+        choice(text, &Self::ALL.map(|it| (it.name(), it)))
+    }
+
+    fn format(&self) -> String {
+        self.name().to_owned()
+    }
+}

@@ -1,0 +1,103 @@
+//! Tests of the settings of knowledge bases.
+
+use super::*;
+
+/// Settings of an embedding model.
+const EMBEDDER: [&str; 4] = [
+    "Ai:Providers:0:Id=vectors",
+    "Ai:Providers:0:Model=m",
+    "Ai:Providers:0:ApiKey=k",
+    "Ai:Providers:0:Embeddings=true",
+];
+
+#[test]
+fn development_has_an_embedded_store_and_a_local_embedder() {
+    let operator = Operator::development();
+    let stores = operator.read().knowledge.stores.unwrap();
+    let VectorTarget::Embedded(folder) = stores.vectors else { panic!("{:?}", stores.vectors) };
+    assert_eq!(folder, operator.sources.dir.join("vectors"));
+    assert!(matches!(stores.embedder, EmbedderConfig::Hashed));
+    let off = operator.variable("Knowledge__ConnectionString", "");
+    assert!(off.read().knowledge.stores.is_none());
+}
+
+#[test]
+fn production_has_none_until_both_are_configured() {
+    assert!(Operator::production().read().knowledge.stores.is_none());
+    let store = "Knowledge:ConnectionString=http://qdrant:6334";
+    let half = Operator::production().argument(store);
+    assert!(half.read().knowledge.stores.is_none());
+    assert!(half.notices().iter().any(|it| it.contains("knowledge is off")));
+
+    let both = Operator::production().argument(store).arguments(&EMBEDDER);
+    let both = both.argument("Embeddings:ProviderId=VECTORS");
+    let stores = both.read().knowledge.stores.unwrap();
+    assert!(matches!(stores.vectors, VectorTarget::Server { .. }));
+    let EmbedderConfig::Provider { target, timeout, .. } = stores.embedder else {
+        panic!("{:?}", stores.embedder)
+    };
+    assert_eq!((target.model.as_str(), timeout.as_secs()), ("bge-m3", 100));
+}
+
+#[test]
+fn another_dimension_turns_knowledge_off() {
+    let operator = Operator::development().argument("Embeddings:Dimension=768");
+    assert!(operator.read().knowledge.stores.is_none());
+    assert!(operator.notices().iter().any(|it| it.contains("only 1024 is supported")));
+}
+
+#[test]
+fn invalid_settings_are_refused() {
+    for setting in [
+        "Embeddings:ProviderId=nowhere",
+        "Knowledge:IngestApiKey=short",
+        "Knowledge:IngestApiKey=with blanks in the key",
+        "Knowledge:Mode=Never",
+        "Knowledge:MinSimilarity=1.5",
+        "Chunking:OverlapChars=700",
+    ] {
+        let errors = Operator::development().argument(setting).errors();
+        let (key, _) = setting.split_once('=').unwrap();
+        assert!(errors.len() == 1 && errors[0].contains(key), "{setting}: {errors:?}");
+    }
+}
+
+#[test]
+fn servers_are_parsed_with_and_without_a_key() {
+    for text in [
+        "http://qdrant:6334",
+        "https://qdrant.example:6334/",
+        "Endpoint=https://qdrant.example:6334;Key=s3cret==",
+        "key = s3cret ; endpoint = http://[::1]:6334 ;",
+    ] {
+        let operator = Operator::development().variable("Knowledge__ConnectionString", text);
+        let stores = operator.read().knowledge.stores.unwrap();
+        assert!(matches!(stores.vectors, VectorTarget::Server { .. }), "{text}");
+        assert!(!format!("{stores:?}").contains("s3cret"));
+    }
+}
+
+#[test]
+fn other_connection_strings_are_refused_without_being_repeated() {
+    for text in [
+        "embedded",
+        "embedded: ",
+        "qdrant:6334",
+        "ftp=1",
+        "Key=s3cret",
+        "Endpoint=http://a:1;Endpoint=http://b:1",
+        "Endpoint=http://a:1;Key=s3cret;Key=s3cret",
+        "Endpoint=ftp://a:1",
+        "http://",
+        "http://a:1/path",
+        "http://a:1?key=s3cret",
+        "https://user:s3cret@a:1",
+        "Endpoint=http://a:1;Key=",
+        "Endpoint=http://a:1;Key=s3crét",
+        "Endpoint=http://a:1;Key=s3 cret",
+    ] {
+        let operator = Operator::development().variable("Knowledge__ConnectionString", text);
+        let errors = operator.errors();
+        assert!(errors.len() == 1 && !errors[0].contains("s3cr"), "{text}: {errors:?}");
+    }
+}
