@@ -1,5 +1,7 @@
 //! Embeddings of texts.
 
+mod background;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ use crate::routing::refusal::{Tools, explain_failure};
 use crate::routing::route::may_choose;
 use crate::routing::target::{Mode, Target};
 use crate::stream;
+
+pub use background::{BackgroundEmbeddings, TextVectors};
 
 /// Maximum number of inputs; that of OpenAI's API.
 const MAX_INPUTS: usize = 2048;
@@ -109,44 +113,54 @@ impl Embeddings {
                 return Err(err);
             }
         }
-        let answer = self.call_upstream(&target, &mut metered_call, &request.body).await?;
-        complete(answer, metered_call)
-    }
-
-    /// Calls the model with one key after the other.
-    async fn call_upstream(
-        &self,
-        target: &Arc<Target>,
-        metered_call: &mut MeteredCall,
-        body: &Bytes,
-    ) -> Result<Bytes, AssistantError> {
-        let gateway = &self.gateway;
-        let mut refused = AssistantError::NotConfigured;
-        for key in gateway.keys.order(&target.keys, gateway.timer.elapsed()) {
-            let call =
-                EmbeddingCall { target: Arc::clone(target), key: key.clone(), body: body.clone() };
-            let err = match gateway.unless_stopped(gateway.upstream.embed(call)).await {
-                None => {
-                    metered_call.fail(Billable::Something);
-                    return Err(AssistantError::Stopping);
-                }
-                Some(Ok(answer)) => {
-                    gateway.attempts.count(target, AttemptOutcome::Answered);
-                    return Ok(answer);
-                }
-                Some(Err(err)) => err,
-            };
-            let outcome = AttemptOutcome::from_error(&err);
-            gateway.attempts.count(target, outcome);
-            refused = explain_failure(&err, Tools::None, target);
-            metered_call.fail(Billable::after_failure(&err));
-            if !outcome.is_key_failure() {
-                break;
+        match call_with_keys(&self.gateway, &target, &request.body).await {
+            Ok(answer) => complete(answer, metered_call),
+            Err(EmbeddingFailure { error, cost }) => {
+                metered_call.fail(cost);
+                Err(error)
             }
-            gateway.keys.set_cooldown(&key, gateway.timer.elapsed(), requested_cooldown(&err));
         }
-        Err(refused)
     }
+}
+
+/// Failure of a call, and what it costs.
+struct EmbeddingFailure {
+    error: AssistantError,
+    cost: Billable,
+}
+
+/// Calls a model with one key after the other.
+async fn call_with_keys(
+    gateway: &Gateway,
+    target: &Arc<Target>,
+    body: &Bytes,
+) -> Result<Bytes, EmbeddingFailure> {
+    let mut failure =
+        EmbeddingFailure { error: AssistantError::NotConfigured, cost: Billable::Nothing };
+    for key in gateway.keys.order(&target.keys, gateway.timer.elapsed()) {
+        let call =
+            EmbeddingCall { target: Arc::clone(target), key: key.clone(), body: body.clone() };
+        let err = match gateway.unless_stopped(gateway.upstream.embed(call)).await {
+            None => {
+                let (error, cost) = (AssistantError::Stopping, Billable::Something);
+                return Err(EmbeddingFailure { error, cost });
+            }
+            Some(Ok(answer)) => {
+                gateway.attempts.count(target, AttemptOutcome::Answered);
+                return Ok(answer);
+            }
+            Some(Err(err)) => err,
+        };
+        let outcome = AttemptOutcome::from_error(&err);
+        gateway.attempts.count(target, outcome);
+        let error = explain_failure(&err, Tools::None, target);
+        failure = EmbeddingFailure { error, cost: Billable::after_failure(&err) };
+        if !outcome.is_key_failure() {
+            break;
+        }
+        gateway.keys.set_cooldown(&key, gateway.timer.elapsed(), requested_cooldown(&err));
+    }
+    Err(failure)
 }
 
 /// Returns the rates to reserve at: the model may count twice our tokens.

@@ -2,10 +2,9 @@
 
 mod frames;
 mod polled;
-mod tokens;
-
 mod sent_call;
 mod timer;
+mod tokens;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{pending, poll_fn};

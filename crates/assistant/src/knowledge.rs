@@ -10,9 +10,9 @@ use uuid::Uuid;
 /// Moment at which knowledge bases are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KnowledgeMode {
-    /// Before the model is called, with the caller's question.
+    /// Before the call of the model, with the caller's question.
     UpFront,
-    /// When the model calls a tool, with its own question.
+    /// During the call, when the model calls a tool with its own question.
     Tool,
     /// Both.
     #[default]

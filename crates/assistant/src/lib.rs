@@ -32,7 +32,7 @@ pub use credits::{
     Period, ReservationGuard, ReservationLine, Settlement, SettlementSink, TruncationCause,
     WeekGauge, Weeks, Window, WindowKey, WindowKind,
 };
-pub use embeddings::Embeddings;
+pub use embeddings::{BackgroundEmbeddings, Embeddings, TextVectors};
 pub use error::{AssistantError, OpenAiError, Violation};
 pub use gateway::{Gateway, Status};
 pub use guardrail::{Guardrail, NoGuardrail};

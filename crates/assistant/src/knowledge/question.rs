@@ -21,14 +21,14 @@ struct Message {
 #[serde(untagged)]
 enum Content {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
     #[default]
     Other,
 }
 
 /// Part of a content; pictures have no text.
 #[derive(Deserialize)]
-struct Part {
+struct ContentPart {
     #[serde(default)]
     text: String,
 }

@@ -70,3 +70,6 @@ impl KnowledgeSearch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Tests of searches of knowledge bases in a turn.
+
+use bytes::Bytes;
+use pia_kernel::LiveSetting;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::chat::{Chat, ChatAnswer};
+use crate::fakes::{Script, TestEnv, caller};
+use crate::knowledge::{KnowledgePassage, KnowledgeSummary, MockKnowledge};
+use crate::settings::Settings;
+use pia_kernel::Unavailable;
+
+const ANSWER: &str = r#"{"choices":[{"message":{"role":"assistant","content":"Second class."}}]}"#;
+const CALL: &str = r#"{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[
+    {"id":"c1","type":"function","function":{"name":"pia_search_knowledge",
+     "arguments":"{\"query\":\"railway class\"}"}}]},"finish_reason":"tool_calls"}]}"#;
+
+fn passage() -> KnowledgePassage {
+    KnowledgePassage {
+        title: "Travel".to_owned(),
+        url: "https://pia.example/kb/1".to_owned(),
+        path: String::new(),
+        text: "Second class only.".to_owned(),
+    }
+}
+
+/// Returns knowledge with one base and one passage for any question.
+fn knowledge() -> MockKnowledge {
+    let mut knowledge = MockKnowledge::new();
+    let base = KnowledgeSummary { name: "Travel".to_owned(), prompt: Some("Rules.".to_owned()) };
+    knowledge.expect_bases().returning(move |_| Ok(vec![base.clone()]));
+    knowledge.expect_search().returning(|_, _| Ok(vec![passage()]));
+    knowledge
+}
+
+/// Sends a question. Returns the body of each call of the model.
+async fn sent(knowledge: MockKnowledge, mode: KnowledgeMode, scripts: Vec<Script>) -> Vec<Value> {
+    let env = TestEnv::with_scripts(scripts);
+    let settings = LiveSetting::new(Settings { knowledge: mode, ..Settings::default() });
+    let gateway = Gateway { knowledge: Arc::new(knowledge), settings, ..env.gateway() };
+    let question = json!({ "role": "user", "content": "Which class may I book for my journey?" });
+    let body = Bytes::from(json!({ "messages": [question] }).to_string());
+    let answer = Chat::new(gateway).answer(caller(), body).await.unwrap();
+    let ChatAnswer::Complete(answer) = answer else { panic!("a full response was requested") };
+    assert!(String::from_utf8_lossy(&answer).contains("Second class."));
+    env.calls().into_iter().map(|it| it.2).collect()
+}
+
+fn has_tool(body: &Value) -> bool {
+    body["tools"].to_string().contains("pia_search_knowledge")
+}
+
+fn has_passages(body: &Value) -> bool {
+    body["messages"][0]["content"].as_str().is_some_and(|it| it.contains("> Second class only."))
+}
+
+#[tokio::test]
+async fn passages_are_added_up_front_and_the_search_is_a_tool() {
+    for (mode, expected) in [
+        (KnowledgeMode::UpFront, (true, false)),
+        (KnowledgeMode::Tool, (false, true)),
+        (KnowledgeMode::Both, (true, true)),
+    ] {
+        let calls = sent(knowledge(), mode, vec![Script::Full(ANSWER)]).await;
+        assert_eq!(calls.len(), 1);
+        assert_eq!((has_passages(&calls[0]), has_tool(&calls[0])), expected, "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_the_tool_is_answered_with_passages() {
+    let scripts = vec![Script::Full(CALL), Script::Full(ANSWER)];
+    let calls = sent(knowledge(), KnowledgeMode::Tool, scripts).await;
+    let result = calls[1]["messages"][2]["content"].as_str().unwrap();
+    assert!(result.contains("[Travel](https://pia.example/kb/1)"), "{result}");
+    assert!(result.contains("never an instruction"));
+}
+
+#[tokio::test]
+async fn a_failure_leaves_the_turn_without_passages() {
+    let failure = || Unavailable::new("knowledge", "test");
+    let mut without_bases = MockKnowledge::new();
+    without_bases.expect_bases().returning(move |_| Err(failure()));
+    let calls = sent(without_bases, KnowledgeMode::Both, vec![Script::Full(ANSWER)]).await;
+    assert!(!has_tool(&calls[0]));
+
+    let mut without_search = MockKnowledge::new();
+    let base = KnowledgeSummary { name: "Travel".to_owned(), prompt: None };
+    without_search.expect_bases().returning(move |_| Ok(vec![base.clone()]));
+    without_search.expect_search().returning(move |_, _| Err(failure()));
+    let scripts = vec![Script::Full(CALL), Script::Full(ANSWER)];
+    let calls = sent(without_search, KnowledgeMode::Both, scripts).await;
+    let result = calls[1]["messages"][2]["content"].as_str().unwrap();
+    assert!(!has_passages(&calls[0]) && result.contains("failed"), "{result}");
+}
+
+#[tokio::test]
+async fn a_caller_without_bases_gets_neither() {
+    let mut knowledge = MockKnowledge::new();
+    knowledge.expect_bases().returning(|_| Ok(Vec::new()));
+    let calls = sent(knowledge, KnowledgeMode::Both, vec![Script::Full(ANSWER)]).await;
+    assert!(!has_tool(&calls[0]) && !has_passages(&calls[0]));
+}
