@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, DocumentId, SideEffects, UserId};
+use pia_kernel::{Clock, DocumentId, GroupId, SideEffects, UserId};
 use ring::digest::{SHA256, digest};
 
 use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBaseEntry, check_prompt};
@@ -85,6 +85,15 @@ impl Documents {
     /// Returns the file of a document.
     pub async fn content(&self, document: DocumentRef) -> Result<DocumentContent, KnowledgeError> {
         self.store.content(document).await?.ok_or(KnowledgeError::NotFound)
+    }
+
+    /// Returns the file of a document that was cited to a member of this group.
+    pub async fn read(
+        &self,
+        group: GroupId,
+        document: DocumentId,
+    ) -> Result<DocumentContent, KnowledgeError> {
+        self.store.read(group, document).await?.ok_or(KnowledgeError::NotFound)
     }
 
     /// Stores a document, or replaces that of the same source, and queues it

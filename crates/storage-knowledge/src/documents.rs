@@ -1,14 +1,18 @@
 //! Documents of knowledge bases, in SQL.
 
 use async_trait::async_trait;
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{SideEffects, Timestamp, Unavailable};
+use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_knowledge::{
     BaseAccess, BaseRef, ContentChange, Document, DocumentContent, DocumentRef, DocumentStatus,
     DocumentStore, DocumentStored, GroupQuotas, NewContent,
 };
-use pia_storage::schema::{knowledge_bases, knowledge_documents, knowledge_files};
+use pia_storage::schema::{
+    group_personas, knowledge_base_groups, knowledge_bases, knowledge_documents, knowledge_files,
+    managed_personas, persona_knowledge_bases,
+};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::document_row::{DocumentRow, parse_type};
@@ -83,6 +87,42 @@ impl DocumentStore for SqlDocuments {
             .inner_join(
                 knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
             )
+            .select((knowledge_documents::content_type, knowledge_files::content));
+        let file: Option<(String, Vec<u8>)> =
+            on_conn!(self.db.reader(), |conn| file.first(conn).await.optional()?)?;
+        let Some((content_type, bytes)) = file else { return Ok(None) };
+        Ok(Some(DocumentContent { content_type: parse_type(&content_type)?, bytes }))
+    }
+
+    async fn read(
+        &self,
+        group: GroupId,
+        document: DocumentId,
+    ) -> Result<Option<DocumentContent>, Unavailable> {
+        let group = DbUid(group.0);
+        let shared = knowledge_base_groups::table
+            .filter(knowledge_base_groups::base_id.eq(knowledge_bases::id))
+            .filter(knowledge_base_groups::group_id.eq(group));
+        let bound = persona_knowledge_bases::table
+            .inner_join(
+                group_personas::table
+                    .on(group_personas::persona_id.eq(persona_knowledge_bases::persona_id)),
+            )
+            .inner_join(
+                managed_personas::table
+                    .on(managed_personas::id.eq(persona_knowledge_bases::persona_id)),
+            )
+            .filter(persona_knowledge_bases::base_id.eq(knowledge_bases::id))
+            .filter(group_personas::group_id.eq(group))
+            .filter(managed_personas::is_active.eq(true))
+            .filter(managed_personas::deleted_at.is_null());
+        let file = knowledge_documents::table
+            .find(DbUid(document.0))
+            .inner_join(knowledge_bases::table)
+            .inner_join(
+                knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
+            )
+            .filter(knowledge_bases::group_id.eq(group).or(exists(shared)).or(exists(bound)))
             .select((knowledge_documents::content_type, knowledge_files::content));
         let file: Option<(String, Vec<u8>)> =
             on_conn!(self.db.reader(), |conn| file.first(conn).await.optional()?)?;

@@ -1,7 +1,7 @@
 //! Store of documents.
 
 use async_trait::async_trait;
-use pia_kernel::{DocumentId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::base_store::GroupQuotas;
 use crate::base::BaseRef;
@@ -94,6 +94,14 @@ pub trait DocumentStore: Send + Sync {
 
     /// Loads the file of a document.
     async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable>;
+
+    /// Loads the file of a document for a member of this group, if the group
+    /// searches its base, or one of the group's active personas does.
+    async fn read(
+        &self,
+        group: GroupId,
+        document: DocumentId,
+    ) -> Result<Option<DocumentContent>, Unavailable>;
 
     /// Creates a document, or replaces that of the same source, and queues it
     /// for ingestion. Until that is published, searches find the previous

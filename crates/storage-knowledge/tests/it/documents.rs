@@ -3,14 +3,15 @@
 use futures_util::future::join_all;
 use pia_kernel::{DocumentId, KnowledgeBaseId, SideEffects};
 use pia_knowledge::{
-    BaseAccess, BaseRef, ChunkStore, DocumentRef, DocumentStatus, DocumentStore, DocumentStored,
-    GroupQuotas, IngestQueue,
+    BaseAccess, BaseRef, BaseStore, ChunkStore, DocumentRef, DocumentStatus, DocumentStore,
+    DocumentStored, GroupQuotas, IngestQueue,
 };
 use pia_storage::Database;
-use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
+use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 
 use crate::fixture::{
-    DEFAULT, NOW, QUOTAS, base, change, claim, content, document, group, ingest, of, put, server,
+    DEFAULT, NOW, QUOTAS, base, change, claim, content, document, group, ingest, of, persona, put,
+    server,
 };
 
 pia_testkit::contract! {
@@ -22,6 +23,7 @@ pia_testkit::contract! {
     a_replacement_counts_its_growth_alone,
     a_failed_document_is_queued_again,
     a_manager_of_another_group_finds_nothing,
+    members_read_documents_of_the_bases_that_they_search,
 }
 
 async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
@@ -163,4 +165,21 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
     let law = super::fixture::base(&db, "Law", DEFAULT).await;
     assert_eq!(documents.find(of(law, id)).await.unwrap(), None);
     assert_eq!(documents.find(of(travel, DocumentId::generate())).await.unwrap(), None);
+}
+
+async fn members_read_documents_of_the_bases_that_they_search(db: Database) {
+    let (documents, bases) = (SqlDocuments::new(db.clone()), SqlKnowledgeBases::new(db.clone()));
+    let (sales, other) = (group(&db, "Sales").await, group(&db, "Other").await);
+    let (shared, bound) = (base(&db, "Shared", DEFAULT).await, base(&db, "Bound", DEFAULT).await);
+    let (first, second) = (document(&db, shared, "one").await, document(&db, bound, "two").await);
+    let read = async |group, id| documents.read(group, id).await.unwrap().map(|it| it.bytes);
+    assert_eq!(read(DEFAULT, first).await, Some(b"one".to_vec()));
+    assert_eq!((read(sales, first).await, read(sales, second).await), (None, None));
+
+    bases.share(shared, &[sales], QUOTAS, SideEffects::default()).await.unwrap();
+    let ada = persona(&db, &[sales]).await;
+    bases.bind(ada, &[bound], QUOTAS, SideEffects::default()).await.unwrap();
+    assert_eq!(read(sales, first).await, Some(b"one".to_vec()));
+    assert_eq!(read(sales, second).await, Some(b"two".to_vec()));
+    assert_eq!((read(other, first).await, read(other, second).await), (None, None));
 }
