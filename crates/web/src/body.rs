@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::body_memory::MemoryPermit;
 use crate::budgets::Payer;
-use crate::extract::BodyLimit;
+use crate::extract::{BodyLimit, ServiceCaller};
 use crate::{ApiError, BodyMemory, Caller, ClientAddress, FieldError};
 
 /// Time within which at least `MIN_BYTES_IN_WINDOW` more of a body must arrive:
@@ -188,6 +188,9 @@ pub(crate) fn read_body(
 fn body_payer(request: &HttpRequest) -> Option<Payer> {
     let extensions = request.extensions();
     let address = || extensions.get::<ClientAddress>()?.ip.map(Payer::address);
+    if extensions.get::<ServiceCaller>().is_some() {
+        return Some(Payer::Service);
+    }
     extensions.get::<Caller>().map(|it| Payer::User(it.0.user)).or_else(address)
 }
 

@@ -78,7 +78,7 @@ impl BodyMemory {
 impl MemoryPools {
     fn pool(&self, caller: Option<Payer>) -> &MemoryPool {
         match caller {
-            Some(Payer::User(_)) => &self.signed_in,
+            Some(Payer::User(_) | Payer::Service) => &self.signed_in,
             Some(Payer::Session(_) | Payer::Address(_)) | None => &self.anonymous,
         }
     }
@@ -194,6 +194,13 @@ mod tests {
         assert!(memory.new_permit(Some(user())).grow_to(UNCOUNTED_BYTES + 32 * MIB).is_ok());
         drop(uploads);
         assert!(memory.new_permit(Some(slow_user)).grow_to(UNCOUNTED_BYTES + 64 * MIB).is_ok());
+    }
+
+    #[test]
+    fn the_holder_of_the_service_key_has_the_share_of_a_user() {
+        let memory = BodyMemory::new(40 * MIB);
+
+        assert!(memory.new_permit(Some(Payer::Service)).grow_to(24 * MIB).is_ok());
     }
 
     #[test]

@@ -104,6 +104,8 @@ impl Quotas {
 pub(crate) enum Payer {
     User(UserId),
     Session(SessionId),
+    /// Holder of the service key; its files take memory as those of a user do.
+    Service,
     Address(IpAddr),
 }
 
@@ -126,6 +128,7 @@ impl Payer {
         match self {
             Self::User(user) => format!("{budget}:user:{user}"),
             Self::Session(session) => format!("{budget}:session:{session}"),
+            Self::Service => format!("{budget}:service"),
             Self::Address(address) => format!("{budget}:address:{address}"),
         }
     }

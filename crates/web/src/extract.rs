@@ -29,6 +29,10 @@ impl Caller {
 #[derive(Debug, Clone)]
 pub struct ScimCaller(pub ScimClient);
 
+/// Holder of the service key, whom the gates let in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServiceCaller;
+
 /// Credential of the request, if any. It has a valid signature; whether the
 /// account or the session still exists was not checked.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 
 mod console;
 mod credential;
+mod service;
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use pia_policy::{LicenceState, Licensed};
 
 use crate::budgets::{Budget, Budgets, Payer};
 use crate::client_address::ClientAddress;
-use crate::extract::{BodyLimit, RateLimitPayer};
+use crate::extract::{BodyLimit, RateLimitPayer, ServiceCaller};
 use crate::routes::{
     Access, AccountScope, CountedAgainst, Licensing, RateLimit, Route, RouteMatch, RouteTable,
 };
@@ -55,6 +56,9 @@ pub struct Gates {
     /// Token that opens [`Access::Operator`]; without one, only calls from the
     /// local machine do.
     pub metrics_token: LiveSetting<Option<Secret<String>>>,
+    /// Service key that opens [`Access::Service`]; without one, or with an
+    /// empty one, these routes do not exist.
+    pub ingest_key: LiveSetting<Option<Secret<String>>>,
     /// Clock that decides whether a licence has expired.
     pub clock: Arc<dyn Clock>,
     /// Runner of database queries.
@@ -85,7 +89,7 @@ pub async fn admit<B: MessageBody + 'static>(
 impl Gates {
     async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let pattern = request.match_pattern().unwrap_or_default();
-        let route_match = self.table.find(request.method(), &pattern);
+        let route_match = self.table.find(request.method(), &pattern, |it| self.is_served(it));
         let licensing = match &route_match {
             RouteMatch::Route(route) => route.licensing,
             // An unlicensed server reports it on every path.
@@ -134,6 +138,7 @@ impl Gates {
         match route.access {
             Access::Anonymous => {}
             Access::Bearer
+            | Access::KbManager
             | Access::Owner
             | Access::OwnerOrGone
             | Access::Console(_)
@@ -148,6 +153,10 @@ impl Gates {
             Access::Scim(scope) => {
                 let client = self.scim_client(request, scope).await?;
                 request.extensions_mut().insert(ScimCaller(client));
+            }
+            Access::Service => {
+                self.check_service_key(request)?;
+                request.extensions_mut().insert(ServiceCaller);
             }
         }
         self.check_feature(route)?;
@@ -231,6 +240,10 @@ impl Gates {
         }
         if route.console_roles().is_some_and(|roles| !roles.contains(&state.role)) {
             return Some(refused("forbidden", "Your role does not include this."));
+        }
+        if route.needs_kb_manager(state.role) {
+            let message = "Only managers of knowledge bases may do this.";
+            return Some(refused("not_a_kb_manager", message));
         }
         if manages_another_group(request, route, state) {
             return Some(ApiError::not_found());

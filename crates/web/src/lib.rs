@@ -56,7 +56,7 @@ pub use gzipped::Gzipped;
 pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::{CreditDocs, openapi};
 pub use paging::{Paging, query_config};
-pub use path_id::{ClientId, PathId, PathVersion};
+pub use path_id::{ClientId, PathId, PathPart, PathVersion};
 pub use request_id::RequestId;
 pub use routes::{
     AcceptedCredentials, Access, AccountScope, CountedAgainst, Docs, Document, Licensing,

@@ -1,10 +1,12 @@
 //! OpenAPI document, generated from the route table.
 
 mod common;
+mod error_schemas;
 
 use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
+use self::error_schemas::{error_schema, openai_error_schema};
 use crate::dialect::Dialect;
 use crate::examples::{Example, Examples};
 use crate::routes::{
@@ -120,6 +122,7 @@ fn security_schemes(document: Document) -> Value {
         Document::Public => json!({
             "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
             "apiKey": { "type": "http", "scheme": "bearer", "bearerFormat": "pia_…" },
+            "serviceKey": { "type": "apiKey", "in": "header", "name": "X-Service-Key" },
         }),
         Document::Admin => json!({
             "console": { "type": "apiKey", "in": "cookie", "name": "__Host-pia_console" },
@@ -134,6 +137,7 @@ fn security(credentials: AcceptedCredentials) -> Value {
         AcceptedCredentials::SessionOrApiKey => json!([{ "bearer": [] }, { "apiKey": [] }]),
         AcceptedCredentials::ConsoleCookie => json!([{ "console": [] }]),
         AcceptedCredentials::ScimToken => json!([]),
+        AcceptedCredentials::ServiceKey => json!([{ "serviceKey": [] }]),
     }
 }
 
@@ -223,12 +227,54 @@ fn responses(
     schemas: &mut Schemas,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
-    let (status, answer) = match route.docs.answer {
+    let (status, answer) = answer(route.docs.answer, example, schemas, &mut responses);
+    let mut response =
+        Map::from_iter([("description".to_owned(), "The request succeeded.".into())]);
+    if !answer.is_null() {
+        response.insert("content".to_owned(), answer);
+    }
+    responses.insert(status.to_owned(), response.into());
+    for (status, description) in refusals(route) {
+        let mut response = Map::from_iter([("description".to_owned(), description.into())]);
+        if status == 429 {
+            let after = json!({ "$ref": "#/components/headers/RetryAfter" });
+            response.insert("headers".to_owned(), json!({ "Retry-After": after }));
+        }
+        // 304 is not an error and has no body.
+        if status != 304 {
+            let body = error_media(route, status, credits);
+            response.insert("content".to_owned(), json!({ "application/json": body }));
+        }
+        responses.entry(status.to_string()).or_insert(response.into());
+    }
+    if let ResponseDoc::JsonOrPage(_) = route.docs.answer {
+        common::add_pages(&mut responses);
+    }
+    common::add_refusals(&mut responses, body_of(route).is_some(), Dialect::from_path(route.path));
+    responses.sort_keys();
+    responses
+}
+
+/// Returns status and content of the usual successful response. Adds the other
+/// successful ones to `responses`.
+fn answer(
+    documented: ResponseDoc,
+    example: Option<&Value>,
+    schemas: &mut Schemas,
+    responses: &mut Map<String, Value>,
+) -> (&'static str, Value) {
+    match documented {
         ResponseDoc::Json(it)
         | ResponseDoc::JsonOrPage(it)
         | ResponseDoc::Page(it)
         | ResponseDoc::Part(it, _) => ("200", json_content(&media(&it(schemas), example))),
         ResponseDoc::Accepted(it) => ("202", json_content(&media(&it(schemas), example))),
+        ResponseDoc::AcceptedOrUnchanged(it) => {
+            let content = json_content(&media(&it(schemas), example));
+            let unchanged = json!({ "description": "Nothing changed.", "content": &content });
+            responses.insert("200".to_owned(), unchanged);
+            ("202", content)
+        }
         ResponseDoc::Created(it) => ("201", json_content(&media(&it(schemas), example))),
         ResponseDoc::List(it) => ("200", json_content(&array(&it(schemas), example))),
         ResponseDoc::Stored(it) => {
@@ -257,32 +303,7 @@ fn responses(
         ResponseDoc::Redirect => ("302", Value::Null),
         ResponseDoc::Other(kind) => ("200", json!({ kind: { "schema": { "type": "string" } } })),
         ResponseDoc::Nothing => ("204", Value::Null),
-    };
-    let mut response =
-        Map::from_iter([("description".to_owned(), "The request succeeded.".into())]);
-    if !answer.is_null() {
-        response.insert("content".to_owned(), answer);
     }
-    responses.insert(status.to_owned(), response.into());
-    for (status, description) in refusals(route) {
-        let mut response = Map::from_iter([("description".to_owned(), description.into())]);
-        if status == 429 {
-            let after = json!({ "$ref": "#/components/headers/RetryAfter" });
-            response.insert("headers".to_owned(), json!({ "Retry-After": after }));
-        }
-        // 304 is not an error and has no body.
-        if status != 304 {
-            let body = error_media(route, status, credits);
-            response.insert("content".to_owned(), json!({ "application/json": body }));
-        }
-        responses.entry(status.to_string()).or_insert(response.into());
-    }
-    if let ResponseDoc::JsonOrPage(_) = route.docs.answer {
-        common::add_pages(&mut responses);
-    }
-    common::add_refusals(&mut responses, body_of(route).is_some(), Dialect::from_path(route.path));
-    responses.sort_keys();
-    responses
 }
 
 /// Returns the refusals of the gates, and after them those of the handler.
@@ -299,8 +320,10 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
     if let ResponseDoc::Page(_) = route.docs.answer {
         refusals.push((400, "`limit` or `cursor` is invalid; see `errors`."));
     }
-    if route.access != Access::Anonymous {
-        refusals.push((401, "The access token is missing, invalid or expired."));
+    match route.access {
+        Access::Anonymous => {}
+        Access::Service => refusals.push((401, "The service key is missing or wrong.")),
+        _ => refusals.push((401, "The access token is missing, invalid or expired.")),
     }
     if route.feature.is_some() || route.licensing != Licensing::NotNeeded {
         refusals.push((403, "The licence or the account doesn't allow it."));
@@ -347,51 +370,4 @@ fn media(name: &str, example: Option<&Value>) -> Value {
         Some(example) => json!({ "schema": schema, "example": example }),
         None => json!({ "schema": schema }),
     }
-}
-
-fn openai_error_schema() -> Value {
-    json!({
-        "type": "object",
-        "description": "Error in OpenAI's format.",
-        "required": ["error"],
-        "properties": {
-            "error": {
-                "type": "object",
-                "required": ["message", "type", "code", "param"],
-                "properties": {
-                    "message": { "type": "string", "description": "What it is, for people." },
-                    "type": { "type": "string", "description": "Of which kind it is." },
-                    "code": { "type": "string", "description": "Error code." },
-                    "param": {
-                        "type": ["string", "null"],
-                        "description": "Which part of the request is at fault.",
-                    },
-                },
-            },
-        },
-    })
-}
-
-fn error_schema() -> Value {
-    json!({
-        "type": "object",
-        "required": ["error", "message"],
-        "properties": {
-            "error": { "type": "string", "description": "Error code." },
-            "message": { "type": "string", "description": "Message for people." },
-            "errors": {
-                "type": "array",
-                "description": "Invalid fields, with status 400.",
-                "items": {
-                    "type": "object",
-                    "required": ["field", "code", "message"],
-                    "properties": {
-                        "field": { "type": "string" },
-                        "code": { "type": "string" },
-                        "message": { "type": "string" },
-                    },
-                },
-            },
-        },
-    })
 }

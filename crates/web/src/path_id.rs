@@ -61,6 +61,27 @@ impl FromRequest for PathVersion {
     }
 }
 
+/// Id in the path, and that of a part of its object. The response is 404 if
+/// either is invalid.
+#[derive(Debug, Clone, Copy)]
+pub struct PathPart {
+    /// Id.
+    pub id: Uuid,
+    /// Id of the part.
+    pub part: Uuid,
+}
+
+impl FromRequest for PathPart {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let part = request.match_info().iter().nth(1).and_then(|(_, text)| parse(text));
+        let ids = id(request).zip(part).map(|(id, part)| Self { id, part });
+        ready(ids.ok_or_else(ApiError::not_found))
+    }
+}
+
 fn id(request: &HttpRequest) -> Option<Uuid> {
     request.match_info().iter().next().and_then(|(_, text)| parse(text))
 }

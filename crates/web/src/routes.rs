@@ -50,6 +50,9 @@ pub enum Access {
     /// Callers with a bearer token, except for app passwords: routes that
     /// secure the account.
     Owner,
+    /// Callers like `Bearer` who manage the knowledge bases of their group:
+    /// accounts with the role for it, and administrators.
+    KbManager,
     /// Like `Owner`, for deleting the account: if it is already gone, the
     /// response says so instead of requesting a sign-in.
     OwnerOrGone,
@@ -63,6 +66,9 @@ pub enum Access {
     Operator,
     /// Identity provider with a SCIM token of this scope.
     Scim(ScimScope),
+    /// Program with the service key. Without a configured key the route does
+    /// not exist.
+    Service,
 }
 
 /// Credentials that a route accepts.
@@ -76,6 +82,9 @@ pub enum AcceptedCredentials {
     ConsoleCookie,
     /// A SCIM token, which belongs to no account, and nothing else.
     ScimToken,
+    /// Service key in `X-Service-Key`, which belongs to no account, and nothing
+    /// else.
+    ServiceKey,
 }
 
 /// Accounts that a route is open to.
@@ -159,6 +168,8 @@ pub enum ResponseDoc {
     Created(WireType),
     /// JSON with status 202.
     Accepted(WireType),
+    /// JSON with status 202, or 200 if nothing changed.
+    AcceptedOrUnchanged(WireType),
     /// JSON with status 200: an array.
     List(WireType),
     /// JSON with status 200: a page of a list, chosen by `limit` and `cursor`
@@ -230,11 +241,19 @@ impl Route {
             Access::GroupConsole(roles) => Some([&[Role::Admin], roles].concat()),
             Access::Anonymous
             | Access::Bearer
+            | Access::KbManager
             | Access::Owner
             | Access::OwnerOrGone
             | Access::Operator
-            | Access::Scim(_) => None,
+            | Access::Scim(_)
+            | Access::Service => None,
         }
+    }
+
+    /// Returns whether it is closed to accounts with this role because they do
+    /// not manage knowledge bases.
+    pub(crate) fn needs_kb_manager(&self, role: Role) -> bool {
+        self.access == Access::KbManager && !matches!(role, Role::KbManager | Role::Admin)
     }
 
     /// Returns whether it accepts an API key instead of a token.
@@ -283,10 +302,16 @@ impl RouteTable {
         }
     }
 
-    pub(crate) fn find(&self, method: &Method, path: &str) -> RouteMatch<'_> {
+    /// Finds the route of a request among those that the server serves.
+    pub(crate) fn find(
+        &self,
+        method: &Method,
+        path: &str,
+        is_served: impl Fn(&Route) -> bool,
+    ) -> RouteMatch<'_> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
         let mut allowed = Vec::new();
-        for route in self.0.iter().filter(|it| it.path == path) {
+        for route in self.0.iter().filter(|it| it.path == path && is_served(it)) {
             if route.method == method {
                 return RouteMatch::Route(route);
             }

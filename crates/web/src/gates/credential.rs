@@ -21,8 +21,8 @@ impl Gates {
     ) -> Result<Option<Credential>, ApiError> {
         match route.credentials {
             AcceptedCredentials::ConsoleCookie => return Ok(self.console_session(request)),
-            // It is verified once the call was counted.
-            AcceptedCredentials::ScimToken => return Ok(None),
+            // These are verified once the call was counted.
+            AcceptedCredentials::ScimToken | AcceptedCredentials::ServiceKey => return Ok(None),
             AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey => {}
         }
         let Some(token) = bearer(request) else { return Ok(None) };

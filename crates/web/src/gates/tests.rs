@@ -20,8 +20,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     AcceptedCredentials, AccountScope, CountedAgainst, Docs, Document, Quotas, ResponseDoc,
-    surface, wire,
+    TrustedProxies, surface, wire,
 };
+
+mod kb_manager;
+mod service_key;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -39,6 +42,10 @@ fn licence(expires_at: Option<Timestamp>) -> LicenceState {
 }
 
 fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
+    gates_for(MockAccountStore::new(), table, state)
+}
+
+fn gates_for(accounts: MockAccountStore, table: Vec<Route>, state: LicenceState) -> Data<Gates> {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
     let quota = RateQuota { burst: 2, window: Duration::from_mins(1) };
     let quotas = Quotas {
@@ -52,7 +59,7 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         scim: quota,
     };
     let rate_limits = Arc::new(MockRateLimitStore::new());
-    let caller_cache = CallerCache::new(Arc::new(MockAccountStore::new()), Arc::clone(&clock));
+    let caller_cache = CallerCache::new(Arc::new(accounts), Arc::clone(&clock));
     let keys = Arc::new(MockApiKeyStore::new());
     Data::new(Gates {
         table: RouteTable::new(table),
@@ -67,6 +74,7 @@ fn gates(table: Vec<Route>, state: LicenceState) -> Data<Gates> {
         setup_url: "http://here/admin/setup".to_owned(),
         rules: LiveSetting::new(AccountRules::default()),
         metrics_token: LiveSetting::new(Some(Secret::new("open sesame".to_owned()))),
+        ingest_key: LiveSetting::new(Some(Secret::new("a service key".to_owned()))),
         clock,
         runner: Runner::on_current_runtime(),
     })
@@ -134,8 +142,17 @@ async fn send(
     state: LicenceState,
     request: test::TestRequest,
 ) -> RecordedError {
+    send_through(gates(rows(), state), rows, request).await
+}
+
+async fn send_through(
+    gates: Data<Gates>,
+    rows: fn() -> Vec<Route>,
+    request: test::TestRequest,
+) -> RecordedError {
     let app = App::new()
-        .app_data(gates(rows(), state))
+        .app_data(gates)
+        .app_data(Data::new(TrustedProxies::default()))
         .wrap(from_fn(admit))
         .wrap(from_fn(surface))
         .configure(|config| RouteTable::new(rows()).register(config))
