@@ -8,6 +8,7 @@ mod description;
 pub(crate) mod effective;
 pub(crate) mod feedback;
 pub(crate) mod groups;
+pub(crate) mod knowledge_bases;
 mod login;
 mod logout;
 pub(crate) mod members;

@@ -13,7 +13,7 @@ use pia_policy::{
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
-use crate::{BrowserRedirects, HttpError, Readiness, SyncApi};
+use crate::{BrowserRedirects, HttpError, KnowledgeApi, Readiness, SyncApi};
 
 /// Use cases that handlers call.
 #[derive(Clone)]
@@ -38,6 +38,8 @@ pub struct Api {
     pub plugins: Plugins,
     /// Certificates of the signers of plugins.
     pub certificates: TrustedCertificates,
+    /// Knowledge bases and their documents.
+    pub knowledge: KnowledgeApi,
     /// Audit log.
     pub audit: Arc<dyn AuditLog>,
     /// Reports on answers.

@@ -11,6 +11,7 @@ pub fn examples() -> Result<Examples, serde_json::Error> {
         include_str!("examples/auth.json"),
         include_str!("examples/chats.json"),
         include_str!("examples/e2ee.json"),
+        include_str!("examples/knowledge.json"),
         include_str!("examples/operations.json"),
         include_str!("examples/sync.json"),
     ])

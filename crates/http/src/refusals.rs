@@ -5,6 +5,7 @@ mod chats;
 mod e2ee;
 mod feedback;
 mod groups;
+mod knowledge;
 mod personas;
 mod plugins;
 mod policy;

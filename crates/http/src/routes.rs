@@ -13,6 +13,9 @@ mod e2ee;
 mod e2ee_recovery;
 mod feedback;
 mod groups;
+mod knowledge;
+mod knowledge_admin;
+mod knowledge_ingest;
 mod mfa;
 mod passkeys;
 mod passwords;
@@ -56,6 +59,9 @@ pub fn routes() -> Vec<Route> {
         audit::routes(),
         settings::routes(),
         scim_tokens::routes(),
+        knowledge::routes(),
+        knowledge_ingest::routes(),
+        knowledge_admin::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

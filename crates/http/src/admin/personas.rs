@@ -49,7 +49,7 @@ pub(crate) struct PersonaRequest {
     is_active: Option<bool>,
 }
 
-/// Id of a group or plugin.
+/// Id of a group, plugin or knowledge base.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct EntryId(pub(super) String);
 

@@ -11,7 +11,7 @@ use crate::auth;
 /// Body limit for a prompt of 20,000 characters, all of them escaped.
 const PERSONA_BODY: usize = 256 * KIB;
 /// Body limit for 10,000 ids.
-const IDS_BODY: usize = 512 * KIB;
+pub(super) const IDS_BODY: usize = 512 * KIB;
 const PERSONAS: &str = "/api/admin/managed-personas";
 const PERSONA: &str = "/api/admin/managed-personas/{id}";
 const GROUPS: &str = "/api/admin/managed-personas/{id}/groups";

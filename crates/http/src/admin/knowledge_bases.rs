@@ -1,0 +1,198 @@
+//! `/api/admin/knowledge-bases`, and the bases of a managed persona.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, Timestamp};
+use pia_knowledge::{BaseAccess, BaseDraft, BaseRef, KnowledgeBaseEntry, KnowledgeError};
+use pia_web::{ApiError, Body, Caller, FieldError, PathId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::personas::{EntryGroupsRequest, EntryId, required};
+use crate::auth::Done;
+use crate::knowledge::{KnowledgeDocument, KnowledgeStats};
+use crate::{Api, HttpError};
+
+/// New knowledge base.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KnowledgeBaseRequest {
+    /// Up to 100 characters, unique on the server.
+    #[schema(value_type = String)]
+    name: Option<String>,
+    /// Group that owns the base, and whose quotas its documents count against.
+    #[schema(value_type = Uuid)]
+    group_id: Option<Uuid>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct KnowledgeBaseNameRequest {
+    /// Up to 100 characters, unique on the server.
+    #[schema(value_type = String)]
+    name: Option<String>,
+}
+
+/// All knowledge bases that are to be bound to the persona.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PersonaBasesRequest {
+    #[schema(value_type = Vec<Uuid>)]
+    knowledge_base_ids: Option<Vec<Uuid>>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KnowledgeBaseCreated {
+    #[schema(format = Uuid)]
+    id: String,
+}
+
+/// Knowledge base with its groups.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KnowledgeBaseResponse {
+    #[schema(format = Uuid)]
+    id: String,
+    name: String,
+    /// Group that owns the base.
+    #[schema(format = Uuid)]
+    group_id: String,
+    /// Groups that the base is shared with, beside its owner.
+    #[schema(value_type = Vec<Uuid>)]
+    shared_group_ids: Vec<String>,
+    document_count: i64,
+    /// Text that tells the model when to search the base.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+}
+
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<KnowledgeBaseResponse>>, HttpError> {
+    let bases = api.knowledge.bases.clone();
+    let entries = api.run(async move { bases.list().await }).await?;
+    Ok(Json(entries.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn show(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<KnowledgeBaseResponse>, HttpError> {
+    let bases = api.knowledge.bases.clone();
+    Ok(Json(api.run(async move { bases.find(KnowledgeBaseId(id)).await }).await?.into()))
+}
+
+pub(crate) async fn stats(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<KnowledgeStats>, HttpError> {
+    let documents = api.knowledge.documents.clone();
+    Ok(Json(api.run(async move { documents.stats(any_base(id)).await }).await?.into()))
+}
+
+pub(crate) async fn documents(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<KnowledgeDocument>>, HttpError> {
+    let documents = api.knowledge.documents.clone();
+    let list = api.run(async move { documents.list(any_base(id)).await }).await?;
+    Ok(Json(list.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<KnowledgeBaseRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let draft = BaseDraft { name: request.name, owner: request.group_id.map(GroupId) };
+    let create = async move { bases.create(by, draft).await.map_err(creation_error) };
+    let base = api.run(create).await?;
+    Ok(HttpResponse::Created().json(KnowledgeBaseCreated { id: base.id.to_string() }))
+}
+
+pub(crate) async fn rename(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<KnowledgeBaseNameRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    api.run(async move { bases.rename(by, KnowledgeBaseId(id), request.name).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    api.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn share(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<EntryGroupsRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let groups = required("groupIds", request.group_ids)?;
+    let groups = groups.into_iter().map(GroupId).collect();
+    api.run(async move { bases.share(by, KnowledgeBaseId(id), groups).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn of_persona(
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Vec<EntryId>>, HttpError> {
+    let bases = api.knowledge.bases.clone();
+    let bound = api.run(async move { bases.bound(PersonaId(id)).await }).await?;
+    Ok(Json(bound.iter().map(|it| EntryId(it.to_string())).collect()))
+}
+
+pub(crate) async fn bind(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<PersonaBasesRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (bases, by) = (api.knowledge.bases.clone(), Some(caller.0.user));
+    let ids = required("knowledgeBaseIds", request.knowledge_base_ids)?;
+    let ids = ids.into_iter().map(KnowledgeBaseId).collect();
+    api.run(async move { bases.bind(by, PersonaId(id), ids).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+fn any_base(id: Uuid) -> BaseRef {
+    BaseRef { access: BaseAccess::Server, id: KnowledgeBaseId(id) }
+}
+
+/// Returns the error of creating a base, whose one group is its owner.
+fn creation_error(err: KnowledgeError) -> HttpError {
+    match err {
+        KnowledgeError::UnknownGroup(_) => {
+            let (field, message) = ("groupId".to_owned(), err.to_string());
+            ApiError::invalid(vec![FieldError { field, code: "unknown", message }]).into()
+        }
+        err => err.into(),
+    }
+}
+
+impl From<KnowledgeBaseEntry> for KnowledgeBaseResponse {
+    fn from(entry: KnowledgeBaseEntry) -> Self {
+        let KnowledgeBaseEntry { base, document_count, shared_with } = entry;
+        Self {
+            id: base.id.to_string(),
+            name: base.name,
+            group_id: base.owner.to_string(),
+            shared_group_ids: shared_with.iter().map(ToString::to_string).collect(),
+            document_count,
+            prompt: base.prompt,
+            created_at: base.created_at,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `/api/kb-manager` and `/api/kb`: knowledge bases and their documents.
+
+mod bases;
+mod documents;
+mod ingest;
+mod path;
+mod prompt;
+mod wire;
+mod writing;
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::StatusCode;
+use actix_web::web::Data;
+use actix_web::{FromRequest, HttpRequest};
+use pia_knowledge::{Documents, KnowledgeBases};
+use pia_web::ApiError;
+
+use crate::Api;
+
+pub(crate) use bases::{KnowledgeBaseItem, bases, stats};
+pub(crate) use documents::{content, delete, documents, retry};
+pub(crate) use ingest::{
+    IngestRequest, delete_ingested, ingest, ingested_document, ingested_documents,
+};
+pub(crate) use prompt::{KnowledgePrompt, KnowledgePromptRequest, prompt, set_prompt};
+pub(crate) use wire::{DocumentSubmission, KnowledgeDocument, KnowledgeStats};
+pub(crate) use writing::{DocumentContentRequest, DocumentRequest, replace, submit};
+
+/// Use cases of knowledge bases.
+#[derive(Clone)]
+pub struct KnowledgeApi {
+    /// Documents.
+    pub documents: Documents,
+    /// Administration of bases.
+    pub bases: KnowledgeBases,
+    /// True if documents are ingested and searched. Administrators manage bases
+    /// in any case.
+    pub is_enabled: bool,
+}
+
+/// Documents of knowledge bases, unless knowledge is off.
+///
+/// As the first extractor of a handler it refuses a request before the body is
+/// read.
+pub(crate) struct EnabledDocuments(pub(crate) Documents);
+
+impl FromRequest for EnabledDocuments {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let api = request.app_data::<Data<Api>>();
+        let api = api.ok_or_else(|| ApiError::internal("no use cases are configured"));
+        ready(api.and_then(|it| it.knowledge.enabled_documents()).map(Self))
+    }
+}
+
+impl KnowledgeApi {
+    fn enabled_documents(&self) -> Result<Documents, ApiError> {
+        if self.is_enabled {
+            return Ok(self.documents.clone());
+        }
+        let message = "Knowledge bases are switched off on this server.";
+        Err(ApiError::refused(StatusCode::SERVICE_UNAVAILABLE, "knowledge_disabled", message))
+    }
+}

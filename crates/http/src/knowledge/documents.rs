@@ -1,0 +1,94 @@
+//! `/api/kb-manager/knowledge-bases/{kbId}/documents`: documents of a base.
+
+use actix_web::HttpResponse;
+use actix_web::http::header::CONTENT_DISPOSITION;
+use actix_web::web::{Data, Json};
+use pia_knowledge::{DocumentContent, DocumentStatus, Submission};
+use pia_web::{Caller, PathId, PathPart};
+
+use super::path::{managed_base, managed_document};
+use super::{DocumentSubmission, EnabledDocuments, KnowledgeDocument};
+use crate::{Api, HttpError};
+
+pub(crate) async fn documents(
+    EnabledDocuments(documents): EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    id: PathId,
+) -> Result<Json<Vec<KnowledgeDocument>>, HttpError> {
+    let base = managed_base(caller, id);
+    let list = api.run(async move { documents.list(base).await }).await?;
+    Ok(Json(list.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn content(
+    EnabledDocuments(documents): EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    part: PathPart,
+) -> Result<HttpResponse, HttpError> {
+    let document = managed_document(caller, part);
+    Ok(file(api.run(async move { documents.content(document).await }).await?))
+}
+
+pub(crate) async fn delete(
+    EnabledDocuments(documents): EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    part: PathPart,
+) -> Result<HttpResponse, HttpError> {
+    let (document, by) = (managed_document(caller, part), Some(caller.0.user));
+    api.run(async move { documents.delete(by, document).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+pub(crate) async fn retry(
+    EnabledDocuments(documents): EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    part: PathPart,
+) -> Result<HttpResponse, HttpError> {
+    let (document, by) = (managed_document(caller, part), Some(caller.0.user));
+    api.run(async move { documents.retry(by, document).await }).await?;
+    let (document, status) = (document.document, DocumentStatus::Pending);
+    Ok(DocumentSubmission::response(Submission { document, status, changed: true }))
+}
+
+/// Returns a file as an attachment: a page among the documents must not run in
+/// the origin of this server.
+fn file(content: DocumentContent) -> HttpResponse {
+    let name = content.content_type.name();
+    let content_type = if content.content_type.is_text() {
+        format!("{name}; charset=utf-8")
+    } else {
+        name.to_owned()
+    };
+    HttpResponse::Ok()
+        .content_type(content_type)
+        .insert_header((CONTENT_DISPOSITION, "attachment"))
+        .body(content.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::CONTENT_TYPE;
+    use pia_knowledge::ContentType;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_an_attachment_of_its_own_type() {
+        for (content_type, expected) in [
+            (ContentType::Text, "text/plain; charset=utf-8"),
+            (ContentType::Markdown, "text/markdown; charset=utf-8"),
+            (ContentType::Html, "text/html"),
+            (ContentType::Pdf, "application/pdf"),
+        ] {
+            let response = file(DocumentContent { content_type, bytes: b"x".to_vec() });
+
+            let header = |name| response.headers().get(name).unwrap();
+            assert_eq!(header(CONTENT_TYPE), expected);
+            assert_eq!(header(CONTENT_DISPOSITION), "attachment");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `/api/kb-manager/knowledge-bases/{kbId}/prompt`: text that tells the model
+//! when to search a base.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use pia_web::{Body, Caller, PathId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::EnabledDocuments;
+use super::path::managed_base;
+use crate::{Api, HttpError};
+
+/// Prompt of a knowledge base.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct KnowledgePrompt {
+    /// Text that tells the model when to search the base; absent if there is
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct KnowledgePromptRequest {
+    /// Up to 8,000 characters; an empty text clears the prompt.
+    #[schema(value_type = String)]
+    prompt: Option<String>,
+}
+
+pub(crate) async fn prompt(
+    EnabledDocuments(documents): EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    id: PathId,
+) -> Result<Json<KnowledgePrompt>, HttpError> {
+    let base = managed_base(caller, id);
+    let entry = api.run(async move { documents.base(base).await }).await?;
+    Ok(Json(KnowledgePrompt { prompt: entry.base.prompt }))
+}
+
+pub(crate) async fn set_prompt(
+    EnabledDocuments(documents): EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    id: PathId,
+    Body(request): Body<KnowledgePromptRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let (base, by) = (managed_base(caller, id), Some(caller.0.user));
+    api.run(async move { documents.set_prompt(by, base, request.prompt).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

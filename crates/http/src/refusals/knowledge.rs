@@ -1,0 +1,106 @@
+//! HTTP errors of knowledge bases.
+
+use actix_web::http::StatusCode;
+use pia_knowledge::{DraftError, KnowledgeError, MAX_CONTENT_BYTES};
+use pia_web::{ApiError, FieldError};
+
+use crate::HttpError;
+
+impl From<KnowledgeError> for HttpError {
+    fn from(err: KnowledgeError) -> Self {
+        let message = err.to_string();
+        let invalid = |field: &str, code| {
+            let (field, message) = (field.to_owned(), message.clone());
+            ApiError::invalid(vec![FieldError { field, code, message }])
+        };
+        let refused = |status, code| ApiError::refused(status, code, &message);
+        Self::from(match err {
+            KnowledgeError::NotFound => ApiError::not_found(),
+            KnowledgeError::Draft(err) => return err.into(),
+            KnowledgeError::NameRequired => invalid("name", "required"),
+            KnowledgeError::NameTooLong => invalid("name", "too_long"),
+            KnowledgeError::NameTaken => refused(StatusCode::CONFLICT, "name_taken"),
+            KnowledgeError::OwnerRequired => invalid("groupId", "required"),
+            KnowledgeError::PromptRequired => refused(StatusCode::BAD_REQUEST, "prompt_required"),
+            KnowledgeError::PromptTooLong => refused(StatusCode::BAD_REQUEST, "prompt_too_long"),
+            KnowledgeError::UnknownGroup(_) => invalid("groupIds", "unknown"),
+            KnowledgeError::UnknownBase(_) => invalid("knowledgeBaseIds", "unknown"),
+            KnowledgeError::TooManyIds => invalid("", "too_many"),
+            KnowledgeError::Duplicate(document) => {
+                refused(StatusCode::CONFLICT, "duplicate_content")
+                    .with("documentId", document.to_string())
+            }
+            KnowledgeError::NotFailed => refused(StatusCode::CONFLICT, "document_not_failed"),
+            KnowledgeError::QuotaExceeded(quota) => refused(StatusCode::CONFLICT, "quota_exceeded")
+                .with("resource", quota.resource)
+                .with("limit", quota.limit)
+                .with("current", quota.current),
+            KnowledgeError::BaseQuotaExceeded { group, limit, current } => {
+                refused(StatusCode::CONFLICT, "quota_exceeded")
+                    .with("resource", "KnowledgeBases")
+                    .with("limit", limit)
+                    .with("current", current)
+                    .with("group", group)
+            }
+            KnowledgeError::Unavailable(err) => err.into(),
+        })
+    }
+}
+
+impl From<DraftError> for HttpError {
+    fn from(err: DraftError) -> Self {
+        let refused = |code| ApiError::refused(StatusCode::BAD_REQUEST, code, err);
+        Self::from(match err {
+            DraftError::TitleRequired => refused("title_required"),
+            DraftError::TitleTooLong => refused("title_too_long"),
+            DraftError::SourceTooLong => refused("source_uri_too_long"),
+            DraftError::UnsupportedType => refused("unsupported_content_type"),
+            DraftError::ContentRequired => refused("content_required"),
+            DraftError::NotText => refused("content_not_text"),
+            DraftError::TooLarge => {
+                ApiError::refused(StatusCode::PAYLOAD_TOO_LARGE, "document_too_large", err)
+                    .with("limit", MAX_CONTENT_BYTES)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::DocumentId;
+    use pia_knowledge::KnowledgeQuota;
+    use serde_json::json;
+
+    use super::*;
+
+    fn body(err: KnowledgeError) -> serde_json::Value {
+        ApiError::from(HttpError::from(err)).body().into()
+    }
+
+    #[test]
+    fn a_duplicate_names_the_document_that_has_the_content() {
+        let id = DocumentId::generate();
+
+        let body = body(KnowledgeError::Duplicate(id));
+
+        assert_eq!(body["error"], "duplicate_content");
+        assert_eq!(body["documentId"], id.to_string());
+    }
+
+    #[test]
+    fn a_used_up_quota_is_sent_with_its_numbers() {
+        let quota = KnowledgeQuota { resource: "KnowledgeDocuments", limit: 100, current: 101 };
+        let of_bases =
+            KnowledgeError::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 5, current: 6 };
+
+        let (documents, bases) = (body(KnowledgeError::QuotaExceeded(quota)), body(of_bases));
+
+        assert_eq!(documents["resource"], "KnowledgeDocuments");
+        assert_eq!((&documents["limit"], &documents["current"]), (&json!(100), &json!(101)));
+        assert_eq!(
+            (&bases["resource"], &bases["group"]),
+            (&json!("KnowledgeBases"), &json!("Sales"))
+        );
+        assert_eq!((&bases["limit"], &bases["current"]), (&json!(5), &json!(6)));
+    }
+}
