@@ -190,6 +190,30 @@ const EXPECTED: &str = "
     GET  /api/admin/scim-tokens                  admins  ended     global
     POST /api/admin/scim-tokens                  admins  licensed  global  GroupManagement
     DELETE /api/admin/scim-tokens/{id}           admins  ended     global
+    GET  /api/kb-manager/knowledge-bases  kb-manager  ended  global  Knowledge
+    GET  /api/kb-manager/knowledge-bases/{kbId}/stats  kb-manager  ended  global  Knowledge
+    GET  /api/kb-manager/knowledge-bases/{kbId}/prompt  kb-manager  ended  global  Knowledge
+    PUT  /api/kb-manager/knowledge-bases/{kbId}/prompt  kb-manager  licensed  global  Knowledge
+    GET  /api/kb-manager/knowledge-bases/{kbId}/documents  kb-manager  ended  global  Knowledge
+    POST /api/kb-manager/knowledge-bases/{kbId}/documents  kb-manager  licensed  global  Knowledge
+    DELETE /api/kb-manager/knowledge-bases/{kbId}/documents/{docId}  kb-manager  licensed  global  Knowledge
+    GET  /api/kb-manager/knowledge-bases/{kbId}/documents/{docId}/content  kb-manager  ended  global  Knowledge
+    PUT  /api/kb-manager/knowledge-bases/{kbId}/documents/{docId}/content  kb-manager  licensed  global  Knowledge
+    POST /api/kb-manager/knowledge-bases/{kbId}/documents/{docId}/retry  kb-manager  licensed  global  Knowledge
+    GET  /api/kb/{kbId}/documents  service  ended  global  Knowledge
+    GET  /api/kb/{kbId}/documents/{id}  service  ended  global  Knowledge
+    POST /api/kb/{kbId}/documents  service  licensed  global  Knowledge
+    DELETE /api/kb/{kbId}/documents/{id}  service  licensed  global  Knowledge
+    GET  /api/admin/knowledge-bases  admins  ended  global
+    GET  /api/admin/knowledge-bases/{id}  admins  ended  global
+    GET  /api/admin/knowledge-bases/{id}/stats  admins  ended  global
+    GET  /api/admin/knowledge-bases/{id}/documents  admins  ended  global
+    POST /api/admin/knowledge-bases  admins  licensed  global  Knowledge
+    PUT  /api/admin/knowledge-bases/{id}  admins  licensed  global  Knowledge
+    DELETE /api/admin/knowledge-bases/{id}  admins  licensed  global  Knowledge
+    PUT  /api/admin/knowledge-bases/{id}/groups  admins  licensed  global  Knowledge
+    GET  /api/admin/managed-personas/{id}/knowledge-bases  admins  ended  global
+    PUT  /api/admin/managed-personas/{id}/knowledge-bases  admins  licensed  global  Knowledge
     GET  /scim/v2/ServiceProviderConfig  anyone  ended  scim  GroupManagement
     GET  /scim/v2/ResourceTypes          anyone  ended  scim  GroupManagement
     GET  /scim/v2/ResourceTypes/{name}   anyone  ended  scim  GroupManagement
@@ -219,6 +243,7 @@ fn format_route(route: &Route) -> String {
     let access = match route.access {
         Access::Anonymous => "anyone",
         Access::Bearer => "signed-in",
+        Access::KbManager => "kb-manager",
         Access::Owner => "owner",
         Access::OwnerOrGone => "leaver",
         Access::Console(roles) if roles.contains(&Role::KbManager) => "console",
@@ -227,6 +252,7 @@ fn format_route(route: &Route) -> String {
         Access::GroupConsole(_) => "group-managers",
         Access::Operator => "operator",
         Access::Scim(scope) => scope.name(),
+        Access::Service => "service",
     };
     let licensing = match route.licensing {
         Licensing::NotNeeded => "unlicensed",
