@@ -1,5 +1,6 @@
 //! Embeddings that the server makes for itself, which no caller pays for.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,7 +73,8 @@ impl BackgroundEmbeddings {
         let _permit = self.gateway.acquire_permit(&self.target, demand, MAX_WAIT).await?;
         let mut body = format!("{{\"input\":{},\"encoding_format\":\"float\"", json!(texts));
         if let Some(dimensions) = dimensions {
-            body.push_str(&format!(",\"dimensions\":{dimensions}"));
+            // Writing to a string cannot fail.
+            let _infallible = write!(body, ",\"dimensions\":{dimensions}");
         }
         let answer = call_with_keys(&self.gateway, &self.target, &Bytes::from(body)).await;
         let answer = answer.map_err(|failure| failure.error)?;

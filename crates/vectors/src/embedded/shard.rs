@@ -7,6 +7,7 @@
 
 use std::fs::{self, File};
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -89,6 +90,15 @@ impl Shard {
         }
         // Searches go on meanwhile.
         self.read(EdgeShard::optimize).map(drop)
+    }
+}
+
+/// Closes the engine, which flushes again and panics if that fails, because the
+/// folder is gone for example. Nothing is lost by that: every change was flushed.
+impl Drop for Shard {
+    fn drop(&mut self) {
+        let edge = self.edge.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        drop(panic::catch_unwind(AssertUnwindSafe(move || drop(edge))));
     }
 }
 
