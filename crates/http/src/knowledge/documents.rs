@@ -3,6 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::{Data, Json};
+use pia_kernel::DocumentId;
 use pia_knowledge::{DocumentContent, DocumentStatus, Submission};
 use pia_web::{Caller, PathId, PathPart};
 
@@ -31,6 +32,17 @@ pub(crate) async fn content(
     Ok(file(api.run(async move { documents.content(document).await }).await?))
 }
 
+/// Serves a document that was cited to the caller.
+pub(crate) async fn cited(
+    EnabledDocuments(documents): EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, HttpError> {
+    let group = caller.0.group;
+    Ok(file(api.run(async move { documents.read(group, DocumentId(id)).await }).await?))
+}
+
 pub(crate) async fn delete(
     EnabledDocuments(documents): EnabledDocuments,
     caller: Caller,
@@ -54,8 +66,8 @@ pub(crate) async fn retry(
     Ok(DocumentSubmission::response(Submission { document, status, changed: true }))
 }
 
-/// Returns a file as an attachment: a page among the documents must not run in
-/// the origin of this server.
+/// Returns a text to be displayed, and any other file as an attachment: a page
+/// among the documents must not run in the origin of this server.
 fn file(content: DocumentContent) -> HttpResponse {
     let name = content.content_type.name();
     let content_type = if content.content_type.is_text() {
@@ -63,9 +75,10 @@ fn file(content: DocumentContent) -> HttpResponse {
     } else {
         name.to_owned()
     };
+    let disposition = if content.content_type.is_text() { "inline" } else { "attachment" };
     HttpResponse::Ok()
         .content_type(content_type)
-        .insert_header((CONTENT_DISPOSITION, "attachment"))
+        .insert_header((CONTENT_DISPOSITION, disposition))
         .body(content.bytes)
 }
 
@@ -77,18 +90,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_an_attachment_of_its_own_type() {
-        for (content_type, expected) in [
-            (ContentType::Text, "text/plain; charset=utf-8"),
-            (ContentType::Markdown, "text/markdown; charset=utf-8"),
-            (ContentType::Html, "text/html"),
-            (ContentType::Pdf, "application/pdf"),
+    fn a_text_is_displayed_and_another_file_is_an_attachment() {
+        for (content_type, expected, disposition) in [
+            (ContentType::Text, "text/plain; charset=utf-8", "inline"),
+            (ContentType::Markdown, "text/markdown; charset=utf-8", "inline"),
+            (ContentType::Html, "text/html", "attachment"),
+            (ContentType::Pdf, "application/pdf", "attachment"),
         ] {
             let response = file(DocumentContent { content_type, bytes: b"x".to_vec() });
 
             let header = |name| response.headers().get(name).unwrap();
             assert_eq!(header(CONTENT_TYPE), expected);
-            assert_eq!(header(CONTENT_DISPOSITION), "attachment");
+            assert_eq!(header(CONTENT_DISPOSITION), disposition);
         }
     }
 }

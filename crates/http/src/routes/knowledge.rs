@@ -21,6 +21,7 @@ const PROMPT: &str = "/api/kb-manager/knowledge-bases/{kbId}/prompt";
 const DOCUMENTS: &str = "/api/kb-manager/knowledge-bases/{kbId}/documents";
 const DOCUMENT: &str = "/api/kb-manager/knowledge-bases/{kbId}/documents/{docId}";
 const CONTENT: &str = "/api/kb-manager/knowledge-bases/{kbId}/documents/{docId}/content";
+const CITED: &str = "/kb/{documentId}";
 const RETRY: &str = "/api/kb-manager/knowledge-bases/{kbId}/documents/{docId}/retry";
 
 const NO_MANAGER: (u16, &str) = (
@@ -73,7 +74,7 @@ pub(super) fn routes() -> Vec<Route> {
         read(
             CONTENT,
             "Returns the file of a document, with its own media type.",
-            ResponseDoc::Other("*/*"),
+            ResponseDoc::Other("application/octet-stream"),
             &[NO_MANAGER, UNKNOWN, OFF],
             |route| route.to(knowledge::content),
         ),
@@ -89,6 +90,7 @@ pub(super) fn routes() -> Vec<Route> {
         replace(),
         delete(),
         retry(),
+        cited(),
     ]
 }
 
@@ -124,6 +126,22 @@ fn read(
         handler,
         docs: Docs { tag: "knowledge", summary, request: None, answer, refusals },
     }
+}
+
+/// Returns the route that citations link to. Programs with an API key read them
+/// too.
+fn cited() -> Route {
+    const UNKNOWN: (u16, &str) =
+        (404, "The caller's group searches no base with this document: `not_found`.");
+    let row = read(
+        CITED,
+        "Returns a document that an answer cites, with its own media type.",
+        ResponseDoc::Other("application/octet-stream"),
+        &[UNKNOWN, OFF],
+        |route| route.to(knowledge::cited),
+    );
+    let credentials = AcceptedCredentials::SessionOrApiKey;
+    Route { access: Access::Bearer, credentials, ..row }
 }
 
 fn set_prompt() -> Route {

@@ -19,6 +19,7 @@ const EXPECTED: &str = "
     GET  /metrics                  operator  unlicensed free
     GET  /api/capabilities         anyone    ended      global
     GET  /openapi/v1.json          anyone    ended      global
+    GET  /kb/{documentId}          signed-in ended      global   Knowledge
     GET  /api/e2ee/status          signed-in ended      global
     POST /api/e2ee/devices/register  signed-in  licensed  global  E2EE
     GET  /api/e2ee/devices         signed-in ended      global   E2EE
@@ -235,8 +236,16 @@ const EXPECTED: &str = "
     GET  /.well-known/passkey-endpoints  anyone  ended  global
 ";
 
+/// Key of the ingest routes.
+const KEY: &str = "kb-9f2c4e7a1b3d5f60";
+
 fn table() -> Vec<Route> {
     pia_server::routes()
+}
+
+/// Configures a server with the key of the ingest routes.
+fn with_ingest_key() -> TestConfig {
+    TestConfig::on(TestDatabase::sqlite()).with("Knowledge__IngestApiKey", KEY)
 }
 
 fn format_route(route: &Route) -> String {
@@ -297,7 +306,7 @@ fn the_table_has_the_expected_routes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn anonymous_callers_are_refused_before_the_body_is_read() {
-    let app = TestApp::spawn().await;
+    let app = with_ingest_key().start().await;
     let closed: Vec<Route> =
         table().into_iter().filter(|it| it.access != Access::Anonymous).collect();
 
@@ -307,16 +316,15 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 146);
+    assert_eq!(closed.len(), 171);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
-    let app = TestConfig::on(TestDatabase::sqlite())
-        .with("Admin:RequireSecondFactor", false)
-        .start()
-        .await;
-    let ada = app.signed_in().await;
+    let app = with_ingest_key().with("Admin:RequireSecondFactor", false).start().await;
+    let (ada, service) = (app.signed_in().await, [("x-service-key", KEY)]);
+    let manager = app.sign_up("eve@example.org").await;
+    app.admin("grant eve@example.org --role kb_manager").await.expect("a role");
     app.sign_up("bob@example.org").await;
     let console = Console::open(&app, "bob@example.org").await;
 
@@ -330,6 +338,11 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
             console.send(route.method.as_str(), route.path, &headers, &Value::Null).await
         } else if let Access::Scim(_) = route.access {
             announce(&identity_provider, route, route.body_limit + 1).await
+        } else if route.access == Access::Service {
+            let headers = [service[0], ("content-length", length.as_str())];
+            app.anonymous().send(route.method.as_str(), route.path, &headers, b"").await
+        } else if route.access == Access::KbManager {
+            announce(&manager, route, route.body_limit + 1).await
         } else {
             announce(&ada, route, route.body_limit + 1).await
         };
@@ -355,10 +368,10 @@ fn rows_match_their_paths() {
                 | RateLimit::InHandler(Budget::Auth | Budget::LocalAuth)
         );
         let anonymous = route.access == Access::Anonymous;
-        let is_ai_call = route.access == Access::Bearer && below(&["/api/ai/", "/v1/"]);
+        let takes_keys = route.access == Access::Bearer && below(&["/api/ai/", "/v1/", "/kb/"]);
 
         let expected_properties = (
-            is_ai_call,
+            takes_keys,
             !anonymous && below(&["/auth/"]),
             anonymous && guards,
             below(&["/admin", "/api/admin"]),
