@@ -62,6 +62,8 @@ const BASE: &[(&str, &str)] = &[
     ("Encryption__MasterKey", MASTER_KEY),
     ("PasswordHashing__MemoryKib", "64"),
     ("PasswordHashing__Iterations", "1"),
+    // Tests of knowledge bases switch it on.
+    ("Knowledge__ConnectionString", ""),
     ("RateLimits__Global", "1000000"),
     ("RateLimits__Auth", "1000000"),
     ("RateLimits__LocalAuth", "1000000"),

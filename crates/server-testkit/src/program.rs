@@ -40,6 +40,8 @@ const BASE: &[(&str, &str)] = &[
     ("JWT_SECRET_KEY", JWT_KEY),
     ("ENCRYPTION_MASTER_KEY", MASTER_KEY),
     ("Server__Address", "127.0.0.1:0"),
+    // Tests of knowledge bases switch it on.
+    ("Knowledge__ConnectionString", ""),
     ("Server__Workers", "2"),
     ("Logging__Format", "json"),
     ("PasswordHashing__MemoryKib", "64"),

@@ -4,6 +4,7 @@ mod api_keys;
 mod audit;
 mod credits;
 mod groups;
+mod kb;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use pia_identity::{
     Roles,
 };
 use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
+use pia_knowledge::KnowledgeError;
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, MasterKeyError, ServerSeal};
 use pia_settings::{AdminCommand, AdminConfig};
@@ -26,6 +28,7 @@ use crate::licence::{LicenceFile, LicenceSeats};
 use audit::AuditServices;
 use credits::CreditServices;
 use groups::GroupServices;
+use kb::KbServices;
 
 const DAY: Duration = Duration::from_hours(24);
 /// Warning about a role for an account whose address is not verified.
@@ -49,6 +52,18 @@ pub enum AdminError {
     /// No group has the name or id.
     #[error("no group has the name or id {0}")]
     NoGroup(String),
+    /// No knowledge base has the name or id.
+    #[error("no knowledge base has the name or id {0}")]
+    NoKnowledgeBase(String),
+    /// Knowledge base or document cannot be read or changed.
+    #[error(transparent)]
+    Knowledge(#[from] KnowledgeError),
+    /// File or folder cannot be read or written.
+    #[error("{}: {}", .0.display(), .1)]
+    File(PathBuf, std::io::Error),
+    /// Folder of an export is not empty.
+    #[error("the folder {} is not empty", .0.display())]
+    NotEmpty(PathBuf),
     /// Role or account cannot be changed.
     #[error(transparent)]
     Role(#[from] RoleError),
@@ -61,6 +76,9 @@ pub enum AdminError {
     /// Licence includes no groups.
     #[error("no valid licence includes GroupManagement")]
     NoGroups,
+    /// Licence includes no knowledge bases.
+    #[error("no valid licence includes Knowledge")]
+    NoKnowledge,
     /// No such API key.
     #[error("no such API key; it may have been revoked")]
     NoApiKey,
@@ -99,6 +117,7 @@ struct AdminServices {
     accounts: Administration,
     groups: GroupServices,
     credits: CreditServices,
+    kb: KbServices,
     audit: AuditServices,
 }
 
@@ -121,6 +140,7 @@ pub async fn administer(
         AdminCommand::Group(command) => {
             services.groups.run(&services.accounts.roles, command).await
         }
+        AdminCommand::Kb(command) => services.kb.run(&services.groups, command).await,
         AdminCommand::ApiKey(command) => api_keys::run(&services.accounts, command).await,
         AdminCommand::Audit(command) => services.audit.run(command).await,
         AdminCommand::Credits(command) => services.credits.run(&services.groups, command).await,
@@ -142,10 +162,11 @@ impl AdminServices {
         let callers = CallerCache::new(accounts, Arc::clone(&clock));
         let groups = GroupServices::open(&db, &callers, licence.state(), &clock, &config.catalogue);
         let credits = CreditServices::open(&db, &clock);
+        let kb = KbServices::open(&db, licence.state(), &clock);
         let audit = AuditServices::open(&db, config.audit.stored, &clock);
         let public_url = config.server.public_url.to_string();
         let parts = AdministrationParts { seats, callers, public_url, clock };
-        Ok(Self { accounts: administration(&db, parts), groups, credits, audit })
+        Ok(Self { accounts: administration(&db, parts), groups, credits, kb, audit })
     }
 
     async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {

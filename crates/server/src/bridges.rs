@@ -1,7 +1,9 @@
 //! Adapters between domains, and between a surface and the domains.
 
+mod embedder;
 mod group_rules;
 mod group_watch;
+mod knowledge;
 mod page_accounts;
 mod personas;
 mod running_config;
@@ -12,8 +14,10 @@ use pia_identity::SecretBox;
 use pia_kernel::{Secret, Unavailable, UserId};
 use pia_sealing::{SealContext, Sealer, UnsealError};
 
+pub(crate) use embedder::ProviderEmbedder;
 pub(crate) use group_rules::PolicyGroupRules;
 pub(crate) use group_watch::GroupCaches;
+pub(crate) use knowledge::RetrievedKnowledge;
 pub(crate) use page_accounts::PageAccounts;
 pub(crate) use personas::PolicyPersonas;
 pub(crate) use running_config::RunningConfig;

@@ -8,6 +8,7 @@ mod emails;
 mod groups;
 mod identity;
 mod infrastructure;
+mod knowledge;
 mod lifecycle;
 mod mail;
 mod maintenance;
@@ -36,6 +37,7 @@ use pia_storage_assistant::SqlCreditStore;
 use pia_storage_lifecycle::SqlAuditChain;
 use pia_storage_policy::SqlGroups;
 use pia_upstream::{TlsError, UpstreamSetupError};
+use pia_vectors::VectorSetupError;
 use pia_web::{DatabaseHealth, Gates, Metrics, Runner};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -47,12 +49,14 @@ use crate::housekeeping::Housekeeping;
 use crate::pulse;
 use crate::{audit_sequencer, checkpoints, settings_follower};
 use infrastructure::Infrastructure;
+use knowledge::KnowledgeParts;
 use use_cases::UseCases;
 
 pub(crate) use administration::{AdministrationParts, administration};
 pub use ai::AiFactory;
 pub(crate) use groups::GroupPolicy;
 pub(crate) use infrastructure::{fold_addresses, master_keys};
+pub(crate) use knowledge::knowledge_bases;
 
 /// Timeout of each part of the background work that shutdown waits for.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -106,6 +110,12 @@ pub enum ComposeError {
     /// Addresses of accounts cannot be normalised.
     #[error("SVC-RUN-007: the email addresses of accounts cannot be normalised: {0}")]
     Addresses(Unavailable),
+    /// The vector store cannot be used.
+    #[error("SVC-RUN-009: the vector store cannot be used: {0}")]
+    Vectors(#[from] VectorSetupError),
+    /// The queue of documents cannot be read.
+    #[error("SVC-RUN-010: the documents of knowledge bases cannot be read: {0}")]
+    Knowledge(Unavailable),
     /// Settings that were changed in the console cannot be read.
     #[error("SVC-RUN-008: the settings that were changed in the console cannot be read: {0}")]
     Settings(Unavailable),
@@ -157,8 +167,13 @@ pub async fn compose(
     let weeks = config.follow(|it| it.token_usage.weeks);
     let (db, main) = (base.db.clone(), Handle::current());
     let credit_store = SqlCreditStore::start(db, weeks, base.clock(), &tasks, &main);
-    let ai =
+    let mut ai =
         AiFactory::compose(&base, &credit_store, &rules, use_cases.personas.clone(), stop.clone())?;
+    let knowledge = Box::pin(KnowledgeParts::compose(&base, ai.gateway())).await?;
+    ai.set_knowledge(knowledge.search);
+    if let Some(worker) = knowledge.worker {
+        worker.start(&tasks, &stop);
+    }
     ai.register_metrics(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
@@ -180,7 +195,7 @@ pub async fn compose(
         account_pages: surfaces::account_pages(&base, &use_cases, &runner),
         gates: surfaces::gates(&base, &use_cases, &runner),
         scim: surfaces::scim(&base, &use_cases, groups.clone(), &runner),
-        api: surfaces::api(&base, use_cases, credits, groups.clone(), &runner),
+        api: surfaces::api(&base, use_cases, (credits, knowledge.api), groups.clone(), &runner),
         metrics,
         ai,
         groups,

@@ -3,8 +3,15 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+fn main() -> ExitCode {
+    if let Some(code) = pia_server::extract() {
+        return ExitCode::from(code);
+    }
+    serve()
+}
+
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn serve() -> ExitCode {
     match pia_server::run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

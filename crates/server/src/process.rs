@@ -18,6 +18,9 @@ use crate::serve::{Listen, Server};
 use crate::shutdown;
 use crate::tls::{self, CertificateError};
 
+/// Argument with which the server starts itself to extract the text of a file.
+pub(crate) const EXTRACT: &str = "extract";
+
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Reasons why the process failed.
@@ -47,6 +50,14 @@ impl fmt::Display for Failure {
             Self::System(err) => f.write_str(err),
         }
     }
+}
+
+/// Extracts the text of a file if this process was started for that, and returns
+/// its exit code. Call it before any thread is started: the process loses what
+/// it does not need.
+pub fn extract() -> Option<u8> {
+    let is_child = std::env::args_os().nth(1).is_some_and(|it| it == EXTRACT);
+    is_child.then(pia_extraction::run_child)
 }
 
 /// Runs the command of the command line.

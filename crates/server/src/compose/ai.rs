@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{CreditSettings, Gateway, NoGuardrail, Rules, TokenCounter, UpstreamLimiter};
+use pia_assistant::{
+    CreditSettings, Gateway, Knowledge, NoGuardrail, NoKnowledge, Rules, Settings, TokenCounter,
+    UpstreamLimiter,
+};
 use pia_http::AiApi;
 use pia_kernel::LiveSetting;
 use pia_policy::ManagedPersonas;
@@ -41,6 +44,16 @@ impl AiFactory {
 }
 
 impl AiFactory {
+    /// Returns the gateway of the main runtime.
+    pub(super) fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    /// Sets the knowledge bases that chats are answered from.
+    pub(super) fn set_knowledge(&mut self, knowledge: Arc<dyn Knowledge>) {
+        self.gateway.knowledge = knowledge;
+    }
+
     pub(super) fn compose(
         base: &Infrastructure<'_>,
         credit_store: &SqlCreditStore,
@@ -63,12 +76,14 @@ impl AiFactory {
             timer: Arc::new(TokioTimer::new(stop)),
             clock: base.clock(),
             catalogue: config.follow(catalogue),
-            settings: config.follow(|it| it.ai.settings.clone()),
+            settings: config
+                .follow(|it| Settings { knowledge: it.knowledge.mode, ..it.ai.settings.clone() }),
             rules: Arc::clone(rules),
             credit_store: Arc::new(credit_store.clone()),
             credits: credit_settings(config),
             tokens: Arc::new(O200k::default()) as Arc<dyn TokenCounter>,
             personas: Arc::new(PolicyPersonas(personas)),
+            knowledge: Arc::new(NoKnowledge),
             guardrail: Arc::new(NoGuardrail),
             keys: Arc::default(),
             upstream_limiter: Arc::new(UpstreamLimiter::shared_by(credit_store.instances())),

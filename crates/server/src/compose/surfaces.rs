@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pia_assistant::Credits;
 use pia_console::{AccountPages, SetupPages};
-use pia_http::{Api, BrowserRedirects};
+use pia_http::{Api, BrowserRedirects, KnowledgeApi};
 use pia_identity::ApiKeyAuthenticator;
 use pia_passwords::PoolSize;
 use pia_policy::Groups;
@@ -21,7 +21,7 @@ use crate::readiness::ReadinessChecks;
 pub(super) fn api(
     base: &Infrastructure<'_>,
     use_cases: UseCases,
-    credits: Credits,
+    (credits, knowledge): (Credits, KnowledgeApi),
     groups: Groups,
     runner: &Runner,
 ) -> Api {
@@ -57,6 +57,7 @@ pub(super) fn api(
         settings,
         scim_tokens: provisioning.tokens,
         credits,
+        knowledge,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
@@ -141,6 +142,7 @@ pub(super) fn gates(base: &Infrastructure<'_>, use_cases: &UseCases, runner: &Ru
         setup_url: start.server.setup_url.clone(),
         rules: config.follow(|it| it.local_auth.accounts),
         metrics_token: config.follow(|it| it.metrics.token.clone()),
+        ingest_key: config.follow(|it| it.knowledge.ingest_key.clone()),
         clock: base.clock(),
         runner: runner.clone(),
     }

@@ -7,6 +7,7 @@ mod chat;
 mod credits;
 mod failures;
 mod faults;
+mod knowledge;
 mod memory;
 mod models;
 mod openai;

@@ -31,8 +31,14 @@ fn all_routes_with_an_id() -> Vec<Route> {
 fn routes_with_an_id() -> Vec<Route> {
     let mut routes = all_routes_with_an_id();
     let belongs_to_nobody = |it: &Route| {
-        matches!(it.access, Access::Console(_) | Access::GroupConsole(_) | Access::Scim(_))
-            || it.path.starts_with("/scim/")
+        matches!(
+            it.access,
+            Access::Console(_)
+                | Access::GroupConsole(_)
+                | Access::Scim(_)
+                | Access::KbManager
+                | Access::Service
+        ) || it.path.starts_with("/scim/")
     };
     routes.retain(|it| !belongs_to_nobody(it));
     routes
@@ -49,6 +55,8 @@ async fn owned(route: &Route, owner: &Client) -> String {
             Some(enrol(owner, &mut Authenticator::new(), "Key").await)
         }
         "/api/v1/chats/{id}" => Some(stored(owner).await),
+        // A group's, as the tests of knowledge bases check.
+        "/kb/{documentId}" => Some(Uuid::now_v7().to_string()),
         // Not a user's, and without files.
         path if path.starts_with("/api/plugins/") => Some(BUILT_IN_PLUGIN.to_owned()),
         path if path.starts_with("/api/e2ee/devices/{deviceId}/") => {
@@ -98,7 +106,8 @@ fn comparable(answer: &TestResponse) -> (u16, Vec<(String, String)>, Vec<u8>) {
 }
 
 async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
-    let app = TestConfig::on(database).with("Server__PublicUrl", ORIGIN).start().await;
+    let setting = TestConfig::on(database).with("Server__PublicUrl", ORIGIN);
+    let app = setting.with("Knowledge__ConnectionString", "embedded:vectors").start().await;
     let (owner, stranger) = (app.signed_in().await, app.signed_in().await);
     let routes = routes_with_an_id();
 
@@ -146,7 +155,7 @@ async fn an_administrators_malformed_or_unknown_id_is_not_found() {
         for id in [&*Uuid::now_v7().to_string(), "5", "%00", "null", &"x".repeat(5000)] {
             let path = route.path.replace("{id}", id).replace("{key}", id);
             let token = [("x-csrf-token", console.csrf_token.as_str())];
-            let body = json!({ "name": "a name", "systemPrompt": "x", "groupIds": [], "pluginIds": [], "groupId": Uuid::nil(), "kind": "rest_api", "value": "x" });
+            let body = json!({ "name": "a name", "systemPrompt": "x", "groupIds": [], "pluginIds": [], "knowledgeBaseIds": [], "groupId": Uuid::nil(), "kind": "rest_api", "value": "x" });
             let body = if route.body_limit > 1024 { body } else { json!(null) };
             let answer = console.send(route.method.as_str(), &path, &token, &body).await;
             assert_eq!(answer.refusal(), (404, "not_found"), "{} {path}", route.method);

@@ -98,7 +98,11 @@ async fn call(client: &Client, route: &Route, address: &str, headers: &[(&str, &
 }
 
 async fn sql_syntax_is_plain_text_in_every_header_and_parameter(database: TestDatabase) {
-    let app = TestConfig::on(database).with("Server__PublicUrl", "http://test").start().await;
+    let app = TestConfig::on(database)
+        .with("Knowledge__ConnectionString", "embedded:vectors")
+        .with("Server__PublicUrl", "http://test")
+        .start()
+        .await;
     let (ada, bob) = (app.sign_up("ada@example.org").await, app.sign_up("bob@example.org").await);
     let routes: Vec<Route> = pia_server::routes();
 

@@ -1,0 +1,233 @@
+//! `pia-server admin kb …`: administers knowledge bases beside a running server,
+//! which ingests the documents.
+
+mod files;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pia_kernel::{Clock, KnowledgeBaseId, LiveSetting};
+use pia_knowledge::{
+    BaseAccess, BaseDraft, BaseRef, Document, DocumentDraft, DocumentRef, DocumentStatus,
+    Documents, DraftError, KnowledgeBaseEntry, KnowledgeBases, KnowledgeError, MAX_CONTENT_BYTES,
+};
+use pia_policy::{Feature, LicenceState, Licensed};
+use pia_settings::KbCommand;
+use pia_storage::Database;
+
+use super::groups::GroupServices;
+use super::{AdminError, line};
+use crate::compose::knowledge_bases;
+use files::{FileSource, create_folder, export_name, list_files};
+
+/// Services that administer knowledge bases, without a server around them.
+pub(super) struct KbServices {
+    bases: KnowledgeBases,
+    documents: Documents,
+    licence: LiveSetting<LicenceState>,
+    clock: Arc<dyn Clock>,
+}
+
+impl KbServices {
+    pub(super) fn open(
+        db: &Database,
+        licence: LiveSetting<LicenceState>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let (bases, documents) = knowledge_bases(db, Arc::clone(clock));
+        Self { bases, documents, licence, clock: Arc::clone(clock) }
+    }
+
+    /// Checks that the licence includes knowledge bases.
+    fn check_licence(&self) -> Result<(), AdminError> {
+        match self.licence.get().at(self.clock.now()) {
+            Licensed::Valid(it) if it.features.contains(&Feature::Knowledge) => Ok(()),
+            _ => Err(AdminError::NoKnowledge),
+        }
+    }
+
+    /// Runs a command, and returns what to print.
+    pub(super) async fn run(
+        &self,
+        groups: &GroupServices,
+        command: KbCommand,
+    ) -> Result<String, AdminError> {
+        self.check_licence()?;
+        match command {
+            KbCommand::List => self.list().await,
+            KbCommand::Show { base } => self.show(&base).await,
+            KbCommand::Create { name, group } => {
+                let group = groups.meant(&group).await?.group;
+                let draft = BaseDraft { name: Some(name), owner: Some(group.id) };
+                let base = self.bases.create(None, draft).await?;
+                Ok(format!("Knowledge base {} created: {}\n", base.name, base.id))
+            }
+            KbCommand::Rename { base, name } => {
+                let base = self.meant(&base).await?;
+                self.bases.rename(None, base.base.id, Some(name.clone())).await?;
+                Ok(format!("Knowledge base {} renamed to {name}\n", base.base.name))
+            }
+            KbCommand::Delete { base } => {
+                let base = self.meant(&base).await?;
+                self.bases.delete(None, base.base.id).await?;
+                Ok(format!("Knowledge base {} deleted\n", base.base.name))
+            }
+            KbCommand::Share { base, groups: names } => {
+                let base = self.meant(&base).await?;
+                let mut ids = Vec::new();
+                for name in &names {
+                    ids.push(groups.meant(name).await?.group.id);
+                }
+                self.bases.share(None, base.base.id, ids).await?;
+                Ok(format!(
+                    "Knowledge base {} shared with {} groups\n",
+                    base.base.name,
+                    names.len()
+                ))
+            }
+            KbCommand::Import { base, folder } => self.import(&base, &folder).await,
+            KbCommand::Export { base, folder } => self.export(&base, &folder).await,
+            KbCommand::Retry { base } => self.retry(&base).await,
+            KbCommand::Verify { base } => self.verify(&base).await,
+        }
+    }
+
+    /// Returns the base with this id or name.
+    async fn meant(&self, base: &str) -> Result<KnowledgeBaseEntry, AdminError> {
+        let is_meant = |it: &KnowledgeBaseEntry| {
+            it.base.id.to_string().eq_ignore_ascii_case(base)
+                || it.base.name.to_lowercase() == base.trim().to_lowercase()
+        };
+        let found = self.bases.list().await?.into_iter().find(is_meant);
+        found.ok_or_else(|| AdminError::NoKnowledgeBase(base.to_owned()))
+    }
+
+    async fn list(&self) -> Result<String, AdminError> {
+        let bases = self.bases.list().await?;
+        if bases.is_empty() {
+            let text = "No knowledge bases; create one with `admin kb create NAME GROUP`\n";
+            return Ok(text.to_owned());
+        }
+        let mut reported = String::new();
+        for KnowledgeBaseEntry { base, document_count, shared_with } in bases {
+            let shared = match shared_with.len() {
+                0 => String::new(),
+                count => format!(", shared with {count} groups"),
+            };
+            let (id, name, owner) = (base.id, base.name, base.owner);
+            line(
+                &mut reported,
+                format_args!("{id} {name}: {document_count} documents, of group {owner}{shared}"),
+            );
+        }
+        Ok(reported)
+    }
+
+    async fn show(&self, base: &str) -> Result<String, AdminError> {
+        let base = self.meant(base).await?.base;
+        let mut reported = format!("{} {}\n", base.id, base.name);
+        for document in self.documents.list(server(base.id)).await? {
+            let Document { id, title, status, chunk_count, error, .. } = document;
+            let error = error.map(|it| format!(": {it}")).unwrap_or_default();
+            let status = status.name();
+            line(
+                &mut reported,
+                format_args!("{id} {title}: {status}, {chunk_count} chunks{error}"),
+            );
+        }
+        Ok(reported)
+    }
+
+    /// Stores the files of a folder. Each is one document by its path, so that a
+    /// repetition stores only what has changed.
+    async fn import(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
+        let base = self.meant(base).await?.base;
+        let files = list_files(folder)?;
+        let (mut stored, mut unchanged, mut failed) = (0, 0, String::new());
+        for file in files {
+            match self.import_file(base.id, &file).await {
+                Ok(true) => stored += 1,
+                Ok(false) => unchanged += 1,
+                Err(AdminError::Knowledge(err @ KnowledgeError::Unavailable(_))) => {
+                    return Err(err.into());
+                }
+                Err(err) => line(&mut failed, format_args!("{}: {err}", file.name)),
+            }
+        }
+        let summary = format!("{stored} files stored, {unchanged} unchanged\n");
+        if failed.is_empty() {
+            return Ok(summary);
+        }
+        Err(AdminError::Unsound(format!("{summary}not stored:\n{failed}")))
+    }
+
+    /// Stores a file. Returns false if its document has this content already.
+    async fn import_file(
+        &self,
+        base: KnowledgeBaseId,
+        file: &FileSource,
+    ) -> Result<bool, AdminError> {
+        if file.size > MAX_CONTENT_BYTES as u64 {
+            return Err(KnowledgeError::from(DraftError::TooLarge).into());
+        }
+        let draft = DocumentDraft {
+            title: Some(file.title.clone()),
+            source_uri: Some(format!("file:{}", file.name)),
+            content_type: Some(file.content_type.name().to_owned()),
+            content: Some(file.read()?),
+        };
+        match self.documents.submit(None, server(base), draft).await {
+            Ok(submission) => Ok(submission.changed),
+            // Another file has the same content.
+            Err(KnowledgeError::Duplicate(_)) => Ok(false),
+            Err(err) => Err(err.into()),
+        }
+    }
+
+    async fn export(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
+        let base = server(self.meant(base).await?.base.id);
+        create_folder(folder)?;
+        let documents = self.documents.list(base).await?;
+        let count = documents.len();
+        for document in documents {
+            let content = self.documents.content(DocumentRef { base, document: document.id });
+            let path = folder.join(export_name(&document));
+            let written = std::fs::write(&path, content.await?.bytes);
+            written.map_err(|err| AdminError::File(path, err))?;
+        }
+        Ok(format!("{count} documents exported\n"))
+    }
+
+    async fn retry(&self, base: &str) -> Result<String, AdminError> {
+        let base = server(self.meant(base).await?.base.id);
+        let mut count = 0;
+        for it in self.documents.list(base).await? {
+            if it.status == DocumentStatus::Failed {
+                self.documents.retry(None, DocumentRef { base, document: it.id }).await?;
+                count += 1;
+            }
+        }
+        Ok(format!("{count} documents queued again\n"))
+    }
+
+    async fn verify(&self, base: &str) -> Result<String, AdminError> {
+        let base = self.meant(base).await?.base;
+        let documents = self.documents.list(server(base.id)).await?;
+        let count = documents.len();
+        let mut missing = String::new();
+        for Document { title, status, error, .. } in documents {
+            if status != DocumentStatus::Ready {
+                let error = error.map(|it| format!(": {it}")).unwrap_or_default();
+                line(&mut missing, format_args!("{title}: {}{error}", status.name()));
+            }
+        }
+        if missing.is_empty() {
+            return Ok(format!("Searches find all {count} documents of {}\n", base.name));
+        }
+        Err(AdminError::Unsound(format!("documents that searches do not find:\n{missing}")))
+    }
+}
+
+fn server(id: KnowledgeBaseId) -> BaseRef {
+    BaseRef { access: BaseAccess::Server, id }
+}

@@ -1,0 +1,78 @@
+//! Embedding models of providers, as knowledge bases use them.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_assistant::{AssistantError, BackgroundEmbeddings};
+use pia_knowledge::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
+
+/// Cosine similarity below which texts are unrelated, for the usual models.
+const MIN_SIMILARITY: f32 = 0.4;
+/// Models whose vectors can be shortened to the size that is stored.
+const SHORTENED: &str = "text-embedding-3";
+
+/// Embedding model of a provider.
+pub(crate) struct ProviderEmbedder {
+    pub(crate) embeddings: BackgroundEmbeddings,
+    /// Name of the model.
+    pub(crate) model: String,
+    pub(crate) timeout: Duration,
+    pub(crate) batch_size: usize,
+}
+
+#[async_trait]
+impl Embedder for ProviderEmbedder {
+    fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
+    fn min_similarity(&self) -> f32 {
+        MIN_SIMILARITY
+    }
+
+    async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError> {
+        let dimensions = self.model.starts_with(SHORTENED).then_some(VECTOR_SIZE);
+        let call = self.embeddings.embed(&texts, dimensions);
+        let done = match tokio::time::timeout(self.timeout, call).await {
+            Ok(Ok(done)) => done,
+            Ok(Err(err)) => return Err(to_embed_error(&err)),
+            Err(_elapsed) => return Err(unavailable("it did not answer in time", None)),
+        };
+        let vectors: Option<Vec<_>> = done.vectors.into_iter().map(normalised).collect();
+        let Some(vectors) = vectors else {
+            let reason = format!("the vectors of its model do not have {VECTOR_SIZE} dimensions");
+            return Err(EmbedError::Rejected(reason));
+        };
+        Ok(Embedding { vectors, tokens: done.tokens })
+    }
+}
+
+fn unavailable(reason: &str, retry_after: Option<Duration>) -> EmbedError {
+    EmbedError::Unavailable { reason: reason.to_owned(), retry_after }
+}
+
+fn to_embed_error(err: &AssistantError) -> EmbedError {
+    match err {
+        AssistantError::UpstreamBusy { retry_after }
+        | AssistantError::UpstreamLimitReached { retry_after } => {
+            unavailable("it is busy", Some(*retry_after))
+        }
+        AssistantError::ContextTooLong => {
+            EmbedError::Rejected("a chunk is too long for its model".to_owned())
+        }
+        err => unavailable(&err.to_string(), None),
+    }
+}
+
+/// Returns a vector scaled to the length 1; `None` if it has another number of
+/// dimensions, or no length.
+fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
+    if vector.len() != VECTOR_SIZE || !length.is_normal() {
+        return None;
+    }
+    for it in &mut vector {
+        *it /= length;
+    }
+    Some(vector)
+}

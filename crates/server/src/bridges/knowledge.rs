@@ -1,0 +1,61 @@
+//! Knowledge bases, as the assistant searches them.
+
+use async_trait::async_trait;
+use pia_assistant::{Knowledge, KnowledgePassage, KnowledgeScope, KnowledgeSummary};
+use pia_kernel::{PersonaId, Unavailable};
+use pia_knowledge::{Passage, Question, Retrieval};
+use tokio::runtime::Handle;
+
+/// Knowledge bases, as the assistant searches them.
+pub(crate) struct RetrievedKnowledge {
+    pub(crate) retrieval: Retrieval,
+    /// Base of links to documents, without a slash at the end.
+    pub(crate) public_url: String,
+    /// Runtime of the database.
+    pub(crate) runtime: Handle,
+}
+
+impl RetrievedKnowledge {
+    /// Runs work to completion on the database's runtime: an AI call is dropped
+    /// when its client disconnects, and a query must not be.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        self.runtime.spawn(work).await.map_err(|err| Unavailable::new("knowledge", err))?
+    }
+
+    fn passage(&self, it: Passage) -> KnowledgePassage {
+        let is_web = |uri: &String| uri.starts_with("https://") || uri.starts_with("http://");
+        let own = || format!("{}/kb/{}", self.public_url, it.document);
+        let url = it.source_uri.clone().filter(is_web).unwrap_or_else(own);
+        KnowledgePassage { title: it.title, url, path: it.path, text: it.text }
+    }
+}
+
+#[async_trait]
+impl Knowledge for RetrievedKnowledge {
+    async fn bases(&self, scope: KnowledgeScope) -> Result<Vec<KnowledgeSummary>, Unavailable> {
+        let retrieval = self.retrieval.clone();
+        let persona = scope.persona.map(PersonaId);
+        let bases = self.run(async move { retrieval.bases(scope.group, persona).await }).await?;
+        let summary =
+            |it: pia_knowledge::SearchedBase| KnowledgeSummary { name: it.name, prompt: it.prompt };
+        Ok(bases.into_iter().map(summary).collect())
+    }
+
+    async fn search(
+        &self,
+        scope: KnowledgeScope,
+        question: &str,
+    ) -> Result<Vec<KnowledgePassage>, Unavailable> {
+        let retrieval = self.retrieval.clone();
+        let (persona, text) = (scope.persona.map(PersonaId), question.to_owned());
+        let question = Question { group: scope.group, persona, text };
+        let found = self.run(async move {
+            let found = retrieval.search(question).await;
+            found.map_err(|err| Unavailable::new("knowledge", err))
+        });
+        Ok(found.await?.into_iter().map(|it| self.passage(it)).collect())
+    }
+}

@@ -1,0 +1,172 @@
+//! Knowledge bases over their adapters.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_assistant::{BackgroundEmbeddings, Gateway, Knowledge, NoKnowledge};
+use pia_extraction::{ChildExtractor, ChildLimits};
+use pia_http::KnowledgeApi;
+use pia_kernel::{LiveSetting, Unavailable};
+use pia_knowledge::{
+    Documents, Embedder, GroupQuotas, HashedEmbedder, IngestQueue, Ingestion, IngestionSettings,
+    KnowledgeBases, Reconciliation, Retrieval, VectorStore,
+};
+use pia_policy::Quota;
+use pia_settings::{EmbedderConfig, LiveConfig, VectorTarget};
+use pia_storage::Database;
+use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
+use pia_vectors::{EmbeddedVectors, ServerVectors, VectorSetupError};
+use tokio::runtime::Handle;
+
+use super::ComposeError;
+use super::infrastructure::Infrastructure;
+use crate::bridges::{ProviderEmbedder, RetrievedKnowledge};
+use crate::knowledge_worker::KnowledgeWorker;
+use crate::process::EXTRACT;
+
+/// Time that a step of ingestion may take beside its call of the embedder.
+const STEP_TIME: Duration = Duration::from_mins(1);
+
+/// Knowledge bases, and their ingestion and search if they are on.
+pub(super) struct KnowledgeParts {
+    pub(super) api: KnowledgeApi,
+    pub(super) search: Arc<dyn Knowledge>,
+    pub(super) worker: Option<KnowledgeWorker>,
+}
+
+impl KnowledgeParts {
+    /// Composes knowledge bases; `gateway` calls the embedding model.
+    pub(super) async fn compose(
+        base: &Infrastructure<'_>,
+        gateway: &Gateway,
+    ) -> Result<Self, ComposeError> {
+        let config = base.config.latest();
+        let mut api = api(base);
+        let Some(stores) = &config.knowledge.stores else {
+            return Ok(Self { api, search: Arc::new(NoKnowledge), worker: None });
+        };
+        api.is_enabled = true;
+        let queue = SqlIngestQueue::new(base.db.clone());
+        let vectors = open(&stores.vectors).await?;
+        if let VectorTarget::Embedded(_) = stores.vectors {
+            // Its folder is locked, so no other instance ingests.
+            queue.release_all(base.clock.now()).await.map_err(ComposeError::Knowledge)?;
+        }
+        let embedder = embedder(&stores.embedder, gateway);
+        let chunks = Arc::new(SqlChunks::new(base.db.clone()));
+        let lease = STEP_TIME + embedding_time(&stores.embedder);
+        let ingestion = Ingestion {
+            queue: Arc::new(queue),
+            extractor: Arc::new(extractor()?),
+            embedder: Arc::clone(&embedder),
+            vectors: Arc::clone(&vectors),
+            settings: ingestion_settings(base.config, lease),
+            clock: base.clock(),
+        };
+        let retrieval = Retrieval {
+            chunks: Arc::<SqlChunks>::clone(&chunks),
+            embedder,
+            vectors: Arc::clone(&vectors),
+            settings: base.config.follow(|it| it.knowledge.retrieval),
+            clock: base.clock(),
+        };
+        let search = RetrievedKnowledge {
+            retrieval,
+            public_url: base.public_url().trim_end_matches('/').to_owned(),
+            runtime: Handle::current(),
+        };
+        let reconciliation = Reconciliation { chunks, vectors };
+        let workers = config.knowledge.workers;
+        let worker = Some(KnowledgeWorker { ingestion, reconciliation, workers });
+        Ok(Self { api, search: Arc::new(search), worker })
+    }
+}
+
+/// Returns the quotas of groups without settings of their own.
+fn default_quotas() -> GroupQuotas {
+    let limit = |quota: Quota| quota.default_limit().unwrap_or(i64::MAX);
+    GroupQuotas {
+        bases: limit(Quota::KnowledgeBases),
+        documents: limit(Quota::KnowledgeDocuments),
+        bytes: limit(Quota::KnowledgeStorageBytes),
+        monthly_tokens: limit(Quota::MonthlyEmbeddingTokens),
+    }
+}
+
+/// Composes the administration of the bases in `db`.
+pub(crate) fn knowledge_bases(
+    db: &Database,
+    clock: Arc<dyn pia_kernel::Clock>,
+) -> (KnowledgeBases, Documents) {
+    let bases = Arc::new(SqlKnowledgeBases::new(db.clone()));
+    let documents = Arc::new(SqlDocuments::new(db.clone()));
+    let quotas = default_quotas();
+    let administration =
+        KnowledgeBases::new(Arc::<SqlKnowledgeBases>::clone(&bases), quotas, Arc::clone(&clock));
+    (administration, Documents::new(bases, documents, quotas, clock))
+}
+
+fn api(base: &Infrastructure<'_>) -> KnowledgeApi {
+    let (bases, documents) = knowledge_bases(&base.db, base.clock());
+    KnowledgeApi { documents, bases, is_enabled: false }
+}
+
+async fn open(target: &VectorTarget) -> Result<Arc<dyn VectorStore>, ComposeError> {
+    match target {
+        VectorTarget::Embedded(folder) => {
+            let folder: PathBuf = folder.clone();
+            let open = tokio::task::spawn_blocking(move || EmbeddedVectors::open(&folder)).await;
+            let store = open.map_err(|err| Unavailable::new("vector store", err));
+            Ok(Arc::new(store.map_err(ComposeError::Knowledge)??))
+        }
+        VectorTarget::Server { endpoint, key } => {
+            let store = ServerVectors::new(endpoint, key.as_ref())?;
+            match store.set_up().await {
+                Ok(()) => {}
+                // It may come up later.
+                Err(VectorSetupError::Server(reason)) => {
+                    tracing::warn!(reason, "the vector store is not available yet");
+                }
+                Err(err) => return Err(err.into()),
+            }
+            Ok(Arc::new(store))
+        }
+    }
+}
+
+fn embedder(config: &EmbedderConfig, gateway: &Gateway) -> Arc<dyn Embedder> {
+    match config {
+        EmbedderConfig::Hashed => Arc::new(HashedEmbedder),
+        EmbedderConfig::Provider { target, timeout, batch_size } => Arc::new(ProviderEmbedder {
+            model: target.model.clone(),
+            embeddings: BackgroundEmbeddings::new(gateway.clone(), Arc::clone(target)),
+            timeout: *timeout,
+            batch_size: *batch_size,
+        }),
+    }
+}
+
+/// Returns the maximum time of a call of the embedder.
+fn embedding_time(config: &EmbedderConfig) -> Duration {
+    match config {
+        EmbedderConfig::Hashed => Duration::ZERO,
+        EmbedderConfig::Provider { timeout, .. } => *timeout,
+    }
+}
+
+/// Returns the extractor, which runs this program with another argument.
+fn extractor() -> Result<ChildExtractor, ComposeError> {
+    let program = std::env::current_exe()?;
+    let arguments = vec![EXTRACT.into()];
+    Ok(ChildExtractor::new(program, arguments, ChildLimits::default()))
+}
+
+fn ingestion_settings(config: &LiveConfig, lease: Duration) -> LiveSetting<IngestionSettings> {
+    config.follow(move |it| IngestionSettings {
+        chunking: it.knowledge.chunking,
+        max_attempts: it.knowledge.max_attempts,
+        lease,
+        default_monthly_tokens: default_quotas().monthly_tokens,
+    })
+}

@@ -1,0 +1,106 @@
+//! Ingestion of documents while the server runs.
+
+use std::time::Duration;
+
+use pia_kernel::Unavailable;
+use pia_knowledge::{Ingestion, Reconciliation};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Interval of polling the queue, one read of an index.
+const EVERY: Duration = Duration::from_secs(1);
+/// Interval of comparing the vector store with the database.
+const SWEEP_EVERY: Duration = Duration::from_hours(6);
+
+/// Workers that ingest documents, and the task that keeps the vector store in
+/// agreement with the database. Every instance runs them; each document goes to
+/// one worker.
+pub(crate) struct KnowledgeWorker {
+    pub(crate) ingestion: Ingestion,
+    pub(crate) reconciliation: Reconciliation,
+    /// Number of documents that are ingested at once.
+    pub(crate) workers: usize,
+}
+
+impl KnowledgeWorker {
+    /// Starts all tasks, which end when stopped.
+    pub(crate) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) {
+        for _ in 0..self.workers {
+            tasks.spawn(ingest(self.ingestion.clone(), stop.clone()));
+        }
+        tasks.spawn(reconcile(self.reconciliation, stop.clone()));
+    }
+}
+
+/// Ingests documents that are due, one after the other.
+async fn ingest(ingestion: Ingestion, stop: CancellationToken) {
+    let mut tick = interval(EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = tick.tick() => {}
+        }
+        while !stop.is_cancelled() {
+            match ingest_next(&ingestion, &stop).await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(err) => {
+                    tracing::warn!(error = %err, "failed to ingest a document");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Ingests one document on a thread that may block: cutting a text takes long.
+/// When stopped, it ends between two steps, as after a crash.
+async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<bool, Unavailable> {
+    let (ingestion, stop, runtime) = (ingestion.clone(), stop.clone(), Handle::current());
+    let work = tokio::task::spawn_blocking(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                () = stop.cancelled() => Ok(false),
+                done = ingestion.ingest_next() => done,
+            }
+        })
+    });
+    work.await.map_err(|err| Unavailable::new("ingestion", err))?
+}
+
+/// Removes points of deleted chunks at once, and compares everything now and
+/// then.
+async fn reconcile(reconciliation: Reconciliation, stop: CancellationToken) {
+    let mut tick = interval(EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut swept: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = tick.tick() => {}
+        }
+        // Outside of `select!`, so that it is not cancelled half-way.
+        if let Err(err) = reconciliation.delete_removed().await {
+            tracing::warn!(error = %err, "failed to remove points from the vector store");
+        }
+        if swept.is_none_or(|it| it.elapsed() >= SWEEP_EVERY) {
+            sweep(&reconciliation).await;
+            swept = Some(Instant::now());
+        }
+    }
+}
+
+async fn sweep(reconciliation: &Reconciliation) {
+    match reconciliation.sweep().await {
+        Ok(repaired) if repaired.restored == 0 && repaired.deleted == 0 => {}
+        Ok(repaired) => tracing::info!(
+            restored = repaired.restored,
+            deleted = repaired.deleted,
+            "vector store repaired"
+        ),
+        Err(err) => tracing::warn!(error = %err, "failed to compare the vector store"),
+    }
+}

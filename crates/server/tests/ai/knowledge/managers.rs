@@ -1,0 +1,159 @@
+//! `/api/kb-manager`, as the desktop client uses it.
+
+use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{JSON, base, documents, ingested, knowing, manager, service, settled};
+
+on_both_databases!(
+    a_manager_lists_stores_replaces_and_deletes_documents,
+    a_manager_is_refused_for_the_reasons_of_the_contract,
+    others_are_no_managers,
+);
+
+const BASES: &str = "/api/kb-manager/knowledge-bases";
+
+async fn send(client: &Client, method: &str, path: &str, body: &Value) -> TestResponse {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    client.send(method, path, &[JSON], body.as_bytes()).await
+}
+
+async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDatabase) {
+    let app = knowing(database).start().await;
+    let ada = manager(&app, "ada@example.org").await;
+    assert_eq!(ada.get(BASES).await.body, json!([]));
+    let travel = base(&app, "Travel", "default").await;
+    let bases = ada.get(BASES).await.body;
+    let expected = json!([{ "id": travel, "name": "Travel", "documentCount": 0, "shared": false,
+        "hasPrompt": false }]);
+    assert_eq!(bases, expected);
+
+    let path = format!("{BASES}/{travel}/documents");
+    let draft = json!({ "title": "Rules", "sourceUri": null, "contentType": "text/markdown",
+        "content": "# Rail\n\nSecond class, bitte für alle." });
+    let stored = send(&ada, "POST", &path, &draft).await;
+    assert_eq!((stored.status, &stored.body["status"]), (202, &json!("Pending")));
+    let id = stored.body["documentId"].as_str().expect("an id").to_owned();
+    settled(&app, &travel, &id).await;
+    let listed = ada.get(&path).await.body;
+    let document = &listed[0];
+    assert_eq!((&document["id"], &document["status"]), (&json!(id), &json!("Ready")));
+    assert_eq!((&document["chunkCount"], &document["sizeBytes"]), (&json!(1), &json!(38)));
+    assert!(document["tokens"].as_i64().is_some_and(|it| it > 0));
+    assert!(document["createdAt"].is_string() && document["updatedAt"].is_string());
+
+    let content = format!("{path}/{id}/content");
+    let read = ada.get(&content).await;
+    assert_eq!(read.header("content-type"), Some("text/markdown; charset=utf-8"));
+    assert!(read.text().ends_with("bitte für alle."));
+    let same = json!({ "content": draft["content"], "contentType": null, "title": null });
+    let unchanged = send(&ada, "PUT", &content, &same).await;
+    assert_eq!((unchanged.status, &unchanged.body["status"]), (200, &json!("Ready")));
+    let new = json!({ "content": "First class.", "contentType": null, "title": "New" });
+    assert_eq!(send(&ada, "PUT", &content, &new).await.status, 202);
+    let ready = settled(&app, &travel, &id).await;
+    assert_eq!((&ready["title"], &ready["contentType"]), (&json!("New"), &json!("text/markdown")));
+
+    let stats = ada.get(&format!("{BASES}/{travel}/stats")).await.body;
+    assert_eq!((&stats["readyCount"], &stats["documentCount"]), (&json!(1), &json!(1)));
+    assert_eq!((&stats["byteLimit"], &stats["documentLimit"]), (&json!(52_428_800), &json!(100)));
+    assert!(stats["embeddingTokensThisMonth"].as_i64().is_some_and(|it| it > 0));
+
+    let prompt = format!("{BASES}/{travel}/prompt");
+    assert!(ada.get(&prompt).await.body.get("prompt").is_none_or(Value::is_null));
+    assert!(send(&ada, "PUT", &prompt, &json!({ "prompt": "Rules" })).await.status < 300);
+    assert_eq!(ada.get(&prompt).await.body["prompt"], "Rules");
+    assert!(send(&ada, "PUT", &prompt, &json!({ "prompt": "" })).await.status < 300);
+    assert_eq!(ada.get(BASES).await.body[0]["hasPrompt"], false);
+
+    assert_eq!(send(&ada, "DELETE", &format!("{path}/{id}"), &json!(null)).await.status, 204);
+    assert_eq!(ada.get(&path).await.body, json!([]));
+}
+
+async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestDatabase) {
+    let app = knowing(database).start().await;
+    let ada = manager(&app, "ada@example.org").await;
+    let travel = base(&app, "Travel", "default").await;
+    let path = format!("{BASES}/{travel}/documents");
+    let id = ingested(&app, &travel, "Rules", "Second class.").await;
+    let draft = |title: Value, kind: Value, content: Value| json!({ "title": title, "sourceUri": null, "contentType": kind, "content": content });
+    let text = json!("text/plain");
+    for (body, expected) in [
+        (draft(json!(null), text.clone(), json!("x")), (400, "title_required")),
+        (draft(json!("x".repeat(501)), text.clone(), json!("x")), (400, "title_too_long")),
+        (draft(json!("t"), json!("image/png"), json!("x")), (400, "unsupported_content_type")),
+        (draft(json!("t"), text.clone(), json!(" ")), (400, "content_required")),
+        (
+            draft(json!("t"), text.clone(), json!("x".repeat(10_485_761))),
+            (413, "document_too_large"),
+        ),
+    ] {
+        assert_eq!(send(&ada, "POST", &path, &body).await.refusal(), expected);
+    }
+    let markdown = draft(json!("t"), json!("text/markdown"), json!("Second class."));
+    let duplicate = send(&ada, "POST", &path, &markdown).await;
+    assert_eq!(duplicate.refusal(), (409, "duplicate_content"));
+    assert_eq!(duplicate.body["documentId"], json!(id));
+    let prompt = json!({ "prompt": "x".repeat(8001) });
+    let refused = send(&ada, "PUT", &format!("{BASES}/{travel}/prompt"), &prompt).await;
+    assert_eq!(refused.refusal(), (400, "prompt_too_long"));
+
+    app.admin("group set default quota.KnowledgeDocuments=1").await.expect("a quota");
+    let full = send(&ada, "POST", &path, &draft(json!("t"), text.clone(), json!("New"))).await;
+    assert_eq!(full.refusal(), (409, "quota_exceeded"));
+    assert_eq!(full.body["resource"], "KnowledgeDocuments");
+    assert_eq!((&full.body["limit"], &full.body["current"]), (&json!(1), &json!(2)));
+    app.admin("group set default quota.KnowledgeDocuments= quota.MonthlyEmbeddingTokens=1")
+        .await
+        .expect("a quota");
+    let full = send(&ada, "POST", &path, &draft(json!("t"), text, json!("New"))).await;
+    assert_eq!(full.refusal(), (409, "quota_exceeded"));
+    assert_eq!(full.body["resource"], "MonthlyEmbeddingTokens");
+}
+
+async fn others_are_no_managers(database: TestDatabase) {
+    let app = knowing(database).start().await;
+    let ada = manager(&app, "ada@example.org").await;
+    let (eve, bob) = (app.sign_up("eve@example.org").await, app.sign_up("bob@example.org").await);
+    assert_eq!(eve.get(BASES).await.refusal(), (403, "not_a_kb_manager"));
+    app.admin("grant eve@example.org --role org_manager").await.expect("a role");
+    assert_eq!(eve.get(BASES).await.refusal(), (403, "not_a_kb_manager"));
+
+    // A manager of another group sees nothing, also of a base that is shared.
+    app.admin("group create Sales").await.expect("a group");
+    app.admin("group add bob@example.org Sales").await.expect("a member");
+    app.admin("grant bob@example.org --role kb_manager").await.expect("a role");
+    let travel = base(&app, "Travel", "default").await;
+    let id = ingested(&app, &travel, "Rules", "Second class.").await;
+    app.admin("kb share Travel Sales").await.expect("a share");
+    assert_eq!(ada.get(BASES).await.body[0]["shared"], true);
+    assert_eq!(bob.get(BASES).await.body, json!([]));
+    let root = format!("{BASES}/{travel}");
+    for path in [
+        format!("{root}/stats"),
+        format!("{root}/documents"),
+        format!("{root}/prompt"),
+        format!("{root}/documents/{id}/content"),
+    ] {
+        assert_eq!(bob.get(&path).await.refusal(), (404, "not_found"), "{path}");
+    }
+    let removed = send(&bob, "DELETE", &format!("{root}/documents/{id}"), &json!(null)).await;
+    assert_eq!(removed.refusal(), (404, "not_found"));
+    let found = service(&app, "GET", &format!("{}/{id}", documents(&travel)), &json!(null)).await;
+    assert_eq!(found.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn knowledge_that_is_off_is_reported() {
+    let setting =
+        TestConfig::on(TestDatabase::sqlite()).with("Knowledge__IngestApiKey", super::KEY);
+    let app = setting.start().await;
+    let ada = manager(&app, "ada@example.org").await;
+    assert_eq!(ada.get(BASES).await.refusal(), (503, "knowledge_disabled"));
+    let travel = base(&app, "Travel", "default").await;
+    let listed = service(&app, "GET", &documents(&travel), &json!(null)).await;
+    assert_eq!(listed.refusal(), (503, "knowledge_disabled"));
+}
