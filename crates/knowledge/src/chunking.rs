@@ -1,24 +1,26 @@
 //! Cutting of texts into chunks.
 
+mod outline;
+
 use std::ops::Range;
 
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 use text_splitter::{ChunkConfig, MarkdownSplitter, TextSplitter};
 
 use crate::ports::text_extractor::ExtractedText;
+use outline::Outline;
 
-/// Maximum length of the headings above a chunk, in bytes.
-const MAX_PATH_BYTES: usize = 500;
-/// Separator of headings.
-const SEPARATOR: &str = " › ";
+/// Number of chunks in a piece of a text, roughly.
+const CHUNKS_PER_PIECE: usize = 16;
+/// Minimum length of such a piece, in bytes.
+const MIN_PIECE_BYTES: usize = 16 * 1024;
 
 /// Sizes of chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkingSettings {
     /// Maximum length of a chunk, in characters.
     pub max_chars: usize,
-    /// Characters that a chunk repeats of the one before it; less than
-    /// `max_chars`.
+    /// Characters that a chunk repeats of the one before it, at most; no more
+    /// than half of `max_chars` are.
     pub overlap_chars: usize,
 }
 
@@ -39,62 +41,66 @@ pub struct TextChunk {
 
 /// Cuts a text into chunks that end where sections, paragraphs or sentences do.
 pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk> {
-    let config = ChunkConfig::new(settings.max_chars.max(1));
-    let config = config.with_overlap(settings.overlap_chars);
-    let config = config.unwrap_or_else(|_larger| ChunkConfig::new(settings.max_chars.max(1)));
-    if text.is_markdown {
-        let headings = headings(&text.text);
-        let splitter = MarkdownSplitter::new(config);
-        let chunks = splitter.chunk_indices(&text.text);
-        chunks.map(|(at, chunk)| chunk_at(&headings, at, chunk)).collect()
-    } else {
-        let splitter = TextSplitter::new(config);
-        splitter.chunks(&text.text).map(|it| chunk_at(&[], 0, it)).collect()
-    }
-}
-
-/// Heading of a text.
-struct Heading {
-    at: usize,
-    level: HeadingLevel,
-    title: String,
-}
-
-fn chunk_at(headings: &[Heading], at: usize, chunk: &str) -> TextChunk {
-    TextChunk { path: path(headings, at), text: chunk.to_owned() }
-}
-
-/// Returns the headings of a Markdown text.
-fn headings(text: &str) -> Vec<Heading> {
-    let (mut headings, mut current) = (Vec::new(), None);
-    for (event, Range { start, .. }) in Parser::new(text).into_offset_iter() {
-        match (event, &mut current) {
-            (Event::Start(Tag::Heading { level, .. }), _) => {
-                current = Some(Heading { at: start, level, title: String::new() });
-            }
-            (Event::Text(words) | Event::Code(words), Some(heading)) => {
-                heading.title.push_str(&words);
-            }
-            (Event::End(TagEnd::Heading(_)), _) => headings.extend(current.take()),
-            _ => {}
+    let outline = if text.is_markdown { Outline::read(&text.text) } else { Outline::default() };
+    let max_chars = settings.max_chars.max(1);
+    // Less than what each chunk adds, so that a text never grows many times.
+    let overlap = settings.overlap_chars.min(max_chars / 2);
+    let config = || {
+        let config = ChunkConfig::new(max_chars);
+        config.with_overlap(overlap).unwrap_or_else(|_larger| ChunkConfig::new(max_chars))
+    };
+    let (markdown, plain) = (MarkdownSplitter::new(config()), TextSplitter::new(config()));
+    let mut chunks = Vec::new();
+    for Range { start, end } in pieces(&text.text, &outline, max_chars) {
+        let piece = text.text.get(start..end).unwrap_or_default();
+        if text.is_markdown {
+            add_chunks(&mut chunks, markdown.chunk_indices(piece), (start, &outline));
+        } else {
+            add_chunks(&mut chunks, plain.chunk_indices(piece), (start, &outline));
         }
     }
-    headings
+    chunks
 }
 
-/// Returns the headings above a position. A chunk that begins with a heading is
-/// below that heading.
-fn path(headings: &[Heading], at: usize) -> String {
-    let end = headings.partition_point(|it| it.at <= at);
-    let mut above: Vec<&Heading> = Vec::new();
-    for heading in headings.get(..end).unwrap_or_default() {
-        above.retain(|it| it.level < heading.level);
-        above.push(heading);
+/// Adds the chunks of a piece that begins at a position of the text. What a chunk
+/// repeats of an earlier section is left out, for it is not below the headings
+/// of what follows.
+fn add_chunks<'a>(
+    chunks: &mut Vec<TextChunk>,
+    found: impl Iterator<Item = (usize, &'a str)>,
+    (start, outline): (usize, &Outline),
+) {
+    let mut done = 0;
+    for (at, chunk) in found {
+        let new = chunk.get(usize::saturating_sub(done, at)..).unwrap_or(chunk).trim_start();
+        let new_at = at + chunk.len() - new.len();
+        done = at + chunk.len();
+        let section = outline.section(start + new_at, new);
+        let is_within = new.is_empty() || outline.section(start + at, chunk) == section;
+        let text = if is_within { chunk } else { new };
+        chunks.push(TextChunk { path: outline.path(section), text: text.to_owned() });
     }
-    let titles: Vec<&str> = above.iter().map(|it| it.title.trim()).collect();
-    let mut path = titles.join(SEPARATOR);
-    path.truncate(path.floor_char_boundary(MAX_PATH_BYTES));
-    path
+}
+
+/// Divides a text where sections, paragraphs or lines end, so that the time of
+/// cutting is proportional to its length: to find the end of each chunk, the
+/// splitter reads up to the end of what it is given.
+fn pieces(text: &str, outline: &Outline, max_chars: usize) -> Vec<Range<usize>> {
+    let size = max_chars.saturating_mul(CHUNKS_PER_PIECE).max(MIN_PIECE_BYTES);
+    let (mut pieces, mut start) = (Vec::new(), 0_usize);
+    while text.len() - start > size {
+        let half = text.ceil_char_boundary(start + size / 2);
+        let limit = text.floor_char_boundary(start + size);
+        let end = outline.last_between(half, limit).unwrap_or_else(|| {
+            let tail = text.get(half..limit).unwrap_or_default();
+            let breaks = [tail.rfind("\n\n"), tail.rfind('\n'), tail.rfind(char::is_whitespace)];
+            breaks.into_iter().flatten().next().map_or(limit, |it| half + it)
+        });
+        pieces.push(start..end);
+        start = end;
+    }
+    pieces.push(start..text.len());
+    pieces
 }
 
 #[cfg(test)]
@@ -130,5 +136,76 @@ mod tests {
         let all: Vec<_> = found.iter().flat_map(|it| words(&it.text)).collect();
         assert_eq!(all, words(&text));
         assert!(chunks(" \n ", false, 100).is_empty());
+    }
+
+    #[test]
+    fn a_chunk_repeats_nothing_of_an_earlier_section() {
+        let section = |it: &str| format!("# {it}\n\n{}\n\n", format!("About {it}. ").repeat(8));
+        let text = format!("{}{}", section("Rail"), section("Air"));
+        let text = ExtractedText { text, is_markdown: true };
+
+        let found = split(&text, ChunkingSettings { max_chars: 110, overlap_chars: 40 });
+
+        assert!(found.iter().any(|it| it.path == "Air" && it.text.starts_with("# Air")));
+        assert!(found.iter().all(|it| it.path != "Air" || !it.text.contains("Rail")));
+    }
+
+    #[test]
+    fn a_chunk_repeats_the_end_of_the_one_before_it() {
+        let text = "One sentence. Another one! ".repeat(20);
+        let text = ExtractedText { text, is_markdown: false };
+
+        let found = split(&text, ChunkingSettings { max_chars: 100, overlap_chars: 30 });
+
+        let repeats = |a: &TextChunk, b: &TextChunk| {
+            b.text.match_indices(' ').any(|it| a.text.ends_with(&b.text[..it.0]))
+        };
+        assert!(found.len() > 5 && found.windows(2).all(|it| repeats(&it[0], &it[1])));
+    }
+
+    #[test]
+    fn an_overlap_that_leaves_no_room_does_not_multiply_the_text() {
+        let text = "word ".repeat(2_000);
+        for overlap_chars in [99, 100, usize::MAX] {
+            let text = ExtractedText { text: text.clone(), is_markdown: false };
+
+            let found = split(&text, ChunkingSettings { max_chars: 100, overlap_chars });
+
+            assert!(found.len() < 4 * text.text.len() / 100);
+        }
+    }
+
+    #[test]
+    fn sizes_of_zero_still_cut_a_text() {
+        let text = ExtractedText { text: "ab".to_owned(), is_markdown: false };
+
+        assert_eq!(split(&text, ChunkingSettings { max_chars: 0, overlap_chars: 0 }).len(), 2);
+    }
+
+    #[test]
+    fn long_texts_are_cut_in_pieces_that_lose_nothing() {
+        let lines = format!("{}\n\n", "ä word ".repeat(50)).repeat(200);
+        let heads = format!("{}\n\n# Head\n\n", "ä word ".repeat(300)).repeat(30);
+        for text in [lines, heads, "ä".repeat(50_000), String::new()] {
+            let outline = Outline::read(&text);
+
+            let pieces = pieces(&text, &outline, 100);
+
+            let joined: String = pieces.iter().map(|it| &text[it.clone()]).collect();
+            assert_eq!(joined, text);
+            assert!(pieces.iter().all(|it| it.len() <= MIN_PIECE_BYTES));
+            let is_heading = |it: &Range<usize>| text[it.start..].starts_with("# Head");
+            assert!(!text.contains('#') || pieces.iter().skip(1).all(is_heading));
+        }
+    }
+
+    #[test]
+    fn a_text_without_spaces_is_cut_whole() {
+        let text = "x".repeat(50_000);
+
+        let found = chunks(&text, false, 1_200);
+
+        assert_eq!(found.iter().map(|it| it.text.len()).sum::<usize>(), text.len());
+        assert!(found.iter().all(|it| it.text.len() <= 1_200));
     }
 }

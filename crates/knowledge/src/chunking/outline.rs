@@ -1,0 +1,127 @@
+//! Headings of a Markdown text.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+/// Maximum length of the headings above a chunk, in bytes.
+const MAX_PATH_BYTES: usize = 500;
+/// Separator of headings.
+const SEPARATOR: &str = " › ";
+
+/// Heading of a text.
+struct Heading {
+    at: usize,
+    level: HeadingLevel,
+    title: String,
+    /// Index of the heading that it is below.
+    parent: Option<usize>,
+}
+
+/// Headings of a Markdown text, by position.
+#[derive(Default)]
+pub(super) struct Outline(Vec<Heading>);
+
+impl Outline {
+    /// Reads the headings of a text.
+    pub(super) fn read(text: &str) -> Self {
+        let (mut outline, mut current) = (Self::default(), None);
+        // Otherwise the front matter of a page would be a heading.
+        let parser = Parser::new_ext(text, Options::ENABLE_YAML_STYLE_METADATA_BLOCKS);
+        for (event, Range { start, .. }) in parser.into_offset_iter() {
+            match (event, &mut current) {
+                (Event::Start(Tag::Heading { level, .. }), _) => {
+                    current = Some((start, level, String::new()));
+                }
+                (Event::Text(words) | Event::Code(words), Some((_, _, title))) => {
+                    let end = words.floor_char_boundary(MAX_PATH_BYTES.saturating_sub(title.len()));
+                    title.push_str(words.get(..end).unwrap_or_default());
+                }
+                (Event::SoftBreak | Event::HardBreak, Some((_, _, title))) => title.push(' '),
+                (Event::End(TagEnd::Heading(_)), _) => {
+                    if let Some((at, level, title)) = current.take() {
+                        outline.add(at, level, title);
+                    }
+                }
+                _ => {}
+            }
+        }
+        outline
+    }
+
+    fn add(&mut self, at: usize, level: HeadingLevel, title: String) {
+        let mut parent = self.0.len().checked_sub(1);
+        while let Some(heading) = parent.and_then(|it| self.0.get(it)) {
+            if heading.level < level {
+                break;
+            }
+            parent = heading.parent;
+        }
+        self.0.push(Heading { at, level, title, parent });
+    }
+
+    /// Returns the innermost heading above a chunk at a position. A chunk whose
+    /// first line is a heading is below that heading.
+    pub(super) fn section(&self, at: usize, chunk: &str) -> Option<usize> {
+        let line = chunk.trim_start();
+        let indent = chunk.len() - line.len();
+        let line = line.find('\n').unwrap_or(line.len());
+        self.0.partition_point(|it| it.at < at + indent + line).checked_sub(1)
+    }
+
+    /// Returns the titles of a heading and of those that it is below.
+    pub(super) fn path(&self, section: Option<usize>) -> String {
+        let mut titles = Vec::new();
+        let mut section = section;
+        while let Some(heading) = section.and_then(|it| self.0.get(it)) {
+            titles.push(heading.title.trim());
+            section = heading.parent;
+        }
+        titles.reverse();
+        let mut path = titles.join(SEPARATOR);
+        path.truncate(path.floor_char_boundary(MAX_PATH_BYTES));
+        path
+    }
+
+    /// Returns the position of the last heading after one position and not after
+    /// another.
+    pub(super) fn last_between(&self, after: usize, until: usize) -> Option<usize> {
+        let end = self.0.partition_point(|it| it.at <= until);
+        let last = self.0.get(end.checked_sub(1)?)?;
+        (last.at > after).then_some(last.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(text: &str) -> Vec<String> {
+        let outline = Outline::read(text);
+        (0..outline.0.len()).map(|it| outline.path(Some(it))).collect()
+    }
+
+    #[test]
+    fn a_heading_is_below_those_of_higher_levels() {
+        let found = paths("# A\n\n### B\n\n## C\n\n### D `e`\n\n# F\n");
+
+        assert_eq!(found, ["A", "A › B", "A › C", "A › C › D e", "F"]);
+    }
+
+    #[test]
+    fn the_front_matter_of_a_page_is_no_heading() {
+        assert_eq!(paths("---\ntitle: Travel\n---\n\n# Rail\n"), ["Rail"]);
+    }
+
+    #[test]
+    fn the_lines_of_a_heading_are_words_apart() {
+        assert_eq!(paths("Travel\npolicy\n===\n"), ["Travel policy"]);
+    }
+
+    #[test]
+    fn long_headings_are_shortened() {
+        let found = paths(&format!("# {}\n\n## {}\n", "ä".repeat(10_000), "b".repeat(10_000)));
+
+        assert!(found.iter().all(|it| it.len() <= MAX_PATH_BYTES));
+    }
+}
