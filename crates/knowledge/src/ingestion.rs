@@ -23,8 +23,10 @@ const MAX_CHUNKS: usize = 50_000;
 const POINTS_PER_WRITE: usize = 256;
 /// Delay before the first repetition; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(5);
-/// Maximum delay between repetitions.
+/// Maximum delay between repetitions, unless the provider requests a longer one.
 const MAX_DELAY: Duration = Duration::from_hours(1);
+/// Maximum delay that is granted to a provider.
+const MAX_REQUESTED_DELAY: Duration = Duration::from_hours(24);
 
 /// Settings of ingestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +106,9 @@ impl Ingestion {
                 self.queue.fail(job.claim, &reason, None).await?;
             }
             Err(IngestError::Transient(reason, retry_after)) => {
-                let is_last = job.failures + 1 >= self.settings.get().max_attempts;
-                let delay = retry_after.unwrap_or_default().max(delay(job.failures));
+                let is_last = job.failures.saturating_add(1) >= self.settings.get().max_attempts;
+                let delay = retry_after.unwrap_or_default().min(MAX_REQUESTED_DELAY);
+                let delay = delay.max(self::delay(job.failures));
                 let retry_at = (!is_last).then(|| self.clock.now() + delay);
                 self.queue.fail(job.claim, &reason, retry_at).await?;
             }
@@ -163,7 +166,8 @@ impl Ingestion {
         }
         let embedding = self.embedder.embed(texts).await?;
         let tokens = share(embedding.tokens, &lengths);
-        let vectors = pending.iter().map(|it| it.id).zip(embedding.vectors);
+        let vectors = embedding.into_vectors(pending.len())?;
+        let vectors = pending.iter().map(|it| it.id).zip(vectors);
         let vectors = vectors.zip(tokens).map(|((id, dense), tokens)| (id, dense, tokens));
         let stored = self.queue.put_vectors(claim, vectors.collect(), self.clock.now()).await?;
         held(stored)?;

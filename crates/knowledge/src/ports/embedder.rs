@@ -16,6 +16,31 @@ pub struct Embedding {
     pub tokens: i64,
 }
 
+impl Embedding {
+    /// Checks that this has a usable vector for each text, and returns these with
+    /// the length 1: one that is not would spoil every search that compares it.
+    pub(crate) fn into_vectors(self, texts: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let is_complete = self.vectors.len() == texts;
+        let vectors = self.vectors.into_iter().map(normalised).collect::<Option<Vec<_>>>();
+        vectors.filter(|_| is_complete).ok_or_else(|| EmbedError::Unavailable {
+            reason: "it did not return a vector for each text".to_owned(),
+            retry_after: None,
+        })
+    }
+}
+
+/// Returns a vector with the length 1; `None` if it has none, or a wrong size.
+fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
+    if vector.len() != VECTOR_SIZE || !length.is_normal() {
+        return None;
+    }
+    for it in &mut vector {
+        *it /= length;
+    }
+    Some(vector)
+}
+
 /// Reasons why texts were not embedded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
@@ -45,4 +70,42 @@ pub trait Embedder: Send + Sync {
 
     /// Embeds texts, at most [`batch_size`](Self::batch_size) of them.
     async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(vectors: Vec<Vec<f32>>, texts: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Embedding { vectors, tokens: 1 }.into_vectors(texts)
+    }
+
+    #[test]
+    fn vectors_that_no_search_can_compare_are_rejected() {
+        let fine = vec![0.5; VECTOR_SIZE];
+        let with = |number| [vec![number], vec![0.5; VECTOR_SIZE - 1]].concat();
+
+        for wrong in [
+            vec![],
+            vec![0.5; VECTOR_SIZE - 1],
+            vec![0.5; VECTOR_SIZE + 1],
+            vec![0.0; VECTOR_SIZE],
+            with(f32::NAN),
+            with(f32::INFINITY),
+            with(f32::MAX),
+        ] {
+            assert!(checked(vec![fine.clone(), wrong], 2).is_err());
+        }
+        assert!(checked(vec![fine.clone()], 2).is_err());
+        assert!(checked(vec![fine.clone(), fine], 1).is_err());
+    }
+
+    #[test]
+    fn vectors_get_the_length_1() {
+        let found = checked(vec![vec![0.5; VECTOR_SIZE]], 1).unwrap();
+
+        let length: f32 = found[0].iter().map(|it| it * it).sum();
+        assert!((length - 1.0).abs() < 1e-4);
+        assert!(checked(Vec::new(), 0).unwrap().is_empty());
+    }
 }
