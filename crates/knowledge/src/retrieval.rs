@@ -2,7 +2,7 @@
 
 mod relevance;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use pia_kernel::{
@@ -120,13 +120,13 @@ impl Retrieval {
         let text = question.text.trim();
         let text = text.get(..text.floor_char_boundary(MAX_QUESTION_BYTES)).unwrap_or_default();
         let bases = self.bases(question.group, question.persona).await?;
-        if bases.is_empty() || text.is_empty() {
+        let settings = *self.settings.get();
+        if bases.is_empty() || text.is_empty() || settings.max_passages == 0 {
             return Ok(Vec::new());
         }
         let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
         let embedding = self.embedder.embed(vec![text.to_owned()]).await?;
-        let dense = embedding.vectors.into_iter().next().unwrap_or_default();
-        let settings = *self.settings.get();
+        let dense = embedding.into_vectors(1)?.pop().unwrap_or_default();
         let query = VectorQuery {
             bases: bases.clone(),
             dense: dense.clone(),
@@ -155,29 +155,34 @@ impl Retrieval {
     }
 }
 
-/// Returns the first passages, without those that an earlier one includes.
+/// Returns the first passages, each with the chunks around it that no earlier one
+/// includes.
 fn without_neighbours(
     found: impl Iterator<Item = (StoredPassage, f32)>,
     limit: usize,
 ) -> Vec<Passage> {
-    let (mut passages, mut taken) = (Vec::new(), Vec::<(DocumentId, i32)>::new());
+    let (mut passages, mut included) = (Vec::new(), HashSet::<(DocumentId, i32)>::new());
     for (it, similarity) in found {
-        let is_included = |(document, ordinal): &(DocumentId, i32)| {
-            *document == it.document && ordinal.abs_diff(it.ordinal) <= 1
-        };
-        if passages.len() == limit || taken.iter().any(is_included) {
+        if passages.len() == limit {
+            break;
+        }
+        let (document, ordinal) = (it.document, it.ordinal);
+        if !included.insert((document, ordinal)) {
             continue;
         }
-        taken.push((it.document, it.ordinal));
-        passages.push(passage(it, similarity));
+        // A chunk under other headings is not around this one.
+        let before = it.before.as_deref();
+        let before = before.filter(|_| included.insert((document, ordinal.saturating_sub(1))));
+        let after = it.after.as_deref();
+        let after = after.filter(|_| included.insert((document, ordinal.saturating_add(1))));
+        let text = join_overlapping(before.unwrap_or_default(), &it.text);
+        let text = join_overlapping(&text, after.unwrap_or_default());
+        passages.push(passage(it, text, similarity));
     }
     passages
 }
 
-fn passage(it: StoredPassage, similarity: f32) -> Passage {
-    let before = it.before.unwrap_or_default();
-    let text = join_overlapping(&before, &it.text);
-    let text = join_overlapping(&text, &it.after.unwrap_or_default());
+fn passage(it: StoredPassage, text: String, similarity: f32) -> Passage {
     Passage {
         base: it.base,
         document: it.document,

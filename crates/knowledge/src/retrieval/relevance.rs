@@ -7,6 +7,9 @@ use crate::terms::{document_terms, query_terms};
 
 /// Minimum length of a word that says what a question is about, in characters.
 const MIN_WORD_CHARS: usize = 4;
+/// Minimum overlap of neighbouring chunks that is recognised, in bytes: a few
+/// letters are the same by chance.
+const MIN_OVERLAP_BYTES: usize = 8;
 /// Maximum overlap of neighbouring chunks that is recognised, in bytes.
 const MAX_OVERLAP_BYTES: usize = 2_000;
 
@@ -39,7 +42,7 @@ pub(super) fn join_overlapping(first: &str, second: &str) -> String {
         return format!("{first}{second}");
     }
     let longest = second.len().min(first.len()).min(MAX_OVERLAP_BYTES);
-    let overlap = (1..=longest)
+    let overlap = (MIN_OVERLAP_BYTES..=longest)
         .rev()
         .find(|it| second.get(..*it).is_some_and(|start| first.ends_with(start)));
     match overlap {
@@ -54,10 +57,16 @@ mod tests {
 
     #[test]
     fn what_neighbours_repeat_is_kept_once() {
-        assert_eq!(join_overlapping("one two", "two three"), "one two three");
+        assert_eq!(join_overlapping("one and two", "and two three"), "one and two three");
         assert_eq!(join_overlapping("one", "two"), "one\ntwo");
         assert_eq!(join_overlapping("", "two"), "two");
-        assert_eq!(join_overlapping("aä", "äb"), "aäb");
+        assert_eq!(join_overlapping("xäääää", "äääääy"), "xäääääy");
+    }
+
+    #[test]
+    fn letters_that_are_the_same_by_chance_are_kept() {
+        assert_eq!(join_overlapping("two cats", "see a dog"), "two cats\nsee a dog");
+        assert_eq!(join_overlapping("| a |", "| b |"), "| a |\n| b |");
     }
 
     #[test]
