@@ -4,8 +4,8 @@ mod auth;
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route,
 };
 
 use crate::{administrator, front, page, setup};
@@ -42,7 +42,7 @@ fn front() -> Route {
     };
     Route {
         licensing: Licensing::MayHaveEnded,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         ..open(Method::GET, "/", |route| route.to(front::show), docs)
     }
 }
@@ -130,7 +130,7 @@ fn open(
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Admin,
+        document: OpenApiDocument::Admin,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,

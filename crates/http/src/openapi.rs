@@ -6,7 +6,7 @@ mod model_headers;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Json};
 use pia_policy::Feature;
-use pia_web::{ApiError, CreditDocs, Document, Gates, RouteTable};
+use pia_web::{ApiError, CreditDocs, Gates, OpenApiDocument, RouteTable};
 use serde_json::Value;
 
 use crate::{Api, examples};
@@ -27,15 +27,15 @@ pub(crate) async fn description(
 
 /// Returns the document of all public routes, except for pages.
 pub fn document() -> Result<Value, serde_json::Error> {
-    build_document(Document::Public)
+    build_document(OpenApiDocument::Public)
 }
 
 /// Returns the document of the admin routes.
 pub fn admin_document() -> Result<Value, serde_json::Error> {
-    build_document(Document::Admin)
+    build_document(OpenApiDocument::Admin)
 }
 
-fn build_document(document: Document) -> Result<Value, serde_json::Error> {
+fn build_document(document: OpenApiDocument) -> Result<Value, serde_json::Error> {
     let (table, examples) = (RouteTable::new(crate::routes()), examples()?);
     Ok(pia_web::openapi(&table, document, env!("CARGO_PKG_VERSION"), &examples, credit_docs()))
 }

@@ -4,8 +4,8 @@ use actix_web::http::Method;
 use pia_identity::ScimScope;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route,
 };
 
 use crate::{discovery, groups, users};
@@ -77,7 +77,7 @@ fn write(
         // A token belongs to no account: its address pays.
         counted_against: CountedAgainst::Caller,
         body_limit,
-        document: Document::Own,
+        document: OpenApiDocument::Own,
         handler,
         docs: Docs {
             tag: "scim",

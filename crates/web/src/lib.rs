@@ -59,7 +59,7 @@ pub use paging::{Paging, query_config};
 pub use path_id::{ClientId, PathId, PathPart, PathVersion};
 pub use request_id::RequestId;
 pub use routes::{
-    AcceptedCredentials, Access, AccountScope, CountedAgainst, Docs, Document, Licensing,
+    AcceptedCredentials, Access, AccountScope, CountedAgainst, Docs, Licensing, OpenApiDocument,
     Parameter, RateLimit, ResponseDoc, Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;

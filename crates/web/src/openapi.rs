@@ -10,8 +10,8 @@ use self::error_schemas::{error_schema, openai_error_schema};
 use crate::dialect::Dialect;
 use crate::examples::{Example, Examples};
 use crate::routes::{
-    AcceptedCredentials, Access, Document, Licensing, RateLimit, ResponseDoc, Route, RouteTable,
-    WireType,
+    AcceptedCredentials, Access, Licensing, OpenApiDocument, RateLimit, ResponseDoc, Route,
+    RouteTable, WireType,
 };
 
 /// Parts of the document that calls which cost credits have in common.
@@ -32,7 +32,7 @@ pub struct CreditDocs {
 /// elsewhere.
 pub fn openapi(
     table: &RouteTable,
-    document: Document,
+    document: OpenApiDocument,
     version: &str,
     examples: &Examples,
     credits: CreditDocs,
@@ -117,17 +117,17 @@ fn operation(
     operation.into()
 }
 
-fn security_schemes(document: Document) -> Value {
+fn security_schemes(document: OpenApiDocument) -> Value {
     match document {
-        Document::Public => json!({
+        OpenApiDocument::Public => json!({
             "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
             "apiKey": { "type": "http", "scheme": "bearer", "bearerFormat": "pia_…" },
             "serviceKey": { "type": "apiKey", "in": "header", "name": "X-Service-Key" },
         }),
-        Document::Admin => json!({
+        OpenApiDocument::Admin => json!({
             "console": { "type": "apiKey", "in": "cookie", "name": "__Host-pia_console" },
         }),
-        Document::Own => json!({}),
+        OpenApiDocument::Own => json!({}),
     }
 }
 

@@ -32,7 +32,7 @@ pub struct Route {
     /// Maximum length of the body, in bytes after decompression.
     pub body_limit: usize,
     /// OpenAPI document that lists the route.
-    pub document: Document,
+    pub document: OpenApiDocument,
     /// Registers the handler with a route of actix-web.
     pub handler: fn(actix_web::Route) -> actix_web::Route,
     /// Further documentation for OpenAPI.
@@ -110,7 +110,7 @@ pub enum CountedAgainst {
 
 /// OpenAPI document that lists a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Document {
+pub enum OpenApiDocument {
     /// Document for everyone.
     Public,
     /// Document for administrators.

@@ -3,8 +3,8 @@
 use actix_web::HttpRequest;
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -108,7 +108,7 @@ fn show(path: &'static str, summary: &'static str, handler: Handler) -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_identity::Role;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -27,7 +27,7 @@ fn login() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Address,
-        document: Document::Admin,
+        document: OpenApiDocument::Admin,
         rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 64 * KIB,
         handler: |route| route.to(admin::login),
@@ -79,7 +79,7 @@ fn session() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Admin,
+        document: OpenApiDocument::Admin,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(admin::session),

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -69,7 +69,7 @@ fn status() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::AiProxy),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(ai::status),
@@ -169,7 +169,7 @@ fn optimize() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::AiProxy),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Ai),
         // Text and template prompt, each character six bytes long (`\u1234`).
         body_limit: 512 * KIB,

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -37,7 +37,7 @@ fn register() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Address,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::register),
@@ -74,7 +74,7 @@ fn login() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Address,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::LocalAuth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::login),
@@ -111,7 +111,7 @@ fn refresh() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Address,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::refresh),
@@ -135,7 +135,7 @@ fn logout() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Address,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::InHandler(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::logout),
@@ -159,7 +159,7 @@ fn me() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 0,
         handler: |route| route.to(auth::me),
@@ -183,7 +183,7 @@ fn sessions() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(auth::sessions),
@@ -207,7 +207,7 @@ fn revoke_session() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with every request.
         body_limit: KIB,
@@ -263,7 +263,7 @@ fn business_profile() -> Route {
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Auth),
         body_limit: 256 * KIB,
         handler: |route| route.to(auth::declare),

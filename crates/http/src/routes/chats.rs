@@ -4,8 +4,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -37,7 +37,7 @@ fn list() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::Sync),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Sync),
         body_limit: 0,
         handler: |route| route.to(chats::list_chats),

@@ -4,8 +4,8 @@ use actix_web::http::Method;
 use pia_identity::Role;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, WireType, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, WireType, wire,
 };
 
 use super::KIB;
@@ -40,7 +40,7 @@ pub(super) fn read(
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Admin,
+        document: OpenApiDocument::Admin,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler,

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -33,7 +33,7 @@ fn status() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::status),
@@ -57,7 +57,7 @@ fn register() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::register),
@@ -88,7 +88,7 @@ fn list() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::devices),
@@ -112,7 +112,7 @@ fn device_status() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::device_status),
@@ -136,7 +136,7 @@ fn approve() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::approve),
@@ -170,7 +170,7 @@ fn revoke() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         // Not read: some clients send an empty object with every request.
         body_limit: KIB,
@@ -195,7 +195,7 @@ fn wrapped_umk() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(e2ee::wrapped_umk),
@@ -219,7 +219,7 @@ fn store_wrapped_umk() -> Route {
         accounts: AccountScope::Complete,
         feature: Some(Feature::E2ee),
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 16 * KIB,
         handler: |route| route.to(e2ee::store_wrapped_umk),

@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::{KIB, MIB};
@@ -122,7 +122,7 @@ fn read(
         rate_limit: RateLimit::AtGate(Budget::Global),
         counted_against: CountedAgainst::Caller,
         body_limit: 0,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         handler,
         docs: Docs { tag: "knowledge", summary, request: None, answer, refusals },
     }

@@ -4,8 +4,8 @@
 use actix_web::http::Method;
 use pia_policy::Feature;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::KIB;
@@ -36,7 +36,7 @@ fn list() -> Route {
         // The key belongs to no account: its address pays.
         counted_against: CountedAgainst::Caller,
         body_limit: 0,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         handler: |route| route.to(knowledge::ingested_documents),
         docs: Docs {
             tag: "knowledge",

@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use super::client_policies::{docs, read, write};
@@ -54,7 +54,7 @@ fn trusted() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(certificates::trusted),

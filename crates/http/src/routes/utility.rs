@@ -2,8 +2,8 @@
 
 use actix_web::http::Method;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Document, Licensing,
-    RateLimit, ResponseDoc, Route, wire,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Docs, Licensing,
+    OpenApiDocument, RateLimit, ResponseDoc, Route, wire,
 };
 
 use crate::{capabilities, health, metrics, openapi, ready};
@@ -22,7 +22,7 @@ fn health() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Health),
         body_limit: 0,
         handler: |route| route.to(health::health),
@@ -46,7 +46,7 @@ fn ready() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::Unlimited,
         body_limit: 0,
         handler: |route| route.to(ready::ready),
@@ -74,7 +74,7 @@ fn metrics() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::Unlimited,
         body_limit: 0,
         handler: |route| route.to(metrics::metrics),
@@ -98,7 +98,7 @@ fn capabilities() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(capabilities::capabilities),
@@ -122,7 +122,7 @@ fn description() -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 0,
         handler: |route| route.to(openapi::description),

@@ -6,7 +6,7 @@ use pia_server_testkit::console::{Console, scim_client};
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 use pia_web::{
-    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Document, Licensing,
+    AcceptedCredentials, Access, AccountScope, Budget, CountedAgainst, Licensing, OpenApiDocument,
     RateLimit, Route,
 };
 use serde_json::Value;
@@ -380,7 +380,7 @@ fn rows_match_their_paths() {
             route.credentials == AcceptedCredentials::SessionOrApiKey,
             !anonymous && route.accounts == AccountScope::Any,
             route.counted_against == CountedAgainst::Address,
-            route.document == Document::Admin,
+            route.document == OpenApiDocument::Admin,
         );
         if actual != expected_properties {
             wrong.push((format_route(&route), actual, expected_properties));

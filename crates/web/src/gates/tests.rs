@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    AcceptedCredentials, AccountScope, CountedAgainst, Docs, Document, Quotas, ResponseDoc,
+    AcceptedCredentials, AccountScope, CountedAgainst, Docs, OpenApiDocument, Quotas, ResponseDoc,
     TrustedProxies, surface, wire,
 };
 
@@ -113,7 +113,7 @@ fn route(path: &'static str) -> Route {
         accounts: AccountScope::Complete,
         feature: None,
         counted_against: CountedAgainst::Caller,
-        document: Document::Public,
+        document: OpenApiDocument::Public,
         rate_limit: RateLimit::Unlimited,
         body_limit: 0,
         handler: |route| route.to(HttpResponse::Ok),
