@@ -94,7 +94,7 @@ pub struct DocumentRef {
 pub struct Submission {
     /// Document.
     pub document: DocumentId,
-    /// Its state.
+    /// State of the document.
     pub status: DocumentStatus,
     /// False if the document had this content already.
     pub changed: bool,

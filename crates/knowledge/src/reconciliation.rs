@@ -75,7 +75,7 @@ impl Reconciliation {
             let stored = self.vectors.list(after, CHUNKS_PER_STEP).await?;
             let Some(last) = stored.last() else { return Ok(count) };
             after = Some(*last);
-            let known = HashSet::<ChunkId>::from_iter(self.chunks.known(&stored).await?);
+            let known = HashSet::<ChunkId>::from_iter(self.chunks.existing(&stored).await?);
             let unknown: Vec<_> = stored.into_iter().filter(|it| !known.contains(it)).collect();
             if !unknown.is_empty() {
                 count += unknown.len();

@@ -217,7 +217,7 @@ impl ChunkStore for SqlChunks {
         Ok(rows.into_iter().map(indexed).collect())
     }
 
-    async fn known(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+    async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
         let known = knowledge_chunks::table
             .filter(knowledge_chunks::id.eq_any(uids(chunks)))
             .select(knowledge_chunks::id);

@@ -106,5 +106,5 @@ pub trait ChunkStore: Send + Sync {
     ) -> Result<Vec<IndexedChunk>, Unavailable>;
 
     /// Returns those of these chunks that the database has, published or not.
-    async fn known(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable>;
+    async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable>;
 }

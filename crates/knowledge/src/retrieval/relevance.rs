@@ -21,10 +21,10 @@ pub(super) fn similarity(a: &[f32], b: &[f32]) -> f32 {
 /// Returns the share of a question's longer words, and numbers, that a passage
 /// has, from 0 to 1.
 pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
-    let says_something = |it: &&str| {
+    let is_significant = |it: &&str| {
         it.chars().count() >= MIN_WORD_CHARS || it.chars().any(|letter| letter.is_ascii_digit())
     };
-    let words: Vec<&str> = question.unicode_words().filter(says_something).collect();
+    let words: Vec<&str> = question.unicode_words().filter(is_significant).collect();
     let terms = query_terms(&words.join(" "));
     let total: f32 = terms.iter().map(|it| it.weight).sum();
     if total <= 0.0 {
@@ -36,7 +36,7 @@ pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
     terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total
 }
 
-/// Joins neighbouring chunks; what the second repeats of the first is kept once.
+/// Joins neighbouring chunks; what the second repeats of the first is removed.
 pub(super) fn join_overlapping(first: &str, second: &str) -> String {
     if first.is_empty() || second.is_empty() {
         return format!("{first}{second}");
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_neighbours_repeat_is_kept_once() {
+    fn repetitions_of_neighbours_are_removed() {
         assert_eq!(join_overlapping("one and two", "and two three"), "one and two three");
         assert_eq!(join_overlapping("one", "two"), "one\ntwo");
         assert_eq!(join_overlapping("", "two"), "two");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_are_the_same_by_chance_are_kept() {
+    fn a_match_by_chance_is_no_repetition() {
         assert_eq!(join_overlapping("two cats", "see a dog"), "two cats\nsee a dog");
         assert_eq!(join_overlapping("| a |", "| b |"), "| a |\n| b |");
     }

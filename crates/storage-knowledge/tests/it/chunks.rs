@@ -89,7 +89,7 @@ async fn removed_points_are_queued_until_they_are_forgotten(db: Database) {
     assert_eq!(store.removed(9).await.unwrap(), chunks);
     store.forget_removed(&chunks[..1]).await.unwrap();
     assert_eq!(store.removed(9).await.unwrap(), chunks[1..]);
-    assert!(store.known(&chunks).await.unwrap().is_empty());
+    assert!(store.existing(&chunks).await.unwrap().is_empty());
 }
 
 async fn published_chunks_are_listed_by_id(db: Database) {
@@ -101,5 +101,5 @@ async fn published_chunks_are_listed_by_id(db: Database) {
     let rest = store.published(Some(chunks[1]), 2).await.unwrap();
     assert_eq!(rest.iter().map(|it| it.id).collect::<Vec<_>>(), chunks[2..]);
     assert_eq!(rest[0].base, travel);
-    assert_eq!(store.known(&chunks).await.unwrap().len(), 3);
+    assert_eq!(store.existing(&chunks).await.unwrap().len(), 3);
 }
