@@ -2,6 +2,7 @@
 
 mod ai_caller;
 mod answering;
+mod background_chat;
 mod chat;
 mod credits;
 mod embeddings;
@@ -21,6 +22,7 @@ mod tools;
 mod turn;
 
 pub use ai_caller::AiCaller;
+pub use background_chat::{BackgroundAnswer, BackgroundChat};
 pub use chat::{Chat, ChatAnswer};
 #[cfg(feature = "mock")]
 pub use credits::MockCreditStore;

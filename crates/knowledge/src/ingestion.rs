@@ -1,5 +1,6 @@
 //! Ingestion of documents: extraction, cutting, embedding, indexing.
 
+mod contexts;
 mod tokens;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::chunking::{ChunkingSettings, split};
 use crate::ports::chunk_store::{ChunkId, IndexedChunk};
+use crate::ports::context_writer::ContextWriter;
 use crate::ports::embedder::{EmbedError, Embedder};
 use crate::ports::ingest_queue::{IngestClaim, IngestJob, IngestQueue, NewChunk, Reserved};
 use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
@@ -51,6 +53,8 @@ pub struct Ingestion {
     pub extractor: Arc<dyn TextExtractor>,
     /// Model that embeds their chunks.
     pub embedder: Arc<dyn Embedder>,
+    /// Model that writes their contexts; `None` embeds them without.
+    pub context_writer: Option<Arc<dyn ContextWriter>>,
     /// Store of the vectors.
     pub vectors: Arc<dyn VectorStore>,
     /// Settings.
@@ -144,7 +148,8 @@ impl Ingestion {
         Ok(chunks)
     }
 
-    /// Embeds the next chunks. Returns false if none are left.
+    /// Embeds the next chunks, or writes their contexts. Returns false if none
+    /// are left.
     async fn embed_batch(&self, job: &IngestJob) -> Result<bool, IngestError> {
         let claim = job.claim;
         self.extend(claim).await?;
@@ -152,18 +157,18 @@ impl Ingestion {
         if pending.is_empty() {
             return Ok(false);
         }
-        let texts: Vec<String> =
-            pending.iter().map(|it| embedded_text(&job.title, &it.path, &it.text)).collect();
-        let lengths: Vec<usize> = texts.iter().map(String::len).collect();
-        let (quota, now) = (self.settings.get().default_monthly_tokens, self.clock.now());
-        match self.queue.reserve(claim, estimate(&lengths), quota, now).await? {
-            Reserved::Done => {}
-            Reserved::Lost => return Err(IngestError::Lost),
-            Reserved::QuotaExceeded => {
-                let reason = "The group's embedding tokens of this month are used up.";
-                return Err(IngestError::Permanent(reason.to_owned()));
-            }
+        if self.write_contexts(job, &pending).await? {
+            return Ok(true);
         }
+        let texts: Vec<String> = pending
+            .iter()
+            .map(|it| {
+                let context = it.context.as_deref().unwrap_or_default();
+                embedded_text(&job.title, &[&it.path, context], &it.text)
+            })
+            .collect();
+        let lengths: Vec<usize> = texts.iter().map(String::len).collect();
+        self.reserve(claim, estimate(&lengths)).await?;
         let embedding = self.embedder.embed(texts).await?;
         let tokens = share(embedding.tokens, &lengths);
         let vectors = embedding.into_vectors(pending.len())?;
@@ -172,6 +177,19 @@ impl Ingestion {
         let stored = self.queue.put_vectors(claim, vectors.collect(), self.clock.now()).await?;
         held(stored)?;
         Ok(true)
+    }
+
+    /// Reserves tokens out of the quota of the owner.
+    async fn reserve(&self, claim: IngestClaim, tokens: i64) -> Result<(), IngestError> {
+        let (quota, now) = (self.settings.get().default_monthly_tokens, self.clock.now());
+        match self.queue.reserve(claim, tokens, quota, now).await? {
+            Reserved::Done => Ok(()),
+            Reserved::Lost => Err(IngestError::Lost),
+            Reserved::QuotaExceeded => {
+                let reason = "The group's embedding tokens of this month are used up.";
+                Err(IngestError::Permanent(reason.to_owned()))
+            }
+        }
     }
 
     async fn extend(&self, claim: IngestClaim) -> Result<(), IngestError> {
@@ -201,7 +219,7 @@ impl Ingestion {
 
 /// Returns the point of a chunk.
 pub(crate) fn point(chunk: IndexedChunk) -> VectorPoint {
-    let terms = document_terms(&format!("{} {}", chunk.path, chunk.text));
+    let terms = document_terms(&format!("{} {} {}", chunk.path, chunk.context, chunk.text));
     VectorPoint { chunk: chunk.id, base: chunk.base, dense: chunk.dense, terms }
 }
 
@@ -218,7 +236,7 @@ fn cut_text(title: &str, text: &ExtractedText, settings: ChunkingSettings) -> Ve
     let chunks = split(text, settings).into_iter().zip(0..);
     let chunk = |(it, ordinal): (crate::chunking::TextChunk, i32)| {
         let mut hash = [0; 32];
-        let embedded = embedded_text(title, &it.path, &it.text);
+        let embedded = embedded_text(title, &[&it.path], &it.text);
         hash.copy_from_slice(digest(&SHA256, embedded.as_bytes()).as_ref());
         NewChunk { id: ChunkId::generate(), ordinal, path: it.path, text: it.text, hash }
     };
@@ -227,12 +245,10 @@ fn cut_text(title: &str, text: &ExtractedText, settings: ChunkingSettings) -> Ve
 
 /// Returns the text that is embedded for a chunk: a passage alone rarely says
 /// what it is about.
-fn embedded_text(title: &str, path: &str, text: &str) -> String {
-    if path.is_empty() {
-        format!("{title}\n\n{text}")
-    } else {
-        format!("{title}\n{path}\n\n{text}")
-    }
+fn embedded_text(title: &str, above: &[&str], text: &str) -> String {
+    let above: Vec<&str> =
+        [title].iter().chain(above).copied().filter(|it| !it.is_empty()).collect();
+    format!("{}\n\n{text}", above.join("\n"))
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ pub use hashed_embedder::HashedEmbedder;
 pub use ingestion::{Ingestion, IngestionSettings};
 pub use ports::base_store::{BaseChanged, BaseStore, GroupQuotas};
 pub use ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
+pub use ports::context_writer::{ContextRequest, ContextWriter, WrittenContext};
 pub use ports::document_store::{
     ContentChange, DocumentStore, DocumentStored, KnowledgeQuota, NewContent,
 };
@@ -46,6 +47,7 @@ pub use terms::{TermWeight, document_terms, query_terms};
 
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{
-    base_store::MockBaseStore, chunk_store::MockChunkStore, document_store::MockDocumentStore,
-    embedder::MockEmbedder, ingest_queue::MockIngestQueue, vector_store::MockVectorStore,
+    base_store::MockBaseStore, chunk_store::MockChunkStore, context_writer::MockContextWriter,
+    document_store::MockDocumentStore, embedder::MockEmbedder, ingest_queue::MockIngestQueue,
+    vector_store::MockVectorStore,
 };

@@ -2,6 +2,7 @@
 
 pub(crate) mod base_store;
 pub(crate) mod chunk_store;
+pub(crate) mod context_writer;
 pub(crate) mod document_store;
 pub(crate) mod embedder;
 pub(crate) mod ingest_queue;

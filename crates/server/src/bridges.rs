@@ -1,5 +1,6 @@
 //! Adapters between domains, and between a surface and the domains.
 
+mod context_writer;
 mod embedder;
 mod group_rules;
 mod group_watch;
@@ -14,6 +15,7 @@ use pia_identity::SecretBox;
 use pia_kernel::{Secret, Unavailable, UserId};
 use pia_sealing::{SealContext, Sealer, UnsealError};
 
+pub(crate) use context_writer::ProviderContextWriter;
 pub(crate) use embedder::ProviderEmbedder;
 pub(crate) use group_rules::PolicyGroupRules;
 pub(crate) use group_watch::GroupCaches;

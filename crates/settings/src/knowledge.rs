@@ -47,6 +47,10 @@ pub struct KnowledgeStores {
     pub vectors: VectorTarget,
     /// Embedder.
     pub embedder: EmbedderConfig,
+    /// Timeout of a call of a model.
+    pub timeout: Duration,
+    /// Model that writes the contexts of chunks; `None` embeds them without.
+    pub context: Option<Arc<Target>>,
 }
 
 /// Embedder of documents and questions.
@@ -58,8 +62,6 @@ pub enum EmbedderConfig {
     Provider {
         /// Model to call.
         target: Arc<Target>,
-        /// Timeout of a call.
-        timeout: Duration,
         /// Number of texts in one call.
         batch_size: usize,
     },
@@ -84,28 +86,34 @@ impl KnowledgeConfig {
         let max_attempts = from.reload("MaxAttempts").within(8_u32, 1..=100);
         let embedder = embedder(&mut all.section("Embeddings"), catalogue, is_development);
         let chunking = chunking(&mut all.section("Chunking"));
+        let context = context(&mut all.section("Chunking").section("Context"), catalogue);
         if vectors.is_some() && embedder.is_none() {
             let text = "knowledge is off: Embeddings names no provider that embeds documents";
             all.section("Knowledge").warn("ConnectionString", text);
         }
-        let stores =
-            vectors.zip(embedder).map(|(vectors, embedder)| KnowledgeStores { vectors, embedder });
+        let stores = vectors.zip(embedder).map(|(vectors, (embedder, timeout))| KnowledgeStores {
+            vectors,
+            embedder,
+            timeout,
+            context,
+        });
         Self { stores, ingest_key, mode, retrieval, chunking, workers, max_attempts }
     }
 }
 
-/// Returns the embedder; `None` if knowledge is off.
+/// Returns the embedder and the timeout of models; `None` if knowledge is off.
 fn embedder(
     from: &mut Section<'_>,
     catalogue: &ModelCatalogue,
     is_development: bool,
-) -> Option<EmbedderConfig> {
+) -> Option<(EmbedderConfig, Duration)> {
     let provider = from.restart("ProviderId").optional_or_blank::<ProviderId>();
     let default = is_development.then(|| LOCAL.to_owned());
     let provider = provider.map_or(default, |it| it.0);
     let model = from.restart("Model").or(DEFAULT_MODEL.to_owned());
     let dimension = from.restart("Dimension").or(VECTOR_SIZE);
     let timeout = from.restart("TimeoutSeconds").within(100_u32, 1..=3600);
+    let timeout = Duration::from_secs(timeout.into());
     let batch_size = from.restart("BatchSize").within(64, 1..=2048);
     if dimension != VECTOR_SIZE {
         from.warn("Dimension", format!("knowledge is off: only {VECTOR_SIZE} is supported"));
@@ -113,7 +121,7 @@ fn embedder(
     }
     let provider = provider?;
     if provider.eq_ignore_ascii_case(LOCAL) {
-        return Some(EmbedderConfig::Hashed);
+        return Some((EmbedderConfig::Hashed, timeout));
     }
     let entry = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider));
     let Some(entry) = entry else {
@@ -126,8 +134,19 @@ fn embedder(
         return None;
     }
     let target = Arc::new(Target { model, ..(**entry).clone() });
-    let timeout = Duration::from_secs(timeout.into());
-    Some(EmbedderConfig::Provider { target, timeout, batch_size })
+    Some((EmbedderConfig::Provider { target, batch_size }, timeout))
+}
+
+/// Returns the model that writes contexts.
+fn context(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Option<Arc<Target>> {
+    let is_enabled = from.restart("Enabled").or(true);
+    let provider = from.restart("ProviderId").optional::<String>()?;
+    let Some(entry) = catalogue.entry(&provider) else {
+        let reason = Reason::combination("names no chat model of Ai:Providers");
+        from.refuse("ProviderId", reason);
+        return None;
+    };
+    is_enabled.then(|| Arc::clone(entry))
 }
 
 fn chunking(from: &mut Section<'_>) -> ChunkingSettings {

@@ -21,6 +21,7 @@ pub(crate) struct ChunkRow {
     path: String,
     text: String,
     hash: Vec<u8>,
+    context: Option<String>,
     pub(crate) vector: Option<Vec<u8>>,
     tokens: i64,
 }
@@ -29,22 +30,23 @@ insert_all! {
     ChunkRow => knowledge_chunks,
 }
 
-/// Vector of a published chunk, with the hash of what was embedded and its
-/// tokens.
-pub(crate) type VectorOfHash = (Vec<u8>, Vec<u8>, i64);
+/// Published chunk: the hash of its texts, its vector, tokens and context.
+pub(crate) type PublishedChunk = (Vec<u8>, Vec<u8>, i64, Option<String>);
 
 impl ChunkRow {
-    /// Creates the rows of chunks, with the vectors of published ones that have
-    /// the same hash.
+    /// Creates the rows of chunks, with the contexts and vectors of published
+    /// ones that have the same hash.
     pub(crate) fn with_vectors(
         document: DbUid,
         chunks: &[NewChunk],
-        published: Vec<VectorOfHash>,
+        published: Vec<PublishedChunk>,
     ) -> Vec<Self> {
-        let vectors: HashMap<_, _> =
-            published.into_iter().map(|(hash, vector, tokens)| (hash, (vector, tokens))).collect();
+        let published: HashMap<_, _> = published
+            .into_iter()
+            .map(|(hash, vector, tokens, context)| (hash, (vector, tokens, context)))
+            .collect();
         let row = |it: &NewChunk| {
-            let vector = vectors.get(&it.hash[..]);
+            let same = published.get(&it.hash[..]);
             Self {
                 id: DbUid(it.id.0),
                 document_id: document,
@@ -53,8 +55,9 @@ impl ChunkRow {
                 path: without_nul(&it.path),
                 text: without_nul(&it.text),
                 hash: it.hash.to_vec(),
-                vector: vector.map(|it| it.0.clone()),
-                tokens: vector.map_or(0, |it| it.1),
+                context: same.and_then(|it| it.2.clone()),
+                vector: same.map(|it| it.0.clone()),
+                tokens: same.map_or(0, |it| it.1),
             }
         };
         chunks.iter().map(row).collect()
@@ -62,7 +65,7 @@ impl ChunkRow {
 }
 
 /// Returns a text without NUL, which PostgreSQL does not store.
-fn without_nul(text: &str) -> String {
+pub(crate) fn without_nul(text: &str) -> String {
     text.replace('\0', "")
 }
 
@@ -72,25 +75,28 @@ pub(crate) const INDEXED: (
     knowledge_documents::base_id,
     knowledge_chunks::path,
     knowledge_chunks::text,
+    knowledge_chunks::context,
     knowledge_chunks::vector,
 ) = (
     knowledge_chunks::id,
     knowledge_documents::base_id,
     knowledge_chunks::path,
     knowledge_chunks::text,
+    knowledge_chunks::context,
     knowledge_chunks::vector,
 );
 
 /// Values of [`INDEXED`].
-pub(crate) type IndexedRow = (DbUid, DbUid, String, String, Option<Vec<u8>>);
+pub(crate) type IndexedRow = (DbUid, DbUid, String, String, Option<String>, Option<Vec<u8>>);
 
 /// Returns the chunk of a row.
-pub(crate) fn indexed((id, base, path, text, vector): IndexedRow) -> IndexedChunk {
+pub(crate) fn indexed((id, base, path, text, context, vector): IndexedRow) -> IndexedChunk {
     IndexedChunk {
         id: ChunkId(id.0),
         base: KnowledgeBaseId(base.0),
         path,
         text,
+        context: context.unwrap_or_default(),
         dense: from_bytes(&vector.unwrap_or_default()),
     }
 }

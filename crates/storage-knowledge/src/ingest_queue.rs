@@ -1,45 +1,5 @@
 //! Queue of the documents that wait to be ingested, in SQL.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
-use diesel::prelude::*;
-use diesel_async::RunQueryDsl;
-use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Timestamp, Unavailable};
-use pia_knowledge::{
-    ChunkId, DocumentStatus, GroupQuotas, IndexedChunk, IngestClaim, IngestJob, IngestQueue,
-    NewChunk, PendingChunk, Reserved,
-};
-use pia_storage::schema::{
-    knowledge_bases, knowledge_chunks, knowledge_documents, knowledge_files, knowledge_usage,
-};
-use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
-
-use crate::chunk_rows::{ChunkRow, INDEXED, IndexedRow, VectorOfHash, indexed};
-use crate::document_row::parse_type;
-use crate::month::month;
-use crate::quotas::{LoadGroupUsage, sum};
-use crate::removal::RemoveChunks;
-use crate::vector_bytes::to_bytes;
-
-/// Number of due documents that are read together, so that a worker who loses
-/// the race for the first still gets another.
-const AT_ONCE: i64 = 16;
-/// Number of chunks that are inserted at once; PostgreSQL takes 65,535 values in
-/// a statement.
-const CHUNKS_PER_INSERT: usize = 2_000;
-
-/// Queue of the documents that wait to be ingested, in SQL.
-#[derive(Debug, Clone)]
-pub struct SqlIngestQueue {
-    db: Database,
-}
-
-/// Document that is due: its id, its last claim, and its base.
-type DueRow = (DbUid, i64, DbUid);
-/// Columns of a claimed document.
-type ClaimedRow = (String, String, i32, bool, DbUid, Vec<u8>);
-
 /// Query of the document of a claim that is still held.
 macro_rules! of_claim {
     ($claim:expr) => {
@@ -49,6 +9,42 @@ macro_rules! of_claim {
             .filter(knowledge_documents::due_at.is_not_null())
     };
 }
+
+mod claiming;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{DocumentId, Timestamp, Unavailable};
+use pia_knowledge::{
+    ChunkId, DocumentStatus, GroupQuotas, IndexedChunk, IngestClaim, IngestJob, IngestQueue,
+    NewChunk, PendingChunk, Reserved,
+};
+use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
+use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
+
+use crate::chunk_rows::{ChunkRow, INDEXED, IndexedRow, PublishedChunk, indexed, without_nul};
+use crate::month::month;
+use crate::quotas::{LoadGroupUsage, sum};
+use crate::removal::RemoveChunks;
+use crate::vector_bytes::to_bytes;
+
+/// Number of chunks that are inserted at once; PostgreSQL takes 65,535 values in
+/// a statement.
+const CHUNKS_PER_INSERT: usize = 2_000;
+/// Number of chunks of the beginning of a document.
+const CHUNKS_OF_BEGINNING: i64 = 2;
+
+/// Queue of the documents that wait to be ingested, in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlIngestQueue {
+    db: Database,
+}
+
+/// Columns of a chunk without a vector.
+type PendingRow = (DbUid, String, String, Option<String>);
 
 /// Locks the document of a claim until the commit. Evaluates to whether the
 /// claim is still held.
@@ -75,83 +71,6 @@ impl SqlIngestQueue {
     /// Creates the queue of the documents in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
-    }
-
-    async fn due(&self, now: DbInstant) -> Result<Vec<DueRow>, DbError> {
-        let due = knowledge_documents::table
-            .inner_join(knowledge_bases::table)
-            .filter(knowledge_documents::due_at.le(now))
-            .order((
-                knowledge_bases::served_at,
-                knowledge_documents::due_at,
-                knowledge_documents::id,
-            ))
-            .select((
-                knowledge_documents::id,
-                knowledge_documents::fence,
-                knowledge_documents::base_id,
-            ))
-            .limit(AT_ONCE);
-        on_conn!(self.db.reader(), |conn| due.load(conn).await?)
-    }
-
-    /// Claims a document by a statement that succeeds only while nobody else has
-    /// claimed it.
-    async fn try_claim(
-        &self,
-        (id, fence, base): DueRow,
-        now: DbInstant,
-        until: DbInstant,
-    ) -> Result<bool, DbError> {
-        let free = knowledge_documents::table
-            .find(id)
-            .filter(knowledge_documents::fence.eq(fence))
-            .filter(knowledge_documents::due_at.le(now));
-        let claim = (
-            knowledge_documents::status.eq(DocumentStatus::Processing.name()),
-            knowledge_documents::fence.eq(fence + 1),
-            knowledge_documents::due_at.eq(Some(until)),
-            knowledge_documents::reserved_tokens.eq(0),
-        );
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if diesel::update(free).set(claim).execute(conn).await? == 0 {
-                return Ok(false);
-            }
-            let served = knowledge_bases::served_at.eq(now);
-            diesel::update(knowledge_bases::table.find(base)).set(served).execute(conn).await?;
-            Ok(true)
-        })
-    }
-
-    async fn job(&self, claim: IngestClaim, base: DbUid) -> Result<Option<IngestJob>, DbError> {
-        let row = of_claim!(claim)
-            .inner_join(knowledge_bases::table)
-            .inner_join(
-                knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
-            )
-            .select((
-                knowledge_documents::title,
-                knowledge_documents::content_type,
-                knowledge_documents::failures,
-                knowledge_documents::is_split,
-                knowledge_bases::group_id,
-                knowledge_files::content,
-            ));
-        let row: Option<ClaimedRow> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
-        let Some((title, content_type, failures, is_split, owner, content)) = row else {
-            return Ok(None);
-        };
-        Ok(Some(IngestJob {
-            claim,
-            base: KnowledgeBaseId(base.0),
-            owner: GroupId(owner.0),
-            title,
-            content_type: parse_type(&content_type)?,
-            content,
-            failures: u32::try_from(failures).unwrap_or_default(),
-            is_split,
-        }))
     }
 }
 
@@ -214,13 +133,14 @@ impl IngestQueue for SqlIngestQueue {
                 knowledge_chunks::hash,
                 knowledge_chunks::vector.assume_not_null(),
                 knowledge_chunks::tokens,
+                knowledge_chunks::context,
             ));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
             }
             conn.remove_chunks(document, false).await?;
-            let published: Vec<VectorOfHash> = published.load(conn).await?;
+            let published: Vec<PublishedChunk> = published.load(conn).await?;
             let rows = ChunkRow::with_vectors(document, &chunks, published);
             let embedded = rows.iter().filter(|it| it.vector.is_some()).count();
             for rows in rows.chunks(CHUNKS_PER_INSERT) {
@@ -244,12 +164,20 @@ impl IngestQueue for SqlIngestQueue {
         let pending = new_chunks!(claim)
             .filter(knowledge_chunks::vector.is_null())
             .order(knowledge_chunks::ordinal)
-            .select((knowledge_chunks::id, knowledge_chunks::path, knowledge_chunks::text))
+            .select((
+                knowledge_chunks::id,
+                knowledge_chunks::path,
+                knowledge_chunks::text,
+                knowledge_chunks::context,
+            ))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
-        let rows: Vec<(DbUid, String, String)> =
-            on_conn!(self.db.reader(), |conn| pending.load(conn).await?)?;
-        let chunk =
-            |(id, path, text): (DbUid, _, _)| PendingChunk { id: ChunkId(id.0), path, text };
+        let rows: Vec<PendingRow> = on_conn!(self.db.reader(), |conn| pending.load(conn).await?)?;
+        let chunk = |(id, path, text, context): PendingRow| PendingChunk {
+            id: ChunkId(id.0),
+            path,
+            text,
+            context,
+        };
         Ok(rows.into_iter().map(chunk).collect())
     }
 
@@ -284,6 +212,37 @@ impl IngestQueue for SqlIngestQueue {
         })?)
     }
 
+    async fn beginning(&self, claim: IngestClaim) -> Result<String, Unavailable> {
+        let first = new_chunks!(claim)
+            .order(knowledge_chunks::ordinal)
+            .select(knowledge_chunks::text)
+            .limit(CHUNKS_OF_BEGINNING);
+        let texts: Vec<String> = on_conn!(self.db.reader(), |conn| first.load(conn).await?)?;
+        Ok(texts.join("\n"))
+    }
+
+    async fn put_contexts(
+        &self,
+        claim: IngestClaim,
+        contexts: Vec<(ChunkId, String, i64)>,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        let tokens: i64 = contexts.iter().map(|it| it.2).sum();
+        let released = knowledge_documents::reserved_tokens.eq(0);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if diesel::update(of_claim!(claim)).set(released).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            for (chunk, context, _) in &contexts {
+                let new = knowledge_chunks::context.eq(Some(without_nul(context)));
+                let row = knowledge_chunks::table.find(DbUid(chunk.0));
+                diesel::update(row).set(new).execute(conn).await?;
+            }
+            conn.charge_document(DbUid(claim.document.0), month(now), tokens).await?;
+            Ok(true)
+        })?)
+    }
+
     async fn put_vectors(
         &self,
         claim: IngestClaim,
@@ -292,9 +251,6 @@ impl IngestQueue for SqlIngestQueue {
     ) -> Result<bool, Unavailable> {
         let tokens: i64 = vectors.iter().map(|it| it.2).sum();
         let embedded = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
-        let charged = of_claim!(claim)
-            .inner_join(knowledge_bases::table)
-            .select((knowledge_bases::group_id, knowledge_bases::id));
         let progress = (
             knowledge_documents::reserved_tokens.eq(0),
             knowledge_documents::new_embedded.eq(knowledge_documents::new_embedded + embedded),
@@ -312,24 +268,7 @@ impl IngestQueue for SqlIngestQueue {
                     (knowledge_chunks::vector.eq(vector), knowledge_chunks::tokens.eq(tokens));
                 diesel::update(knowledge_chunks::table.find(chunk)).set(new).execute(conn).await?;
             }
-            let (owner, base): (DbUid, DbUid) = charged.first(conn).await?;
-            let charge = (
-                knowledge_usage::group_id.eq(owner),
-                knowledge_usage::base_id.eq(base),
-                knowledge_usage::month.eq(month(now)),
-                knowledge_usage::tokens.eq(tokens),
-            );
-            diesel::insert_into(knowledge_usage::table)
-                .values(charge)
-                .on_conflict((
-                    knowledge_usage::group_id,
-                    knowledge_usage::month,
-                    knowledge_usage::base_id,
-                ))
-                .do_update()
-                .set(knowledge_usage::tokens.eq(knowledge_usage::tokens + tokens))
-                .execute(conn)
-                .await?;
+            conn.charge_document(DbUid(claim.document.0), month(now), tokens).await?;
             Ok(true)
         })?)
     }

@@ -89,6 +89,38 @@ connection_trait! {
             })
         }
 
+        /// Charges tokens to the base of a document and its owner.
+        async fn charge_document(
+            &mut self,
+            document: DbUid,
+            month: i32,
+            tokens: i64,
+        ) -> Result<(), DbError> {
+            let base = knowledge_documents::table
+                .find(document)
+                .inner_join(knowledge_bases::table)
+                .select((knowledge_bases::group_id, knowledge_bases::id));
+            let (owner, base): (DbUid, DbUid) = base.first(self).await?;
+            let charge = (
+                knowledge_usage::group_id.eq(owner),
+                knowledge_usage::base_id.eq(base),
+                knowledge_usage::month.eq(month),
+                knowledge_usage::tokens.eq(tokens),
+            );
+            diesel::insert_into(knowledge_usage::table)
+                .values(charge)
+                .on_conflict((
+                    knowledge_usage::group_id,
+                    knowledge_usage::month,
+                    knowledge_usage::base_id,
+                ))
+                .do_update()
+                .set(knowledge_usage::tokens.eq(knowledge_usage::tokens + tokens))
+                .execute(self)
+                .await?;
+            Ok(())
+        }
+
         /// Loads the usage of a group in this month.
         async fn group_usage(
             &mut self,

@@ -30,6 +30,7 @@ pub(crate) const KNOWLEDGE_TABLES: &[InventoryTable] = &[
             ("path", OURS),
             ("text", OURS),
             ("hash", OURS),
+            ("context", OURS),
             ("vector", OURS),
             ("tokens", OURS),
         ],

@@ -878,6 +878,7 @@ diesel::table! {
         path -> Text,
         text -> Text,
         hash -> Binary,
+        context -> Nullable<Text>,
         vector -> Nullable<Binary>,
         tokens -> BigInt,
     }

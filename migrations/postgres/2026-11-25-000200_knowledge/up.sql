@@ -68,6 +68,7 @@ CREATE TABLE knowledge_chunks (
     path         TEXT NOT NULL,
     text         TEXT NOT NULL,
     hash         BYTEA NOT NULL,
+    context      TEXT,
     vector       BYTEA,
     tokens       BIGINT NOT NULL,
     UNIQUE (document_id, is_published, ordinal)

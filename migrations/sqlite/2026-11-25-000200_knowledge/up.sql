@@ -68,6 +68,7 @@ CREATE TABLE knowledge_chunks (
     path         TEXT NOT NULL,
     text         TEXT NOT NULL,
     hash         BLOB NOT NULL,
+    context      TEXT,
     vector       BLOB,
     tokens       INTEGER NOT NULL,
     UNIQUE (document_id, is_published, ordinal)

@@ -36,6 +36,8 @@ pub struct IndexedChunk {
     pub path: String,
     /// Text.
     pub text: String,
+    /// Context; empty without one.
+    pub context: String,
     /// Dense vector.
     pub dense: Vec<f32>,
 }

@@ -41,11 +41,11 @@ fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     Some(vector)
 }
 
-/// Reasons why texts were not embedded.
+/// Reasons why a model did not embed texts, or write a context.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
-    /// Provider cannot embed at present.
-    #[error("the embedding provider is unavailable: {reason}")]
+    /// Provider cannot answer at present.
+    #[error("the provider of the model is unavailable: {reason}")]
     Unavailable {
         /// Reason, without anything that the provider answered.
         reason: String,
@@ -53,7 +53,7 @@ pub enum EmbedError {
         retry_after: Option<Duration>,
     },
     /// Provider rejects the request and would reject it again.
-    #[error("the embedding provider rejected the request: {0}")]
+    #[error("the provider of the model rejected the request: {0}")]
     Rejected(String),
 }
 

@@ -63,6 +63,8 @@ pub struct PendingChunk {
     pub path: String,
     /// Text.
     pub text: String,
+    /// Context, if it was written.
+    pub context: Option<String>,
 }
 
 /// Outcome of reserving tokens.
@@ -99,7 +101,8 @@ pub trait IngestQueue: Send + Sync {
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable>;
 
     /// Stores the chunks of a document's new content beside the published ones,
-    /// with the vectors of published chunks that have the same hash.
+    /// with the contexts and vectors of published chunks that have the same
+    /// hash.
     async fn put_chunks(
         &self,
         claim: IngestClaim,
@@ -121,6 +124,18 @@ pub trait IngestQueue: Send + Sync {
         default_quota: i64,
         now: Timestamp,
     ) -> Result<Reserved, Unavailable>;
+
+    /// Returns the beginning of the new content, up to a few thousand characters.
+    async fn beginning(&self, claim: IngestClaim) -> Result<String, Unavailable>;
+
+    /// Stores the contexts of chunks with the tokens of their calls, which are
+    /// charged instead of those that were reserved.
+    async fn put_contexts(
+        &self,
+        claim: IngestClaim,
+        contexts: Vec<(ChunkId, String, i64)>,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable>;
 
     /// Stores the vectors of chunks with their tokens, which are charged instead
     /// of those that were reserved.

@@ -33,25 +33,19 @@ impl Embedder for ProviderEmbedder {
     async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError> {
         let dimensions = self.model.starts_with(SHORTENED).then_some(VECTOR_SIZE);
         let call = self.embeddings.embed(&texts, dimensions);
-        let done = match tokio::time::timeout(self.timeout, call).await {
-            Ok(Ok(done)) => done,
-            Ok(Err(err)) => return Err(to_embed_error(&err)),
-            Err(_elapsed) => return Err(unavailable("it did not answer in time", None)),
-        };
-        let vectors: Option<Vec<_>> = done.vectors.into_iter().map(normalised).collect();
-        let Some(vectors) = vectors else {
-            let reason = format!("the vectors of its model do not have {VECTOR_SIZE} dimensions");
-            return Err(EmbedError::Rejected(reason));
-        };
-        Ok(Embedding { vectors, tokens: done.tokens })
+        match tokio::time::timeout(self.timeout, call).await {
+            Ok(Ok(done)) => Ok(Embedding { vectors: done.vectors, tokens: done.tokens }),
+            Ok(Err(err)) => Err(to_embed_error(&err)),
+            Err(_elapsed) => Err(unavailable("it did not answer in time", None)),
+        }
     }
 }
 
-fn unavailable(reason: &str, retry_after: Option<Duration>) -> EmbedError {
+pub(super) fn unavailable(reason: &str, retry_after: Option<Duration>) -> EmbedError {
     EmbedError::Unavailable { reason: reason.to_owned(), retry_after }
 }
 
-fn to_embed_error(err: &AssistantError) -> EmbedError {
+pub(super) fn to_embed_error(err: &AssistantError) -> EmbedError {
     match err {
         AssistantError::UpstreamBusy { retry_after }
         | AssistantError::UpstreamLimitReached { retry_after } => {
@@ -62,17 +56,4 @@ fn to_embed_error(err: &AssistantError) -> EmbedError {
         }
         err => unavailable(&err.to_string(), None),
     }
-}
-
-/// Returns a vector scaled to the length 1; `None` if it has another number of
-/// dimensions, or no length.
-fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
-    let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
-    if vector.len() != VECTOR_SIZE || !length.is_normal() {
-        return None;
-    }
-    for it in &mut vector {
-        *it /= length;
-    }
-    Some(vector)
 }

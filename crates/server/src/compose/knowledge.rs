@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{BackgroundEmbeddings, Gateway, Knowledge, NoKnowledge};
+use pia_assistant::{BackgroundChat, BackgroundEmbeddings, Gateway, Knowledge, NoKnowledge};
 use pia_extraction::{ChildExtractor, ChildLimits};
 use pia_http::KnowledgeApi;
 use pia_kernel::{LiveSetting, Unavailable};
 use pia_knowledge::{
-    Documents, Embedder, GroupQuotas, HashedEmbedder, IngestQueue, Ingestion, IngestionSettings,
-    KnowledgeBases, Reconciliation, Retrieval, VectorStore,
+    ContextWriter, Documents, Embedder, GroupQuotas, HashedEmbedder, IngestQueue, Ingestion,
+    IngestionSettings, KnowledgeBases, Reconciliation, Retrieval, VectorStore,
 };
 use pia_policy::Quota;
-use pia_settings::{EmbedderConfig, LiveConfig, VectorTarget};
+use pia_settings::{EmbedderConfig, KnowledgeStores, LiveConfig, VectorTarget};
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 use pia_vectors::{EmbeddedVectors, ServerVectors, VectorSetupError};
@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
-use crate::bridges::{ProviderEmbedder, RetrievedKnowledge};
+use crate::bridges::{ProviderContextWriter, ProviderEmbedder, RetrievedKnowledge};
 use crate::knowledge_worker::KnowledgeWorker;
 use crate::process::EXTRACT;
 
@@ -53,13 +53,14 @@ impl KnowledgeParts {
             // Its folder is locked, so no other instance ingests.
             queue.release_all(base.clock.now()).await.map_err(ComposeError::Knowledge)?;
         }
-        let embedder = embedder(&stores.embedder, gateway);
+        let embedder = embedder(stores, gateway);
         let chunks = Arc::new(SqlChunks::new(base.db.clone()));
-        let lease = STEP_TIME + embedding_time(&stores.embedder);
+        let lease = STEP_TIME + stores.timeout;
         let ingestion = Ingestion {
             queue: Arc::new(queue),
             extractor: Arc::new(extractor()?),
             embedder: Arc::clone(&embedder),
+            context_writer: context_writer(stores, gateway),
             vectors: Arc::clone(&vectors),
             settings: ingestion_settings(base.config, lease),
             clock: base.clock(),
@@ -135,24 +136,22 @@ async fn open(target: &VectorTarget) -> Result<Arc<dyn VectorStore>, ComposeErro
     }
 }
 
-fn embedder(config: &EmbedderConfig, gateway: &Gateway) -> Arc<dyn Embedder> {
-    match config {
+fn embedder(stores: &KnowledgeStores, gateway: &Gateway) -> Arc<dyn Embedder> {
+    match &stores.embedder {
         EmbedderConfig::Hashed => Arc::new(HashedEmbedder),
-        EmbedderConfig::Provider { target, timeout, batch_size } => Arc::new(ProviderEmbedder {
+        EmbedderConfig::Provider { target, batch_size } => Arc::new(ProviderEmbedder {
             model: target.model.clone(),
             embeddings: BackgroundEmbeddings::new(gateway.clone(), Arc::clone(target)),
-            timeout: *timeout,
+            timeout: stores.timeout,
             batch_size: *batch_size,
         }),
     }
 }
 
-/// Returns the maximum time of a call of the embedder.
-fn embedding_time(config: &EmbedderConfig) -> Duration {
-    match config {
-        EmbedderConfig::Hashed => Duration::ZERO,
-        EmbedderConfig::Provider { timeout, .. } => *timeout,
-    }
+/// Returns the model that writes contexts, if one is configured.
+fn context_writer(stores: &KnowledgeStores, gateway: &Gateway) -> Option<Arc<dyn ContextWriter>> {
+    let chat = BackgroundChat::new(gateway.clone(), Arc::clone(stores.context.as_ref()?));
+    Some(Arc::new(ProviderContextWriter { chat, timeout: stores.timeout }))
 }
 
 /// Returns the extractor, which runs this program with another argument.

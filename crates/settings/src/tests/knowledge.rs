@@ -33,10 +33,24 @@ fn production_has_none_until_both_are_configured() {
     let both = both.argument("Embeddings:ProviderId=VECTORS");
     let stores = both.read().knowledge.stores.unwrap();
     assert!(matches!(stores.vectors, VectorTarget::Server { .. }));
-    let EmbedderConfig::Provider { target, timeout, .. } = stores.embedder else {
+    let EmbedderConfig::Provider { target, .. } = stores.embedder else {
         panic!("{:?}", stores.embedder)
     };
-    assert_eq!((target.model.as_str(), timeout.as_secs()), ("bge-m3", 100));
+    assert_eq!((target.model.as_str(), stores.timeout.as_secs()), ("bge-m3", 100));
+    assert!(stores.context.is_none());
+}
+
+#[test]
+fn contexts_are_written_by_a_chat_model_unless_switched_off() {
+    let operator = || {
+        Operator::development()
+            .arguments(&["Ai:Providers:0:Id=talker", "Ai:Providers:0:Model=m"])
+            .argument("Ai:Providers:0:ApiKey=k")
+            .argument("Chunking:Context:ProviderId=Talker")
+    };
+    let context = |it: Operator| it.read().knowledge.stores.unwrap().context;
+    assert_eq!(context(operator()).unwrap().model, "m");
+    assert!(context(operator().argument("Chunking:Context:Enabled=false")).is_none());
 }
 
 #[test]
@@ -55,6 +69,7 @@ fn invalid_settings_are_refused() {
         "Knowledge:Mode=Never",
         "Knowledge:MinSimilarity=1.5",
         "Chunking:OverlapChars=700",
+        "Chunking:Context:ProviderId=nowhere",
     ] {
         let errors = Operator::development().argument(setting).errors();
         let (key, _) = setting.split_once('=').unwrap();

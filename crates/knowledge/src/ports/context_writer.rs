@@ -1,0 +1,45 @@
+//! Contexts of chunks, which a model writes.
+
+use async_trait::async_trait;
+
+use super::embedder::EmbedError;
+
+/// Chunk that needs a context, and what surrounds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextRequest {
+    /// Title of the document.
+    pub title: String,
+    /// Beginning of the document.
+    pub beginning: String,
+    /// Text before the chunk.
+    pub before: String,
+    /// Chunk.
+    pub chunk: String,
+    /// Text after the chunk.
+    pub after: String,
+}
+
+impl ContextRequest {
+    /// Returns the length of all texts, in bytes.
+    pub(crate) fn len(&self) -> usize {
+        let texts = [&self.title, &self.beginning, &self.before, &self.chunk, &self.after];
+        texts.into_iter().map(String::len).sum()
+    }
+}
+
+/// Context of a chunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenContext {
+    /// One or two sentences that say what the chunk is about.
+    pub text: String,
+    /// Tokens of the call.
+    pub tokens: i64,
+}
+
+/// Model that writes the contexts of chunks.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ContextWriter: Send + Sync {
+    /// Writes the context of a chunk.
+    async fn write(&self, request: ContextRequest) -> Result<WrittenContext, EmbedError>;
+}

@@ -1,0 +1,105 @@
+//! Claiming of documents.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{GroupId, KnowledgeBaseId};
+use pia_knowledge::{DocumentStatus, IngestClaim, IngestJob};
+use pia_storage::schema::{knowledge_bases, knowledge_documents, knowledge_files};
+use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
+
+use super::SqlIngestQueue;
+use crate::document_row::parse_type;
+
+/// Number of due documents that are read together, so that a worker who loses
+/// the race for the first still gets another.
+const AT_ONCE: i64 = 16;
+
+/// Document that is due: its id, its last claim, and its base.
+type DueRow = (DbUid, i64, DbUid);
+/// Columns of a claimed document.
+type ClaimedRow = (String, String, i32, bool, DbUid, Vec<u8>);
+
+impl SqlIngestQueue {
+    /// Reads documents that are due, in the order in which they are served.
+    pub(super) async fn due(&self, now: DbInstant) -> Result<Vec<DueRow>, DbError> {
+        let due = knowledge_documents::table
+            .inner_join(knowledge_bases::table)
+            .filter(knowledge_documents::due_at.le(now))
+            .order((
+                knowledge_bases::served_at,
+                knowledge_documents::due_at,
+                knowledge_documents::id,
+            ))
+            .select((
+                knowledge_documents::id,
+                knowledge_documents::fence,
+                knowledge_documents::base_id,
+            ))
+            .limit(AT_ONCE);
+        on_conn!(self.db.reader(), |conn| due.load(conn).await?)
+    }
+
+    /// Claims a document by a statement that succeeds only while nobody else has
+    /// claimed it.
+    pub(super) async fn try_claim(
+        &self,
+        (id, fence, base): DueRow,
+        now: DbInstant,
+        until: DbInstant,
+    ) -> Result<bool, DbError> {
+        let free = knowledge_documents::table
+            .find(id)
+            .filter(knowledge_documents::fence.eq(fence))
+            .filter(knowledge_documents::due_at.le(now));
+        let claim = (
+            knowledge_documents::status.eq(DocumentStatus::Processing.name()),
+            knowledge_documents::fence.eq(fence + 1),
+            knowledge_documents::due_at.eq(Some(until)),
+            knowledge_documents::reserved_tokens.eq(0),
+        );
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if diesel::update(free).set(claim).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            let served = knowledge_bases::served_at.eq(now);
+            diesel::update(knowledge_bases::table.find(base)).set(served).execute(conn).await?;
+            Ok(true)
+        })
+    }
+
+    /// Loads a claimed document; `None` if the claim was lost meanwhile.
+    pub(super) async fn job(
+        &self,
+        claim: IngestClaim,
+        base: DbUid,
+    ) -> Result<Option<IngestJob>, DbError> {
+        let row = of_claim!(claim)
+            .inner_join(knowledge_bases::table)
+            .inner_join(
+                knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
+            )
+            .select((
+                knowledge_documents::title,
+                knowledge_documents::content_type,
+                knowledge_documents::failures,
+                knowledge_documents::is_split,
+                knowledge_bases::group_id,
+                knowledge_files::content,
+            ));
+        let row: Option<ClaimedRow> =
+            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
+        let Some((title, content_type, failures, is_split, owner, content)) = row else {
+            return Ok(None);
+        };
+        Ok(Some(IngestJob {
+            claim,
+            base: KnowledgeBaseId(base.0),
+            owner: GroupId(owner.0),
+            title,
+            content_type: parse_type(&content_type)?,
+            content,
+            failures: u32::try_from(failures).unwrap_or_default(),
+            is_split,
+        }))
+    }
+}
