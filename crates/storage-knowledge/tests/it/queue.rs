@@ -75,7 +75,7 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     assert!(queue.put_vectors(second.claim, vectors, NOW).await.unwrap());
     assert!(queue.pending(second.claim, 9).await.unwrap().is_empty());
     let embedded = queue.embedded(second.claim, 0, 9).await.unwrap();
-    assert_eq!((embedded.len(), embedded[0].dense[0]), (1, 1.0));
+    assert_eq!(embedded.len(), 1);
     assert!(queue.embedded(second.claim, 1, 9).await.unwrap().is_empty());
     assert!(queue.publish(second.claim, NOW).await.unwrap());
     assert!(!queue.publish(second.claim, NOW).await.unwrap());
