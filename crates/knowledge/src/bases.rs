@@ -141,3 +141,131 @@ fn done(changed: BaseChanged) -> Result<(), KnowledgeError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mockall::predicate::{always, eq};
+    use pia_kernel::Timestamp;
+    use pia_testkit::FixedClock;
+
+    use super::*;
+    use crate::ports::base_store::MockBaseStore;
+
+    const DEFAULTS: GroupQuotas =
+        GroupQuotas { bases: 1, documents: 2, bytes: 3, monthly_tokens: 4 };
+
+    fn bases(store: MockBaseStore) -> KnowledgeBases {
+        let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+        KnowledgeBases::new(Arc::new(store), DEFAULTS, clock)
+    }
+
+    fn draft(name: &str) -> BaseDraft {
+        BaseDraft { name: Some(name.to_owned()), owner: Some(GroupId::generate()) }
+    }
+
+    #[tokio::test]
+    async fn a_base_is_created_with_a_trimmed_name_and_an_entry_in_the_audit_log() {
+        let mut store = MockBaseStore::new();
+        let is_audited = |base: &KnowledgeBase, defaults: &GroupQuotas, effects: &SideEffects| {
+            let entry = &effects.audit[0];
+            let object = format!("knowledge-base:{}", base.id);
+            *defaults == DEFAULTS
+                && entry.action == "KnowledgeBase.Created"
+                && entry.object == Some(object)
+        };
+        store.expect_create().withf(is_audited).once().returning(|_, _, _| Ok(BaseChanged::Done));
+        let draft = draft(" Handbook ");
+
+        let base = bases(store).create(None, draft.clone()).await.unwrap();
+
+        assert_eq!((base.name.as_str(), Some(base.owner)), ("Handbook", draft.owner));
+    }
+
+    #[tokio::test]
+    async fn a_base_needs_an_owner_and_a_name_of_at_most_100_characters() {
+        let use_case = bases(MockBaseStore::new());
+
+        for (draft, expected) in [
+            (BaseDraft { owner: None, ..draft("Handbook") }, "needs a group"),
+            (BaseDraft { name: None, ..draft("") }, "needs a name"),
+            (draft(" "), "needs a name"),
+            (draft(&"x".repeat(101)), "at most 100"),
+            (draft(&"😀".repeat(51)), "at most 100"),
+        ] {
+            let err = use_case.create(None, draft).await.unwrap_err();
+            assert!(err.to_string().contains(expected), "{err}");
+        }
+    }
+
+    #[tokio::test]
+    async fn outcomes_of_the_store_are_errors() {
+        let (group, base) = (GroupId::generate(), KnowledgeBaseId::generate());
+        let exceeded =
+            BaseChanged::QuotaExceeded { group: "Sales".to_owned(), limit: 3, current: 4 };
+        for (outcome, expected) in [
+            (BaseChanged::Unknown, "no such".to_owned()),
+            (BaseChanged::NameTaken, "has this name".to_owned()),
+            (BaseChanged::UnknownGroup(group), group.to_string()),
+            (BaseChanged::UnknownBase(base), base.to_string()),
+            (exceeded, "Sales has its maximum of 3".to_owned()),
+        ] {
+            let mut store = MockBaseStore::new();
+            store.expect_rename().return_once(|_, _, _| Ok(outcome));
+
+            let err = bases(store).rename(None, base, Some("Handbook".to_owned())).await;
+
+            let err = err.unwrap_err().to_string();
+            assert!(err.contains(&expected), "{err}");
+        }
+    }
+
+    #[tokio::test]
+    async fn groups_and_bases_are_stored_once_in_order() {
+        let base = KnowledgeBaseId::generate();
+        let (first, second) = (GroupId::generate(), GroupId::generate());
+        let mut store = MockBaseStore::new();
+        let shared = move |groups: &[GroupId]| groups == [first, second];
+        store
+            .expect_share()
+            .withf(move |it, groups, _, _| *it == base && shared(groups))
+            .once()
+            .returning(|_, _, _, _| Ok(BaseChanged::Done));
+        store
+            .expect_bind()
+            .withf(move |_, bases, _, effects| {
+                bases == [base] && effects.audit[0].action == "ManagedPersona.KnowledgeBasesUpdated"
+            })
+            .once()
+            .returning(|_, _, _, _| Ok(BaseChanged::Done));
+        let use_case = bases(store);
+
+        use_case.share(None, base, vec![second, first, second]).await.unwrap();
+        use_case.bind(None, PersonaId::generate(), vec![base, base]).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_list_of_too_many_ids_is_rejected() {
+        let groups = vec![GroupId::generate(); MAX_IDS + 1];
+
+        let outcome = bases(MockBaseStore::new());
+        let outcome = outcome.share(None, KnowledgeBaseId::generate(), groups).await;
+
+        assert!(matches!(outcome, Err(KnowledgeError::TooManyIds)));
+    }
+
+    #[tokio::test]
+    async fn a_base_or_persona_that_does_not_exist_is_not_found() {
+        let base = KnowledgeBaseId::generate();
+        let mut store = MockBaseStore::new();
+        let id = BaseRef { access: BaseAccess::Server, id: base };
+        store.expect_find().with(eq(id)).returning(|_| Ok(None));
+        store.expect_delete().with(eq(base), always()).returning(|_, _| Ok(false));
+        store.expect_bound().returning(|_| Ok(None));
+        let use_case = bases(store);
+
+        assert!(matches!(use_case.find(base).await, Err(KnowledgeError::NotFound)));
+        assert!(matches!(use_case.delete(None, base).await, Err(KnowledgeError::NotFound)));
+        let bound = use_case.bound(PersonaId::generate()).await;
+        assert!(matches!(bound, Err(KnowledgeError::NotFound)));
+    }
+}

@@ -194,3 +194,6 @@ fn submitted(stored: DocumentStored) -> Result<Submission, KnowledgeError> {
         DocumentStored::QuotaExceeded(quota) => Err(KnowledgeError::QuotaExceeded(quota)),
     }
 }
+
+#[cfg(test)]
+mod tests;

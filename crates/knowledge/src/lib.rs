@@ -11,6 +11,8 @@ mod document;
 mod documents;
 mod draft;
 mod error;
+#[cfg(test)]
+mod fakes;
 mod hashed_embedder;
 mod ingestion;
 mod ports;

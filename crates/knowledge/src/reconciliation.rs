@@ -84,3 +84,131 @@ impl Reconciliation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use pia_kernel::{GroupId, KnowledgeBaseId, LiveSetting, Timestamp};
+    use pia_testkit::ManualClock;
+
+    use super::*;
+    use crate::chunking::ChunkingSettings;
+    use crate::fakes::{Fault, InMemory, MarkdownFiles, Step};
+    use crate::hashed_embedder::HashedEmbedder;
+    use crate::ingestion::{Ingestion, IngestionSettings};
+    use crate::ports::vector_store::VectorPoint;
+
+    /// Returns stores with a document of more chunks than one step compares.
+    async fn ingested() -> (Arc<InMemory>, Reconciliation, Ingestion) {
+        let store = Arc::<InMemory>::default();
+        let base = store.add_base(GroupId::generate(), "Handbook");
+        let text = |it| format!("# Section {it}\n\nIt has the number {it}.\n\n");
+        store.add(base, "Sections", &(0..CHUNKS_PER_STEP + 10).map(text).collect::<String>());
+        let ingestion = Ingestion {
+            queue: Arc::clone(&store) as _,
+            extractor: Arc::<MarkdownFiles>::default(),
+            embedder: Arc::new(HashedEmbedder),
+            vectors: Arc::clone(&store) as _,
+            settings: LiveSetting::new(IngestionSettings {
+                chunking: ChunkingSettings { max_chars: 40, overlap_chars: 0 },
+                max_attempts: 1,
+                default_monthly_tokens: i64::MAX,
+            }),
+            clock: Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH)),
+        };
+        assert!(ingestion.ingest_next().await.unwrap());
+        let reconciliation =
+            Reconciliation { chunks: Arc::clone(&store) as _, vectors: Arc::clone(&store) as _ };
+        (store, reconciliation, ingestion)
+    }
+
+    fn points(store: &InMemory) -> BTreeMap<ChunkId, VectorPoint> {
+        store.state().points.clone()
+    }
+
+    #[tokio::test]
+    async fn nothing_changes_if_both_stores_agree() {
+        let (store, reconciliation, _) = ingested().await;
+        let before = points(&store);
+        let rows = store.state().rows.clone();
+
+        assert_eq!(reconciliation.sweep().await.unwrap(), Repaired::default());
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), 0);
+
+        assert_eq!(points(&store), before);
+        assert_eq!(store.state().rows, rows);
+    }
+
+    #[tokio::test]
+    async fn missing_points_are_restored_as_they_were() {
+        let (store, reconciliation, _) = ingested().await;
+        let before = points(&store);
+        let mut is_odd = false;
+        store.state().points.retain(|_, _| {
+            is_odd = !is_odd;
+            is_odd
+        });
+
+        let repaired = reconciliation.sweep().await.unwrap();
+
+        assert_eq!(repaired, Repaired { restored: before.len() / 2, deleted: 0 });
+        assert_eq!(points(&store), before);
+    }
+
+    #[tokio::test]
+    async fn an_empty_vector_store_is_filled_from_the_database() {
+        let (store, reconciliation, _) = ingested().await;
+        let before = std::mem::take(&mut store.state().points);
+
+        let repaired = reconciliation.sweep().await.unwrap();
+
+        assert_eq!((repaired.restored, points(&store)), (before.len(), before));
+    }
+
+    #[tokio::test]
+    async fn points_without_a_chunk_are_deleted() {
+        let (store, reconciliation, _) = ingested().await;
+        let before = points(&store);
+        for _ in 0..=CHUNKS_PER_STEP {
+            let chunk = ChunkId::generate();
+            let base = KnowledgeBaseId::generate();
+            let point = VectorPoint { chunk, base, dense: Vec::new(), terms: Vec::new() };
+            store.state().points.insert(chunk, point);
+        }
+
+        let repaired = reconciliation.sweep().await.unwrap();
+
+        assert_eq!(repaired, Repaired { restored: 0, deleted: CHUNKS_PER_STEP + 1 });
+        assert_eq!(points(&store), before);
+    }
+
+    #[tokio::test]
+    async fn points_of_replaced_chunks_are_deleted_once() {
+        let (store, reconciliation, ingestion) = ingested().await;
+        let old = points(&store);
+        let document = *store.state().rows.documents.keys().next().unwrap();
+        store.replace(document, "It is short now.");
+        assert!(ingestion.ingest_next().await.unwrap());
+
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), old.len());
+
+        assert_eq!(points(&store).len(), 1);
+        assert!(points(&store).keys().all(|it| !old.contains_key(it)));
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn removed_chunks_stay_queued_until_their_points_are_deleted() {
+        let (store, reconciliation, _) = ingested().await;
+        let removed = points(&store).into_keys().collect::<Vec<_>>();
+        store.state().rows.removed.clone_from(&removed);
+
+        // The call after that which reads the queue deletes points.
+        store.set_fault(Step::Other, 1, Fault::Refuses);
+        assert!(reconciliation.delete_removed().await.is_err());
+
+        assert_eq!(store.state().rows.removed, removed);
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), removed.len());
+    }
+}

@@ -56,8 +56,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repetitions_of_neighbours_are_removed() {
-        assert_eq!(join_overlapping("one and two", "and two three"), "one and two three");
+    fn what_neighbours_repeat_is_kept_once() {
+        assert_eq!(join_overlapping("one two three", "two three four"), "one two three four");
         assert_eq!(join_overlapping("one", "two"), "one\ntwo");
         assert_eq!(join_overlapping("", "two"), "two");
         assert_eq!(join_overlapping("xäääää", "äääääy"), "xäääääy");

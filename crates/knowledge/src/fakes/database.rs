@@ -1,0 +1,252 @@
+//! Database in memory.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{DocumentId, GroupId, PersonaId, Timestamp, Unavailable};
+
+use super::{ChunkRow, InMemory, Rows, Step};
+use crate::document::DocumentStatus;
+use crate::draft::ContentType;
+use crate::ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
+use crate::ports::ingest_queue::{
+    IngestClaim, IngestJob, IngestQueue, NewChunk, PendingChunk, Reserved,
+};
+use crate::retrieval::SearchedBase;
+
+#[async_trait]
+impl IngestQueue for InMemory {
+    async fn claim(
+        &self,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<Option<IngestJob>, Unavailable> {
+        self.step(Step::Claim, |state| {
+            let rows = state.rows.documents.iter_mut();
+            let due = rows.filter(|(_, it)| it.due_at.is_some_and(|at| at <= now));
+            let (id, row) = due.min_by_key(|(_, it)| it.due_at)?;
+            row.status = DocumentStatus::Processing;
+            (row.fence, row.due_at, row.reserved) = (row.fence + 1, Some(now + lease), 0);
+            Some(IngestJob {
+                claim: IngestClaim { document: *id, fence: row.fence },
+                base: row.base,
+                owner: GroupId::generate(),
+                title: row.title.clone(),
+                content_type: ContentType::Markdown,
+                content: row.content.clone().into_bytes(),
+                failures: row.failures,
+                is_split: row.is_split,
+            })
+        })
+    }
+
+    async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable> {
+        self.step(Step::Extend, |state| {
+            state.held(claim).map(|it| it.due_at = Some(until)).is_some()
+        })
+    }
+
+    async fn put_chunks(
+        &self,
+        claim: IngestClaim,
+        chunks: Vec<NewChunk>,
+    ) -> Result<bool, Unavailable> {
+        self.step(Step::PutChunks, |state| {
+            let Some(row) = state.held(claim) else { return false };
+            row.is_split = true;
+            state.remove_chunks(claim.document, false);
+            let rows: Vec<ChunkRow> =
+                chunks.into_iter().map(|it| new_row(&state.rows, claim.document, it)).collect();
+            state.rows.chunks.extend(rows);
+            true
+        })
+    }
+
+    async fn pending(
+        &self,
+        claim: IngestClaim,
+        limit: usize,
+    ) -> Result<Vec<PendingChunk>, Unavailable> {
+        self.step(Step::Pending, |state| {
+            let chunks = state.new_chunks(claim).into_iter().filter(|it| it.vector.is_none());
+            let pending = chunks.map(|it| it.new.clone()).take(limit);
+            pending.map(|it| PendingChunk { id: it.id, path: it.path, text: it.text }).collect()
+        })
+    }
+
+    async fn reserve(
+        &self,
+        claim: IngestClaim,
+        tokens: i64,
+        default_quota: i64,
+        _now: Timestamp,
+    ) -> Result<Reserved, Unavailable> {
+        self.step(Step::Reserve, |state| {
+            let charged = state.rows.charged;
+            let Some(row) = state.held(claim) else { return Reserved::Lost };
+            row.reserved = 0;
+            if charged + tokens > default_quota {
+                return Reserved::QuotaExceeded;
+            }
+            row.reserved = tokens;
+            Reserved::Done
+        })
+    }
+
+    async fn put_vectors(
+        &self,
+        claim: IngestClaim,
+        vectors: Vec<(ChunkId, Vec<f32>, i64)>,
+        _now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        self.step(Step::PutVectors, |state| {
+            let Some(row) = state.held(claim) else { return false };
+            row.reserved = 0;
+            for (id, vector, tokens) in vectors {
+                state.rows.charged += tokens;
+                let mut chunks = state.new_chunks(claim).into_iter();
+                let chunk = chunks.find(|it| it.new.id == id).unwrap();
+                (chunk.vector, chunk.tokens) = (Some(vector), tokens);
+            }
+            true
+        })
+    }
+
+    async fn embedded(
+        &self,
+        claim: IngestClaim,
+        from: i32,
+        limit: usize,
+    ) -> Result<Vec<IndexedChunk>, Unavailable> {
+        self.step(Step::Embedded, |state| {
+            let chunks = state.new_chunks(claim).into_iter().filter(|it| it.new.ordinal >= from);
+            let chunks: Vec<ChunkRow> = chunks.map(|it| it.clone()).take(limit).collect();
+            chunks.into_iter().map(|it| indexed(&state.rows, &it)).collect()
+        })
+    }
+
+    async fn publish(&self, claim: IngestClaim, _now: Timestamp) -> Result<bool, Unavailable> {
+        self.step(Step::Publish, |state| {
+            let Some(row) = state.held(claim) else { return false };
+            row.status = DocumentStatus::Ready;
+            (row.error, row.due_at, row.failures) = (None, None, 0);
+            state.remove_chunks(claim.document, true);
+            for chunk in state.new_chunks(claim) {
+                chunk.is_published = true;
+            }
+            true
+        })
+    }
+
+    async fn fail(
+        &self,
+        claim: IngestClaim,
+        reason: &str,
+        retry_at: Option<Timestamp>,
+    ) -> Result<bool, Unavailable> {
+        self.step(Step::Fail, |state| {
+            let Some(row) = state.held(claim) else { return false };
+            row.status = retry_at.map_or(DocumentStatus::Failed, |_| DocumentStatus::Pending);
+            (row.error, row.due_at) = (Some(reason.to_owned()), retry_at);
+            (row.failures, row.fence, row.reserved) = (row.failures + 1, row.fence + 1, 0);
+            true
+        })
+    }
+}
+
+/// Returns the row of a chunk, with the vector of a published one that is equal.
+fn new_row(rows: &Rows, document: DocumentId, new: NewChunk) -> ChunkRow {
+    let mut published = rows.chunks.iter().filter(|it| it.document == document && it.is_published);
+    let equal = published.find(|it| it.new.hash == new.hash);
+    let (vector, tokens) = equal.map_or((None, 0), |it| (it.vector.clone(), it.tokens));
+    ChunkRow { document, new, vector, tokens, is_published: false }
+}
+
+fn indexed(rows: &Rows, chunk: &ChunkRow) -> IndexedChunk {
+    let (new, dense) = (chunk.new.clone(), chunk.vector.clone().unwrap_or_default());
+    let base = rows.documents[&chunk.document].base;
+    IndexedChunk { id: new.id, base, path: new.path, text: new.text, dense }
+}
+
+fn passage(rows: &Rows, chunk: &ChunkRow) -> StoredPassage {
+    let neighbour = |ordinal: i32| {
+        let near = rows.chunks.iter().filter(|it| it.is_published).find(|it| {
+            it.document == chunk.document
+                && it.new.ordinal == ordinal
+                && it.new.path == chunk.new.path
+        });
+        near.map(|it| it.new.text.clone())
+    };
+    let row = &rows.documents[&chunk.document];
+    StoredPassage {
+        chunk: chunk.new.id,
+        base: row.base,
+        document: chunk.document,
+        title: row.title.clone(),
+        source_uri: None,
+        ordinal: chunk.new.ordinal,
+        path: chunk.new.path.clone(),
+        text: chunk.new.text.clone(),
+        before: neighbour(chunk.new.ordinal - 1),
+        after: neighbour(chunk.new.ordinal + 1),
+        dense: chunk.vector.clone().unwrap_or_default(),
+    }
+}
+
+#[async_trait]
+impl ChunkStore for InMemory {
+    async fn searched_bases(
+        &self,
+        group: GroupId,
+        _persona: Option<PersonaId>,
+    ) -> Result<Vec<SearchedBase>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let bases = state.rows.bases.iter().filter(|it| it.0 == group);
+            bases.map(|it| it.1.clone()).collect()
+        })
+    }
+
+    async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let found = state.rows.chunks.iter().filter(|it| it.is_published);
+            let found = found.filter(|it| chunks.contains(&it.new.id));
+            found.map(|it| passage(&state.rows, it)).collect()
+        })
+    }
+
+    async fn count_retrievals(
+        &self,
+        documents: &[DocumentId],
+        _at: Timestamp,
+    ) -> Result<(), Unavailable> {
+        self.step(Step::Other, |state| state.rows.retrieved.extend(documents))
+    }
+
+    async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
+        self.step(Step::Other, |state| state.rows.removed.iter().copied().take(limit).collect())
+    }
+
+    async fn forget_removed(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
+        self.step(Step::Other, |state| state.rows.removed.retain(|it| !chunks.contains(it)))
+    }
+
+    async fn published(
+        &self,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<IndexedChunk>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let mut chunks: Vec<&ChunkRow> = state.rows.chunks.iter().collect();
+            chunks.retain(|it| it.is_published && Some(it.new.id) > after);
+            chunks.sort_by_key(|it| it.new.id);
+            chunks.into_iter().take(limit).map(|it| indexed(&state.rows, it)).collect()
+        })
+    }
+
+    async fn known(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let ids = state.rows.chunks.iter().map(|it| it.new.id);
+            ids.filter(|it| chunks.contains(it)).collect()
+        })
+    }
+}

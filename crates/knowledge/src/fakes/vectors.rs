@@ -1,0 +1,87 @@
+//! Vector store in memory.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use pia_kernel::Unavailable;
+
+use super::{InMemory, Step};
+use crate::ports::chunk_store::ChunkId;
+use crate::ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore};
+
+#[async_trait]
+impl VectorStore for InMemory {
+    async fn put(&self, points: Vec<VectorPoint>) -> Result<(), Unavailable> {
+        self.step(Step::PutPoints, |state| {
+            if !state.loses_points {
+                state.points.extend(points.into_iter().map(|it| (it.chunk, it)));
+            }
+        })
+    }
+
+    async fn delete(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
+        self.step(Step::Other, |state| state.points.retain(|id, _| !chunks.contains(id)))
+    }
+
+    async fn search(&self, query: VectorQuery) -> Result<Vec<FoundChunk>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let points: Vec<&VectorPoint> =
+                state.points.values().filter(|it| query.bases.contains(&it.base)).collect();
+            let dense =
+                |it: &VectorPoint| it.dense.iter().zip(&query.dense).map(|(a, b)| a * b).sum();
+            let mut scores = HashMap::<ChunkId, f32>::new();
+            for ranked in [ranked(&points, dense), ranked(&points, term_score(&points, &query))] {
+                for (id, rank) in ranked.into_iter().take(query.limit).zip(2_u16..) {
+                    *scores.entry(id).or_default() += 1.0 / f32::from(rank);
+                }
+            }
+            let mut found: Vec<FoundChunk> =
+                scores.into_iter().map(|(chunk, score)| FoundChunk { chunk, score }).collect();
+            found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk.cmp(&b.chunk)));
+            found.truncate(query.limit);
+            found
+        })
+    }
+
+    async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+        self.step(Step::Existing, |state| {
+            chunks.iter().filter(|it| state.points.contains_key(it)).copied().collect()
+        })
+    }
+
+    async fn list(
+        &self,
+        after: Option<ChunkId>,
+        limit: usize,
+    ) -> Result<Vec<ChunkId>, Unavailable> {
+        self.step(Step::Other, |state| {
+            state.points.keys().filter(|it| Some(**it) > after).take(limit).copied().collect()
+        })
+    }
+}
+
+/// Returns the points with a positive score, best first.
+fn ranked(points: &[&VectorPoint], score: impl Fn(&VectorPoint) -> f32) -> Vec<ChunkId> {
+    let scores = points.iter().map(|it| (it.chunk, score(it)));
+    let mut scores: Vec<(ChunkId, f32)> = scores.filter(|it| it.1 > 0.0).collect();
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+    scores.into_iter().map(|it| it.0).collect()
+}
+
+/// Returns the function that scores points by their terms, rare ones more.
+fn term_score(points: &[&VectorPoint], query: &VectorQuery) -> impl Fn(&VectorPoint) -> f32 {
+    let count = |count: usize| f32::from(u16::try_from(count).unwrap_or(u16::MAX));
+    let weight_of = |it: &VectorPoint, term| {
+        it.terms.iter().find(|it| it.term == term).map_or(0.0, |it| it.weight)
+    };
+    let terms: Vec<(u32, f32)> = query
+        .terms
+        .iter()
+        .map(|it| {
+            let with = count(points.iter().filter(|point| weight_of(point, it.term) > 0.0).count());
+            let rarity = (1.0 + (count(points.len()) - with + 0.5) / (with + 0.5)).ln();
+            (it.term, it.weight * rarity)
+        })
+        .collect();
+    move |point| terms.iter().map(|(term, weight)| weight * weight_of(point, *term)).sum()
+}
