@@ -62,10 +62,12 @@ fn for_each_term(text: &str, mut add: impl FnMut(u32, f32)) {
     let stemmers = [Stemmer::create(Algorithm::German), Stemmer::create(Algorithm::English)];
     let mut previous = None;
     for word in text.unicode_words() {
-        if let Some(letter) = ideograph(word) {
-            add(hash(word), 1.0);
-            if let Some(previous) = previous.replace(letter) {
-                add(hash(&String::from_iter([previous, letter])), 1.0);
+        if word.chars().all(is_cjk) {
+            for letter in word.chars() {
+                add(hash(letter.encode_utf8(&mut [0; 4])), 1.0);
+                if let Some(previous) = previous.replace(letter) {
+                    add(hash(&String::from_iter([previous, letter])), 1.0);
+                }
             }
             continue;
         }
@@ -87,11 +89,9 @@ fn add_all(terms: &[u32], weight: f32, add: &mut impl FnMut(u32, f32)) {
     }
 }
 
-/// Returns the character of a word that is a single ideograph, kana or Hangul.
-fn ideograph(word: &str) -> Option<char> {
-    let letter = word.chars().next()?;
-    let is_cjk = matches!(u32::from(letter), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0x20000..=0x3ffff);
-    (is_cjk && word.chars().count() == 1).then_some(letter)
+/// Returns whether a character is an ideograph, kana or Hangul.
+fn is_cjk(letter: char) -> bool {
+    matches!(u32::from(letter), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0x20000..=0x3ffff)
 }
 
 /// Returns the beginnings and ends of a long word.
@@ -141,7 +141,9 @@ mod tests {
     #[test]
     fn pairs_of_ideographs_are_terms() {
         assert!(overlap("京都", "東京都に住む") > overlap("京都", "都に京"));
-        assert!(overlap("한국어", "나는 한국어를 배운다") >= 0.0);
+        assert!(overlap("한국어", "나는 한국어를 배운다") > 2.0);
+        assert!(overlap("サーバ", "新しいサーバーを買う") > 2.0);
+        assert!(overlap("한국어", "나는 영화를 본다") < 0.01);
     }
 
     #[test]

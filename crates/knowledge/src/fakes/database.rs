@@ -243,7 +243,7 @@ impl ChunkStore for InMemory {
         })
     }
 
-    async fn known(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+    async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
         self.step(Step::Other, |state| {
             let ids = state.rows.chunks.iter().map(|it| it.new.id);
             ids.filter(|it| chunks.contains(it)).collect()

@@ -36,7 +36,7 @@ pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
     terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total
 }
 
-/// Joins neighbouring chunks; what the second repeats of the first is removed.
+/// Joins neighbouring chunks; what the second repeats of the first is kept once.
 pub(super) fn join_overlapping(first: &str, second: &str) -> String {
     if first.is_empty() || second.is_empty() {
         return format!("{first}{second}");
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_neighbours_repeat_is_kept_once() {
+    fn what_neighbours_repeat_appears_once() {
         assert_eq!(join_overlapping("one two three", "two three four"), "one two three four");
         assert_eq!(join_overlapping("one", "two"), "one\ntwo");
         assert_eq!(join_overlapping("", "two"), "two");
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_by_chance_is_no_repetition() {
+    fn letters_that_are_the_same_by_chance_are_no_overlap() {
         assert_eq!(join_overlapping("two cats", "see a dog"), "two cats\nsee a dog");
         assert_eq!(join_overlapping("| a |", "| b |"), "| a |\n| b |");
     }
