@@ -86,6 +86,7 @@ pub(crate) struct Row {
 pub(crate) struct ChunkRow {
     pub(crate) document: DocumentId,
     pub(crate) new: NewChunk,
+    pub(crate) context: Option<String>,
     pub(crate) vector: Option<Vec<f32>>,
     pub(crate) tokens: i64,
     pub(crate) is_published: bool,

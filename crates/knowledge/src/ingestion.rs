@@ -104,6 +104,11 @@ impl Ingestion {
         let Some(job) = self.queue.claim(self.clock.now(), self.settings.get().lease).await? else {
             return Ok(false);
         };
+        if job.failures >= self.settings.get().max_attempts {
+            let reason = "The server stopped too often while it ingested the document.";
+            self.queue.fail(job.claim, reason, None).await?;
+            return Ok(true);
+        }
         match self.ingest(&job).await {
             Ok(()) | Err(IngestError::Lost) => {}
             Err(IngestError::Permanent(reason)) => {

@@ -110,9 +110,11 @@ mod tests {
             extractor: Arc::<MarkdownFiles>::default(),
             embedder: Arc::new(HashedEmbedder),
             vectors: Arc::clone(&store) as _,
+            context_writer: None,
             settings: LiveSetting::new(IngestionSettings {
                 chunking: ChunkingSettings { max_chars: 40, overlap_chars: 0 },
                 max_attempts: 1,
+                lease: std::time::Duration::from_mins(5),
                 default_monthly_tokens: i64::MAX,
             }),
             clock: Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH)),

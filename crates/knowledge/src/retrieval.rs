@@ -149,7 +149,10 @@ impl Retrieval {
         documents.sort();
         documents.dedup();
         if !documents.is_empty() {
-            self.chunks.count_retrievals(&documents, self.clock.now()).await?;
+            let counted = self.chunks.count_retrievals(&documents, self.clock.now()).await;
+            if let Err(err) = counted {
+                tracing::warn!(error = %err, "failed to count the retrieval of documents");
+            }
         }
         Ok(passages)
     }

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use qdrant_rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Saturation of a term's frequency, as BM25 names it.
@@ -59,6 +60,8 @@ pub fn query_terms(text: &str) -> Vec<TermWeight> {
 
 /// Calls `add` for each occurrence of a term.
 fn for_each_term(text: &str, mut add: impl FnMut(u32, f32)) {
+    // Documents may have letters in several forms, PDF above all.
+    let text = text.nfkc().collect::<String>();
     let stemmers = [Stemmer::create(Algorithm::German), Stemmer::create(Algorithm::English)];
     let mut previous = None;
     for word in text.unicode_words() {

@@ -252,6 +252,7 @@ impl IngestQueue for SqlIngestQueue {
         let tokens: i64 = vectors.iter().map(|it| it.2).sum();
         let embedded = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
         let progress = (
+            knowledge_documents::failures.eq(0),
             knowledge_documents::reserved_tokens.eq(0),
             knowledge_documents::new_embedded.eq(knowledge_documents::new_embedded + embedded),
         );

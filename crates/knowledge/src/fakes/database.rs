@@ -40,6 +40,14 @@ impl IngestQueue for InMemory {
         })
     }
 
+    async fn release_all(&self, now: Timestamp) -> Result<(), Unavailable> {
+        self.step(Step::Other, |state| {
+            for row in state.rows.documents.values_mut().filter(|it| it.due_at.is_some()) {
+                (row.due_at, row.fence) = (Some(now), row.fence + 1);
+            }
+        })
+    }
+
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable> {
         self.step(Step::Extend, |state| {
             state.held(claim).map(|it| it.due_at = Some(until)).is_some()
@@ -69,8 +77,12 @@ impl IngestQueue for InMemory {
     ) -> Result<Vec<PendingChunk>, Unavailable> {
         self.step(Step::Pending, |state| {
             let chunks = state.new_chunks(claim).into_iter().filter(|it| it.vector.is_none());
-            let pending = chunks.map(|it| it.new.clone()).take(limit);
-            pending.map(|it| PendingChunk { id: it.id, path: it.path, text: it.text }).collect()
+            let pending = chunks.map(|it| (it.new.clone(), it.context.clone())).take(limit);
+            let chunk = |(it, context): (NewChunk, _)| {
+                let NewChunk { id, path, text, .. } = it;
+                PendingChunk { id, path, text, context }
+            };
+            pending.map(chunk).collect()
         })
     }
 
@@ -90,6 +102,30 @@ impl IngestQueue for InMemory {
             }
             row.reserved = tokens;
             Reserved::Done
+        })
+    }
+
+    async fn beginning(&self, claim: IngestClaim) -> Result<String, Unavailable> {
+        self.step(Step::Other, |state| {
+            state.new_chunks(claim).first().map(|it| it.new.text.clone()).unwrap_or_default()
+        })
+    }
+
+    async fn put_contexts(
+        &self,
+        claim: IngestClaim,
+        contexts: Vec<(ChunkId, String, i64)>,
+        _now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        self.step(Step::Other, |state| {
+            let Some(row) = state.held(claim) else { return false };
+            row.reserved = 0;
+            for (id, context, tokens) in contexts {
+                state.rows.charged += tokens;
+                let mut chunks = state.new_chunks(claim).into_iter();
+                chunks.find(|it| it.new.id == id).unwrap().context = Some(context);
+            }
+            true
         })
     }
 
@@ -159,13 +195,15 @@ fn new_row(rows: &Rows, document: DocumentId, new: NewChunk) -> ChunkRow {
     let mut published = rows.chunks.iter().filter(|it| it.document == document && it.is_published);
     let equal = published.find(|it| it.new.hash == new.hash);
     let (vector, tokens) = equal.map_or((None, 0), |it| (it.vector.clone(), it.tokens));
-    ChunkRow { document, new, vector, tokens, is_published: false }
+    let context = equal.and_then(|it| it.context.clone());
+    ChunkRow { document, new, context, vector, tokens, is_published: false }
 }
 
 fn indexed(rows: &Rows, chunk: &ChunkRow) -> IndexedChunk {
     let (new, dense) = (chunk.new.clone(), chunk.vector.clone().unwrap_or_default());
     let base = rows.documents[&chunk.document].base;
-    IndexedChunk { id: new.id, base, path: new.path, text: new.text, dense }
+    let context = chunk.context.clone().unwrap_or_default();
+    IndexedChunk { id: new.id, base, path: new.path, text: new.text, context, dense }
 }
 
 fn passage(rows: &Rows, chunk: &ChunkRow) -> StoredPassage {

@@ -8,6 +8,8 @@ use pia_testkit::ManualClock;
 use super::*;
 use crate::document::DocumentStatus;
 use crate::fakes::{AFTER_LEASE, CountingEmbedder, Fault, InMemory, MarkdownFiles, Step};
+use crate::ports::chunk_store::ChunkStore;
+use crate::ports::context_writer::{MockContextWriter, WrittenContext};
 use crate::ports::embedder::{Embedding, MockEmbedder, VECTOR_SIZE};
 use crate::ports::ingest_queue::MockIngestQueue;
 
@@ -36,9 +38,11 @@ impl World {
             extractor: Arc::<MarkdownFiles>::default(),
             embedder: Arc::clone(&embedder) as _,
             vectors: Arc::clone(&store) as _,
+            context_writer: None,
             settings: LiveSetting::new(IngestionSettings {
                 chunking: ChunkingSettings { max_chars: 50, overlap_chars: 0 },
                 max_attempts: 3,
+                lease: Duration::from_mins(5),
                 default_monthly_tokens: 10_000,
             }),
             clock: Arc::clone(&clock) as _,
@@ -401,4 +405,34 @@ async fn workers_share_a_queue() {
     assert_eq!(*done.lock().unwrap(), 7);
     assert!(documents.iter().all(|it| world.store.document(*it).status == DocumentStatus::Ready));
     world.assert_published();
+}
+
+#[tokio::test]
+async fn contexts_are_written_once_and_embedded_with_their_chunks() {
+    let mut world = World::new();
+    let mut writer = MockContextWriter::new();
+    writer.expect_write().times(5).returning(|request| {
+        assert_eq!(request.title, "Travel");
+        let text = format!("About  {}.\n", request.chunk.len());
+        Ok(WrittenContext { text, tokens: 10 })
+    });
+    world.ingestion.context_writer = Some(Arc::new(writer));
+
+    assert!(world.ingestion.ingest_next().await.unwrap());
+
+    let chunks = world.store.published(None, 9).await.unwrap();
+    assert_eq!(chunks.len(), 5);
+    assert!(chunks.iter().all(|it| it.context == format!("About {}.", it.text.len())));
+}
+
+#[tokio::test]
+async fn a_document_that_ends_its_worker_fails_in_the_end() {
+    let world = World::new();
+    for _ in 0..3 {
+        let mut state = world.store.state();
+        state.rows.documents.get_mut(&world.document).unwrap().failures += 1;
+    }
+    assert!(world.ingestion.ingest_next().await.unwrap());
+    let error = world.store.document(world.document).error;
+    assert!(error.unwrap().contains("stopped too often"));
 }

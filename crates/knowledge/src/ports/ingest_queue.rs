@@ -33,7 +33,8 @@ pub struct IngestJob {
     pub content_type: ContentType,
     /// File.
     pub content: Vec<u8>,
-    /// Number of earlier attempts that failed.
+    /// Number of attempts that failed, or whose worker disappeared, since the
+    /// last batch was embedded.
     pub failures: u32,
     /// True if the chunks of this content are stored already.
     pub is_split: bool,
@@ -86,8 +87,8 @@ pub enum Reserved {
 #[async_trait]
 pub trait IngestQueue: Send + Sync {
     /// Claims a document that is due and unclaimed: of the base that was served
-    /// longest ago, the one that waits longest. Tokens that a lost claim had
-    /// reserved are released.
+    /// longest ago, the one that waits longest. A claim that expired counts as a
+    /// failure, and its reserved tokens are released.
     async fn claim(
         &self,
         now: Timestamp,

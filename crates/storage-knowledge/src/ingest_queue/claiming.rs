@@ -1,5 +1,6 @@
 //! Claiming of documents.
 
+use diesel::dsl::case_when;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, KnowledgeBaseId};
@@ -52,6 +53,11 @@ impl SqlIngestQueue {
             .filter(knowledge_documents::fence.eq(fence))
             .filter(knowledge_documents::due_at.le(now));
         let claim = (
+            knowledge_documents::failures.eq(case_when(
+                knowledge_documents::status.eq(DocumentStatus::Processing.name()),
+                knowledge_documents::failures + 1,
+            )
+            .otherwise(knowledge_documents::failures)),
             knowledge_documents::status.eq(DocumentStatus::Processing.name()),
             knowledge_documents::fence.eq(fence + 1),
             knowledge_documents::due_at.eq(Some(until)),

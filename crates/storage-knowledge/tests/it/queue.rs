@@ -20,6 +20,7 @@ pia_testkit::contract! {
     all_claims_are_released,
     new_content_ends_a_claim,
     chunks_that_did_not_change_keep_their_vectors,
+    contexts_are_stored_and_charged,
     concurrent_reservations_do_not_exceed_the_quota,
     a_document_is_tried_again_when_it_is_due,
 }
@@ -62,6 +63,8 @@ async fn a_claim_that_expired_is_lost(db: Database) {
 
     let second = claim(&db, NOW + LEASE * 2).await.unwrap();
     assert!(second.is_split && second.claim.fence > first.claim.fence);
+    // The worker may have died of the document.
+    assert_eq!(second.failures, 1);
     let lost = first.claim;
     let pending = queue.pending(second.claim, 9).await.unwrap();
     let vectors = vec![(pending[0].id, vector(1.0), 1)];
@@ -88,7 +91,7 @@ async fn all_claims_are_released(db: Database) {
     queue.release_all(NOW).await.unwrap();
     assert!(!queue.extend(first.claim, NOW).await.unwrap());
     let second = claim(&db, NOW).await.unwrap();
-    assert_eq!((second.claim.document, second.failures), (first.claim.document, 0));
+    assert_eq!((second.claim.document, second.failures), (first.claim.document, 1));
 }
 
 async fn new_content_ends_a_claim(db: Database) {
@@ -124,6 +127,36 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
     assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [chunks[1].id]);
     let document = SqlDocuments::new(db.clone()).find(of(travel, job.claim.document)).await;
     assert_eq!(document.unwrap().unwrap().progress, Some((1, 2)));
+}
+
+async fn contexts_are_stored_and_charged(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    put(&db, travel, Some("a"), "one").await;
+    let job = claim(&db, NOW).await.unwrap();
+    let new = chunk(0, "one");
+    assert!(queue.put_chunks(job.claim, vec![new.clone(), chunk(1, "two")]).await.unwrap());
+    assert_eq!(queue.beginning(job.claim).await.unwrap(), "one\ntwo");
+    let contexts = vec![(new.id, "About one.".to_owned(), 30)];
+    assert!(queue.put_contexts(job.claim, contexts.clone(), NOW).await.unwrap());
+
+    let pending = queue.pending(job.claim, 9).await.unwrap();
+    assert_eq!(pending[0].context.as_deref(), Some("About one."));
+    assert_eq!(pending[1].context, None);
+    // 30 of 100 tokens are used.
+    assert_eq!(queue.reserve(job.claim, 71, 100, NOW).await.unwrap(), Reserved::QuotaExceeded);
+    let vectors = pending.iter().map(|it| (it.id, vector(1.0), 1)).collect();
+    assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
+    let embedded = queue.embedded(job.claim, 0, 9).await.unwrap();
+    assert_eq!(embedded[0].context, "About one.");
+    assert!(queue.publish(job.claim, NOW).await.unwrap());
+    assert!(!queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
+
+    // A chunk that did not change keeps its context.
+    put(&db, travel, Some("a"), "three").await;
+    let job = claim(&db, NOW).await.unwrap();
+    assert!(queue.put_chunks(job.claim, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.pending(job.claim, 9).await.unwrap().is_empty());
+    assert_eq!(queue.embedded(job.claim, 0, 9).await.unwrap()[0].context, "About one.");
 }
 
 async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
