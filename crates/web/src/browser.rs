@@ -58,6 +58,11 @@ pub fn reads_json(headers: &HeaderMap) -> bool {
     accepts(headers, "application/json")
 }
 
+/// Returns whether `text/event-stream` is named among the accepted media types.
+pub fn reads_events(headers: &HeaderMap) -> bool {
+    accepts(headers, "text/event-stream")
+}
+
 fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     let accepted = headers.get_all(ACCEPT).filter_map(|it| it.to_str().ok());
     accepted.flat_map(|it| it.split(',')).any(|range| {

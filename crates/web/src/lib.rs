@@ -37,7 +37,7 @@ pub use base_path::{BasePath, strip_base_path};
 pub use body::{Body, OptionalBody, RawBody, format_json_error, malformed_json_error};
 pub use body_memory::BodyMemory;
 pub use body_sender::{BodyCut, BodySender, BodyUnread};
-pub use browser::{FromProgram, reads_json, reads_pages};
+pub use browser::{FromProgram, reads_events, reads_json, reads_pages};
 pub use budgets::{Budget, Budgets, Quotas};
 pub use client_address::{ClientAddress, TrustedProxies};
 pub use compression::{acceptable_encoding, keep_uncompressed};

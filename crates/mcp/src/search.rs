@@ -1,0 +1,63 @@
+//! Tool that searches the caller's knowledge bases.
+
+use pia_kernel::GroupId;
+use pia_knowledge::{Passage, Question};
+use pia_web::ApiError;
+use rmcp::schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::mcp::Mcp;
+use crate::refusals::search_error;
+
+/// Arguments of the tool.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(crate) struct SearchArguments {
+    /// Question in natural language, or words to search for.
+    query: String,
+}
+
+/// Result of the tool.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(crate) struct SearchResult {
+    /// Passages that may answer the question, best first; none if nothing is
+    /// relevant.
+    results: Vec<FoundPassage>,
+}
+
+/// Passage of a document.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct FoundPassage {
+    /// Id of the document.
+    id: String,
+    /// Title of the document.
+    title: String,
+    /// Link to the document, to be cited.
+    url: String,
+    /// Text of the passage.
+    text: String,
+}
+
+/// Searches the bases of a member of this group.
+pub(crate) async fn search(
+    mcp: &Mcp,
+    group: GroupId,
+    SearchArguments { query: text }: SearchArguments,
+) -> Result<SearchResult, ApiError> {
+    let (retrieval, question) = (mcp.enabled_retrieval()?, Question { group, persona: None, text });
+    let searching = async move { retrieval.search(question).await.map_err(search_error) };
+    let passages = mcp.runner.run(searching).await?;
+    let results = passages.into_iter().map(|it| found_passage(mcp, it)).collect();
+    Ok(SearchResult { results })
+}
+
+fn found_passage(mcp: &Mcp, passage: Passage) -> FoundPassage {
+    FoundPassage {
+        id: passage.document.to_string(),
+        url: mcp.link(passage.document, passage.source_uri.as_deref()),
+        title: passage.title,
+        text: passage.text,
+    }
+}
