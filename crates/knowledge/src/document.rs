@@ -80,6 +80,17 @@ pub struct DocumentContent {
     pub bytes: Vec<u8>,
 }
 
+/// Document that was cited to a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CitedDocument {
+    /// Title.
+    pub title: String,
+    /// Identity of its source.
+    pub source_uri: Option<String>,
+    /// File.
+    pub file: DocumentContent,
+}
+
 /// Reference to a document that a caller may manage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentRef {

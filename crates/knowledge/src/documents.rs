@@ -6,7 +6,9 @@ use pia_kernel::{Clock, DocumentId, GroupId, SideEffects, UserId};
 use ring::digest::{SHA256, digest};
 
 use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBaseEntry, check_prompt};
-use crate::document::{Document, DocumentContent, DocumentRef, DocumentStatus, Submission};
+use crate::document::{
+    CitedDocument, Document, DocumentContent, DocumentRef, DocumentStatus, Submission,
+};
 use crate::draft::{
     ContentDraft, ContentType, DocumentDraft, DraftError, check_content, check_source, check_title,
     check_type,
@@ -87,12 +89,12 @@ impl Documents {
         self.store.content(document).await?.ok_or(KnowledgeError::NotFound)
     }
 
-    /// Returns the file of a document that was cited to a member of this group.
+    /// Returns a document that was cited to a member of this group.
     pub async fn read(
         &self,
         group: GroupId,
         document: DocumentId,
-    ) -> Result<DocumentContent, KnowledgeError> {
+    ) -> Result<CitedDocument, KnowledgeError> {
         self.store.read(group, document).await?.ok_or(KnowledgeError::NotFound)
     }
 

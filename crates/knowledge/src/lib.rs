@@ -23,7 +23,9 @@ mod terms;
 pub use base::{BaseAccess, BaseDraft, BaseRef, BaseStats, KnowledgeBase, KnowledgeBaseEntry};
 pub use bases::KnowledgeBases;
 pub use chunking::{ChunkingSettings, TextChunk, split};
-pub use document::{Document, DocumentContent, DocumentRef, DocumentStatus, Submission};
+pub use document::{
+    CitedDocument, Document, DocumentContent, DocumentRef, DocumentStatus, Submission,
+};
 pub use documents::Documents;
 pub use draft::{ContentDraft, ContentType, DocumentDraft, DraftError, MAX_CONTENT_BYTES};
 pub use error::KnowledgeError;

@@ -1,9 +1,7 @@
 //! Tool that returns the text of a document.
 
 use pia_kernel::{DocumentId, GroupId};
-use pia_knowledge::{
-    BaseAccess, BaseRef, Document, DocumentRef, Documents, KnowledgeError, Retrieval,
-};
+use pia_knowledge::CitedDocument;
 use pia_web::ApiError;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,42 +55,21 @@ pub(crate) async fn fetch(
     group: GroupId,
     FetchArguments { id }: FetchArguments,
 ) -> Result<FetchedDocument, ApiError> {
-    let retrieval = mcp.enabled_retrieval()?;
+    mcp.enabled_retrieval()?;
     let id = Uuid::try_parse(id.trim()).map(DocumentId).map_err(|_reason| no_such_document())?;
     let documents = mcp.documents.clone();
-    let finding = async move { find(&retrieval, &documents, (group, id)).await };
-    let document = mcp.runner.run(async { finding.await.map_err(document_error) }).await?;
-    let url = mcp.link(id, document.source_uri.as_deref());
-    let media_type = document.content_type.name();
-    if !document.content_type.is_text() {
+    let reading = async move { documents.read(group, id).await.map_err(document_error) };
+    let CitedDocument { title, source_uri, file } = mcp.runner.run(reading).await?;
+    let url = mcp.link(id, source_uri.as_deref());
+    let media_type = file.content_type.name();
+    if !file.content_type.is_text() {
         return Err(no_text(media_type, &url));
     }
-    let documents = mcp.documents.clone();
-    let reading = async move { documents.read(group, id).await.map_err(document_error) };
-    let bytes = mcp.runner.run(reading).await?.bytes;
-    let text = String::from_utf8(bytes).map_err(|_reason| no_text(media_type, &url))?;
+    let text = String::from_utf8(file.bytes).map_err(|_reason| no_text(media_type, &url))?;
     let metadata = DocumentMetadata {
         content_type: media_type.to_owned(),
         truncated: text.len() > MAX_TEXT_BYTES,
     };
     let text = text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default().to_owned();
-    Ok(FetchedDocument { id: id.to_string(), title: document.title, text, url, metadata })
-}
-
-/// Finds a document in the bases that a member of this group searches. Its
-/// file has neither title nor source.
-async fn find(
-    retrieval: &Retrieval,
-    documents: &Documents,
-    (group, document): (GroupId, DocumentId),
-) -> Result<Document, KnowledgeError> {
-    for base in retrieval.bases(group, None).await? {
-        // The member may search the base, whoever manages it.
-        let base = BaseRef { access: BaseAccess::Server, id: base.id };
-        match documents.find(DocumentRef { base, document }).await {
-            Err(KnowledgeError::NotFound) => {}
-            found => return found,
-        }
-    }
-    Err(KnowledgeError::NotFound)
+    Ok(FetchedDocument { id: id.to_string(), title, text, url, metadata })
 }

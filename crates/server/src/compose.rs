@@ -28,6 +28,7 @@ use pia_console::{AccountPages, SetupPages};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{Clock, Unavailable};
+use pia_mcp::Mcp;
 use pia_policy::Groups;
 use pia_scim::Scim;
 use pia_sealing::MasterKeyError;
@@ -67,6 +68,8 @@ pub struct App {
     pub api: Api,
     /// Services of SCIM.
     pub scim: Scim,
+    /// Services of the Model Context Protocol.
+    pub mcp: Mcp,
     /// Services of the set-up pages.
     pub setup_pages: SetupPages,
     /// Services of the account pages.
@@ -194,6 +197,7 @@ pub async fn compose(
         setup_pages: surfaces::setup_pages(&base, &use_cases, &runner),
         account_pages: surfaces::account_pages(&base, &use_cases, &runner),
         gates: surfaces::gates(&base, &use_cases, &runner),
+        mcp: surfaces::mcp(&base, &knowledge.api, knowledge.retrieval, &runner),
         scim: surfaces::scim(&base, &use_cases, groups.clone(), &runner),
         api: surfaces::api(&base, use_cases, (credits, knowledge.api), groups.clone(), &runner),
         metrics,

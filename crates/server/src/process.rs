@@ -68,7 +68,7 @@ pub async fn run() -> Result<(), Failure> {
         Command::Version => print(concat!("pia-server ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::MigrateOnly => migrate(&sources).await,
         Command::Admin(command) => admin(&sources, command).await,
-        Command::Serve => serve(sources).await,
+        Command::Serve => Box::pin(serve(sources)).await,
     }
 }
 

@@ -61,19 +61,18 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the workers.
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
-        let App { api, scim, setup_pages, account_pages, gates, metrics, ai, .. } = app;
-        let background = app.background;
+        let App { api, mcp, scim, setup_pages, account_pages, gates, metrics, ai, .. } = app;
         let listener = TcpListener::bind(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
-        let proxies = Data::new(listen.proxies);
-        let strict_transport = Data::new(listen.strict_transport);
+        let (proxies, strict_transport) =
+            (Data::new(listen.proxies), Data::new(listen.strict_transport));
         let memory = Data::new(BodyMemory::new(listen.body_memory));
+        let draining = Draining::default();
         let (api, setup_pages, gates) = (Data::new(api), Data::new(setup_pages), Data::new(gates));
         let (account_pages, metrics) = (Data::new(account_pages), Data::new(metrics));
-        let scim = Data::new(scim);
-        let (counted, draining) = (Data::clone(&metrics), Draining::default());
-        let ending = Data::new(draining.clone());
+        let (scim, mcp, ending) = (Data::new(scim), Data::new(mcp), Data::new(draining.clone()));
+        let counted = Data::clone(&metrics);
         // Once here, so that an error prevents the start.
         ai.on_worker().map_err(std::io::Error::other)?;
         let factory = move || {
@@ -82,6 +81,7 @@ impl Server {
             let app = ActixApp::new()
                 .app_data(Data::clone(&api))
                 .app_data(Data::clone(&scim))
+                .app_data(Data::clone(&mcp))
                 .app_data(Data::clone(&setup_pages))
                 .app_data(Data::clone(&account_pages))
                 .app_data(Data::clone(&gates))
@@ -126,7 +126,7 @@ impl Server {
             Some(tls) => server.listen_rustls_0_23(listener, tls)?,
             None => server.listen(listener)?,
         };
-        Ok(Self { addr, background, metrics, draining, server: server.run() })
+        Ok(Self { addr, background: app.background, metrics, draining, server: server.run() })
     }
 
     /// Returns a handle that stops the server.

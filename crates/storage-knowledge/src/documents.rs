@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_knowledge::{
-    BaseAccess, BaseRef, ContentChange, Document, DocumentContent, DocumentRef, DocumentStatus,
-    DocumentStore, DocumentStored, GroupQuotas, NewContent,
+    BaseAccess, BaseRef, CitedDocument, ContentChange, Document, DocumentContent, DocumentRef,
+    DocumentStatus, DocumentStore, DocumentStored, GroupQuotas, NewContent,
 };
 use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, knowledge_documents, knowledge_files,
@@ -25,6 +25,9 @@ use crate::removal::RemoveChunks;
 pub struct SqlDocuments {
     db: Database,
 }
+
+/// Title, source, type and content of a document.
+type CitedRow = (String, Option<String>, String, Vec<u8>);
 
 /// Query of a document in its base.
 macro_rules! row_of {
@@ -98,7 +101,7 @@ impl DocumentStore for SqlDocuments {
         &self,
         group: GroupId,
         document: DocumentId,
-    ) -> Result<Option<DocumentContent>, Unavailable> {
+    ) -> Result<Option<CitedDocument>, Unavailable> {
         let group = DbUid(group.0);
         let shared = knowledge_base_groups::table
             .filter(knowledge_base_groups::base_id.eq(knowledge_bases::id))
@@ -123,11 +126,17 @@ impl DocumentStore for SqlDocuments {
                 knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
             )
             .filter(knowledge_bases::group_id.eq(group).or(exists(shared)).or(exists(bound)))
-            .select((knowledge_documents::content_type, knowledge_files::content));
-        let file: Option<(String, Vec<u8>)> =
+            .select((
+                knowledge_documents::title,
+                knowledge_documents::source_uri,
+                knowledge_documents::content_type,
+                knowledge_files::content,
+            ));
+        let row: Option<CitedRow> =
             on_conn!(self.db.reader(), |conn| file.first(conn).await.optional()?)?;
-        let Some((content_type, bytes)) = file else { return Ok(None) };
-        Ok(Some(DocumentContent { content_type: parse_type(&content_type)?, bytes }))
+        let Some((title, source_uri, content_type, bytes)) = row else { return Ok(None) };
+        let file = DocumentContent { content_type: parse_type(&content_type)?, bytes };
+        Ok(Some(CitedDocument { title, source_uri, file }))
     }
 
     async fn put(

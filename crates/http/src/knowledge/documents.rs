@@ -40,7 +40,8 @@ pub(crate) async fn cited(
     PathId(id): PathId,
 ) -> Result<HttpResponse, HttpError> {
     let group = caller.0.group;
-    Ok(file(api.run(async move { documents.read(group, DocumentId(id)).await }).await?))
+    let document = api.run(async move { documents.read(group, DocumentId(id)).await });
+    Ok(file(document.await?.file))
 }
 
 pub(crate) async fn delete(

@@ -5,7 +5,7 @@ use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable, UserI
 
 use super::base_store::GroupQuotas;
 use crate::base::BaseRef;
-use crate::document::{Document, DocumentContent, DocumentRef, DocumentStatus};
+use crate::document::{CitedDocument, Document, DocumentContent, DocumentRef, DocumentStatus};
 use crate::draft::ContentType;
 
 /// Content of a new document, or new content of a stored one.
@@ -95,13 +95,13 @@ pub trait DocumentStore: Send + Sync {
     /// Loads the file of a document.
     async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable>;
 
-    /// Loads the file of a document for a member of this group, if the group
+    /// Loads a document for a member of this group, if the group
     /// searches its base, or one of the group's active personas does.
     async fn read(
         &self,
         group: GroupId,
         document: DocumentId,
-    ) -> Result<Option<DocumentContent>, Unavailable>;
+    ) -> Result<Option<CitedDocument>, Unavailable>;
 
     /// Creates a document, or replaces that of the same source, and queues it
     /// for ingestion. Until that is published, searches find the previous

@@ -8,9 +8,9 @@ use actix_web::test::{self, TestRequest};
 use actix_web::web::Data;
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, LiveSetting, Timestamp, Unavailable};
 use pia_knowledge::{
-    ChunkId, ContentType, Document, DocumentContent, DocumentStatus, Documents, FoundChunk,
-    GroupQuotas, HashedEmbedder, MockBaseStore, MockChunkStore, MockDocumentStore, MockVectorStore,
-    Retrieval, RetrievalSettings, SearchedBase, StoredPassage, VECTOR_SIZE,
+    ChunkId, CitedDocument, ContentType, DocumentContent, Documents, FoundChunk, GroupQuotas,
+    HashedEmbedder, MockBaseStore, MockChunkStore, MockDocumentStore, MockVectorStore, Retrieval,
+    RetrievalSettings, SearchedBase, StoredPassage, VECTOR_SIZE,
 };
 use pia_mcp::Mcp;
 use pia_testkit::FixedClock;
@@ -163,35 +163,21 @@ impl Fixture {
     fn documents(&self) -> MockDocumentStore {
         let mut documents = MockDocumentStore::new();
         let it = self.clone();
-        documents.expect_find().returning(move |wanted| {
-            let is_found = wanted.document == it.document && wanted.base.id == it.base.id;
-            Ok(is_found.then(|| it.stored_document()))
-        });
-        let it = self.clone();
         documents.expect_read().returning(move |group, document| {
             let is_found = group == it.group && document == it.document;
-            let bytes = it.text.clone().into_bytes();
-            Ok(is_found.then_some(DocumentContent { content_type: it.content_type, bytes }))
+            Ok(is_found.then(|| it.cited_document()))
         });
         documents
     }
 
-    fn stored_document(&self) -> Document {
-        Document {
-            id: self.document,
+    fn cited_document(&self) -> CitedDocument {
+        CitedDocument {
             title: "Policy".to_owned(),
             source_uri: self.source_uri.map(str::to_owned),
-            content_type: self.content_type,
-            status: DocumentStatus::Ready,
-            size_bytes: 1,
-            error: None,
-            chunk_count: 1,
-            progress: None,
-            tokens: 1,
-            retrieval_count: 0,
-            last_retrieved_at: None,
-            created_at: NOW,
-            updated_at: NOW,
+            file: DocumentContent {
+                content_type: self.content_type,
+                bytes: self.text.clone().into_bytes(),
+            },
         }
     }
 

@@ -32,6 +32,8 @@ const STEP_TIME: Duration = Duration::from_mins(1);
 pub(super) struct KnowledgeParts {
     pub(super) api: KnowledgeApi,
     pub(super) search: Arc<dyn Knowledge>,
+    /// Retrieval of passages; `None` if knowledge is off.
+    pub(super) retrieval: Option<Retrieval>,
     pub(super) worker: Option<KnowledgeWorker>,
 }
 
@@ -44,7 +46,8 @@ impl KnowledgeParts {
         let config = base.config.latest();
         let mut api = api(base);
         let Some(stores) = &config.knowledge.stores else {
-            return Ok(Self { api, search: Arc::new(NoKnowledge), worker: None });
+            let search = Arc::new(NoKnowledge);
+            return Ok(Self { api, search, retrieval: None, worker: None });
         };
         api.is_enabled = true;
         let queue = SqlIngestQueue::new(base.db.clone());
@@ -73,14 +76,14 @@ impl KnowledgeParts {
             clock: base.clock(),
         };
         let search = RetrievedKnowledge {
-            retrieval,
+            retrieval: retrieval.clone(),
             public_url: base.public_url().trim_end_matches('/').to_owned(),
             runtime: Handle::current(),
         };
         let reconciliation = Reconciliation { chunks, vectors };
         let workers = config.knowledge.workers;
         let worker = Some(KnowledgeWorker { ingestion, reconciliation, workers });
-        Ok(Self { api, search: Arc::new(search), worker })
+        Ok(Self { api, search: Arc::new(search), retrieval: Some(retrieval), worker })
     }
 }
 

@@ -7,6 +7,8 @@ use pia_assistant::Credits;
 use pia_console::{AccountPages, SetupPages};
 use pia_http::{Api, BrowserRedirects, KnowledgeApi};
 use pia_identity::ApiKeyAuthenticator;
+use pia_knowledge::Retrieval;
+use pia_mcp::Mcp;
 use pia_passwords::PoolSize;
 use pia_policy::Groups;
 use pia_scim::Scim;
@@ -72,6 +74,21 @@ fn sign_ins(base: &Infrastructure<'_>, runner: &Runner) -> ConcurrencyLimiter {
     let PoolSize { threads, waiting } = base.config.latest().password_hashing.size;
     let permits = threads.saturating_mul(PER_THREAD);
     ConcurrencyLimiter::before(runner.clone(), permits, threads.saturating_add(waiting.get()))
+}
+
+/// Builds the services of the Model Context Protocol.
+pub(super) fn mcp(
+    base: &Infrastructure<'_>,
+    knowledge: &KnowledgeApi,
+    retrieval: Option<Retrieval>,
+    runner: &Runner,
+) -> Mcp {
+    Mcp {
+        retrieval,
+        documents: knowledge.documents.clone(),
+        public_url: base.public_url().trim_end_matches('/').into(),
+        runner: runner.clone(),
+    }
 }
 
 /// Builds the services of SCIM.

@@ -308,7 +308,7 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
             let stranger = app.anonymous().send(route.method.as_str(), &path, &[], b"").await;
             assert_eq!(response.status, stranger.status, "{path}");
         } else if route.access == Access::Bearer
-            && ["/api/ai/", "/v1/", "/kb/"].iter().any(|it| path.starts_with(it))
+            && ["/api/ai/", "/v1/", "/kb/", "/mcp"].iter().any(|it| path.starts_with(it))
         {
             assert_ne!(response.status, 401, "{path}");
             opened += 1;

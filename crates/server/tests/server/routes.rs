@@ -20,6 +20,7 @@ const EXPECTED: &str = "
     GET  /api/capabilities         anyone    ended      global
     GET  /openapi/v1.json          anyone    ended      global
     GET  /kb/{documentId}          signed-in ended      global   Knowledge
+    POST /mcp                      signed-in ended      global   Knowledge
     GET  /api/e2ee/status          signed-in ended      global
     POST /api/e2ee/devices/register  signed-in  licensed  global  E2EE
     GET  /api/e2ee/devices         signed-in ended      global   E2EE
@@ -316,7 +317,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 171);
+    assert_eq!(closed.len(), 172);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -368,7 +369,8 @@ fn rows_match_their_paths() {
                 | RateLimit::InHandler(Budget::Auth | Budget::LocalAuth)
         );
         let anonymous = route.access == Access::Anonymous;
-        let takes_keys = route.access == Access::Bearer && below(&["/api/ai/", "/v1/", "/kb/"]);
+        let takes_keys =
+            route.access == Access::Bearer && below(&["/api/ai/", "/v1/", "/kb/", "/mcp"]);
 
         let expected_properties = (
             takes_keys,

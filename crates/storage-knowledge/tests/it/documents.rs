@@ -172,7 +172,7 @@ async fn members_read_documents_of_the_bases_that_they_search(db: Database) {
     let (sales, other) = (group(&db, "Sales").await, group(&db, "Other").await);
     let (shared, bound) = (base(&db, "Shared", DEFAULT).await, base(&db, "Bound", DEFAULT).await);
     let (first, second) = (document(&db, shared, "one").await, document(&db, bound, "two").await);
-    let read = async |group, id| documents.read(group, id).await.unwrap().map(|it| it.bytes);
+    let read = async |group, id| documents.read(group, id).await.unwrap().map(|it| it.file.bytes);
     assert_eq!(read(DEFAULT, first).await, Some(b"one".to_vec()));
     assert_eq!((read(sales, first).await, read(sales, second).await), (None, None));
 
