@@ -10,8 +10,9 @@ const HELP: &str = "\
 usage: cargo xtask demo [--url URL]
 
 Walks through the server at URL (default http://127.0.0.1:8080, where `cargo xtask dev`
-starts it): register, sign in, optimise, a streamed chat, refresh, sign out. Where no
-server answers and none was named, it starts one of its own for as long as that takes.";
+starts it): register, sign in, optimise, a streamed chat, a search of documents, refresh,
+sign out. Where no server answers and none was named, it starts one of its own for as
+long as that takes.";
 
 /// Default address of `cargo xtask dev`.
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";

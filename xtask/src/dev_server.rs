@@ -20,6 +20,9 @@ const UPSTREAM: [&str; 3] = ["Ai__Endpoint", "Ai__ApiKey", "Ai__Model"];
 /// Maximum time until a server is ready; its first start creates the database.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// Name of the knowledge base with the documentation.
+const HANDBOOK: &str = "Handbook";
+
 /// Server and, unless the environment names another, its demo upstream. Both
 /// are stopped when this is dropped, the server first.
 pub(crate) struct DevServer {
@@ -70,6 +73,7 @@ impl DevServer {
         let server = Job::start(&mut server)?;
         let mut started = Self { server, upstream, url: format!("http://{address}") };
         started.wait(interrupt)?;
+        fill_handbook(folder)?;
         Ok(started)
     }
 
@@ -108,6 +112,27 @@ impl DevServer {
         }
         Err(format!("{ready} did not answer 200 within {} s", START_TIMEOUT.as_secs()).into())
     }
+}
+
+/// Fills a knowledge base with the documentation, so that the server has
+/// documents to answer from. Documents that are stored already stay.
+fn fill_handbook(folder: &DevFolder) -> Outcome {
+    if !admin(folder, &["list"])?.contains(HANDBOOK) {
+        admin(folder, &["create", HANDBOOK, "default"])?;
+    }
+    let docs = places::root().join("docs");
+    admin(folder, &["import", HANDBOOK, &docs.to_string_lossy()]).map(drop)
+}
+
+/// Runs `pia-server admin kb …` and returns its output.
+fn admin(folder: &DevFolder, words: &[&str]) -> Outcome<String> {
+    let mut admin = command(places::debug()?.join("pia-server"));
+    admin.current_dir(folder.path()).env("PIA_ENVIRONMENT", "Development");
+    let output = admin.args(["admin", "kb"]).args(words).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 impl Upstream {

@@ -2,7 +2,8 @@
 
 #![expect(clippy::indexing_slicing, reason = "a JSON value lacks a key as null, not by a panic")]
 
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::http::Response;
@@ -48,6 +49,7 @@ impl<'a> Walk<'a> {
         self.me(email)?;
         self.optimise()?;
         self.chat()?;
+        self.search_documents()?;
         self.renew()?;
         self.sign_out()
     }
@@ -111,6 +113,35 @@ impl<'a> Walk<'a> {
         expect(streamed.usage.is_object(), "it told no usage", &Value::Null)
     }
 
+    fn search_documents(&mut self) -> Outcome {
+        self.begin("Search the documents, as an MCP client", "POST /mcp")?;
+        let query = "How do I back up the server?";
+        let arguments = json!({ "name": "search", "arguments": { "query": query } });
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments,
+        });
+        println!("   > {query}");
+        let started = Instant::now();
+        loop {
+            let response = self.post("/mcp", &call, 200)?;
+            let result = &response["result"];
+            if result["isError"] == true {
+                println!("   {}", result["content"][0]["text"]);
+                return Ok(());
+            }
+            let found = result["structuredContent"]["results"].as_array();
+            if let Some(found) = found.filter(|it| !it.is_empty()) {
+                for it in found {
+                    println!("   < {} {}", it["title"], it["url"]);
+                }
+                return Ok(());
+            }
+            // A server that was just started is still ingesting them.
+            expect(started.elapsed() < STEP_TIMEOUT, "nothing was found", &response)?;
+            sleep(Duration::from_millis(500));
+        }
+    }
+
     fn renew(&mut self) -> Outcome {
         self.begin("Refresh", "POST /auth/refresh")?;
         let old_token = self.refresh.clone();
@@ -160,7 +191,8 @@ impl<'a> Walk<'a> {
     fn send(&self, path: &str, body: &Value) -> Outcome<Response<Body>> {
         let mut request =
             self.agent.post(format!("{}{path}", self.url)).content_type("application/json");
-        if path.starts_with("/api/") {
+        request = request.header("accept", "application/json, text/event-stream");
+        if path.starts_with("/api/") || path == "/mcp" {
             request = request.header("authorization", self.bearer());
         }
         Ok(request.send(body.to_string())?)

@@ -160,6 +160,15 @@ impl Documents {
         if queued { Ok(()) } else { Err(KnowledgeError::NotFailed) }
     }
 
+    /// Queues all documents of a base again, for a new model or other sizes of
+    /// chunks. Searches find the previous content of each until it is ready.
+    /// Returns the number of documents.
+    pub async fn reindex(&self, by: Option<UserId>, base: BaseRef) -> Result<u64, KnowledgeError> {
+        let (now, object) = (self.clock.now(), format!("knowledge-base:{}", base.id));
+        let effects = SideEffects::of_object(now, by, object, "KnowledgeBase.Reindexed");
+        self.store.reindex(base, now, effects).await?.ok_or(KnowledgeError::NotFound)
+    }
+
     fn change(&self, by: Option<UserId>) -> ContentChange {
         ContentChange { at: self.clock.now(), by }
     }

@@ -258,6 +258,10 @@ pub(crate) struct CountingEmbedder(pub(crate) Mutex<Vec<Vec<String>>>);
 
 #[async_trait]
 impl Embedder for CountingEmbedder {
+    fn model(&self) -> String {
+        "counting".to_owned()
+    }
+
     fn batch_size(&self) -> usize {
         2
     }

@@ -18,6 +18,10 @@ pub struct HashedEmbedder;
 
 #[async_trait]
 impl Embedder for HashedEmbedder {
+    fn model(&self) -> String {
+        "hashed n-grams".to_owned()
+    }
+
     fn batch_size(&self) -> usize {
         64
     }

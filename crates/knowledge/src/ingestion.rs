@@ -143,7 +143,7 @@ impl Ingestion {
             _ => IngestError::Permanent(err.to_string()),
         })?;
         let chunking = self.settings.get().chunking;
-        let chunks = cut_text(&job.title, &text, chunking);
+        let chunks = cut_text((&self.embedder.model(), &job.title), &text, chunking);
         if chunks.is_empty() {
             return Err(IngestError::Permanent(ExtractError::NoText.to_string()));
         }
@@ -237,12 +237,18 @@ fn delay(failures: u32) -> Duration {
     FIRST_DELAY.saturating_mul(2_u32.saturating_pow(failures)).min(MAX_DELAY)
 }
 
-fn cut_text(title: &str, text: &ExtractedText, settings: ChunkingSettings) -> Vec<NewChunk> {
+fn cut_text(
+    (model, title): (&str, &str),
+    text: &ExtractedText,
+    settings: ChunkingSettings,
+) -> Vec<NewChunk> {
     let chunks = split(text, settings).into_iter().zip(0..);
     let chunk = |(it, ordinal): (crate::chunking::TextChunk, i32)| {
         let mut hash = [0; 32];
         let embedded = embedded_text(title, &[&it.path], &it.text);
-        hash.copy_from_slice(digest(&SHA256, embedded.as_bytes()).as_ref());
+        // With another model, chunks are embedded again.
+        let hashed = format!("{model}\0{embedded}");
+        hash.copy_from_slice(digest(&SHA256, hashed.as_bytes()).as_ref());
         NewChunk { id: ChunkId::generate(), ordinal, path: it.path, text: it.text, hash }
     };
     chunks.map(chunk).collect()

@@ -66,6 +66,7 @@ server is running:
                                  have changed
   kb export BASE FOLDER          write the files of all documents into a folder
   kb retry BASE                  queue all documents that failed again
+  kb reindex BASE                queue all documents again, for a new model
   kb verify BASE                 report documents that searches do not find
 
  Credits

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::fault::Reason;
 
 const VERBS: &str = "unknown `admin kb` command: use list, show, create, rename, delete, share, \
-                     import, export, retry or verify; see `--help`";
+                     import, export, retry, reindex or verify; see `--help`";
 
 /// Administration of knowledge bases from the command line. A base and a group
 /// are referred to by their ids or their names.
@@ -63,6 +63,11 @@ pub enum KbCommand {
         /// Base of the documents.
         base: String,
     },
+    /// Queues all documents again.
+    Reindex {
+        /// Base of the documents.
+        base: String,
+    },
     /// Reports documents that searches do not find.
     Verify {
         /// Base to verify.
@@ -87,6 +92,7 @@ impl KbCommand {
             ["import", base, folder] => Self::Import { base: owned(base), folder: folder.into() },
             ["export", base, folder] => Self::Export { base: owned(base), folder: folder.into() },
             ["retry", base] => Self::Retry { base: owned(base) },
+            ["reindex", base] => Self::Reindex { base: owned(base) },
             ["verify", base] => Self::Verify { base: owned(base) },
             _ => return Err(Reason::source(VERBS)),
         })

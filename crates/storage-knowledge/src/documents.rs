@@ -212,6 +212,30 @@ impl DocumentStore for SqlDocuments {
         })?)
     }
 
+    async fn reindex(
+        &self,
+        base: BaseRef,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<Option<u64>, Unavailable> {
+        if self.owner(base).await?.is_none() {
+            return Ok(None);
+        }
+        let idle = knowledge_documents::table
+            .filter(knowledge_documents::base_id.eq(DbUid(base.id.0)))
+            .filter(knowledge_documents::due_at.is_null())
+            .order(knowledge_documents::id)
+            .select(knowledge_documents::id);
+        Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
+            let ids: Vec<DbUid> = idle.load(conn).await?;
+            for id in &ids {
+                conn.queue_document(*id, DbInstant(at)).await?;
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(Some(ids.len() as u64))
+        })?)
+    }
+
     async fn retry(
         &self,
         document: DocumentRef,

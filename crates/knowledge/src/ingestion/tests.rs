@@ -56,6 +56,7 @@ impl World {
         embed: impl Fn() -> Result<Embedding, EmbedError> + Send + 'static,
     ) -> Self {
         let mut embedder = MockEmbedder::new();
+        embedder.expect_model().return_const("mock".to_owned());
         embedder.expect_batch_size().return_const(2_usize);
         embedder.expect_embed().returning(move |_| embed());
         self.ingestion.embedder = Arc::new(embedder);

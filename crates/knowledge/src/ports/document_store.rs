@@ -131,6 +131,15 @@ pub trait DocumentStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
+    /// Queues all documents of a base that are not queued already. Returns their
+    /// number; `None` if there is no such base.
+    async fn reindex(
+        &self,
+        base: BaseRef,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<Option<u64>, Unavailable>;
+
     /// Queues a failed document again. Returns false if there is no such
     /// document, or it has not failed.
     async fn retry(

@@ -61,6 +61,10 @@ pub enum EmbedError {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Embedder: Send + Sync {
+    /// Returns the name of the model, whose vectors cannot be compared with those
+    /// of others.
+    fn model(&self) -> String;
+
     /// Maximum number of texts in one call.
     fn batch_size(&self) -> usize;
 

@@ -51,7 +51,7 @@ pub struct NewChunk {
     pub path: String,
     /// Text.
     pub text: String,
-    /// SHA-256 of what is embedded.
+    /// SHA-256 of the model and of what it embeds.
     pub hash: [u8; 32],
 }
 

@@ -88,6 +88,11 @@ impl KbServices {
             KbCommand::Import { base, folder } => self.import(&base, &folder).await,
             KbCommand::Export { base, folder } => self.export(&base, &folder).await,
             KbCommand::Retry { base } => self.retry(&base).await,
+            KbCommand::Reindex { base } => {
+                let base = self.meant(&base).await?.base;
+                let count = self.documents.reindex(None, server(base.id)).await?;
+                Ok(format!("{count} documents of {} queued\n", base.name))
+            }
             KbCommand::Verify { base } => self.verify(&base).await,
         }
     }

@@ -22,6 +22,10 @@ pub(crate) struct ProviderEmbedder {
 
 #[async_trait]
 impl Embedder for ProviderEmbedder {
+    fn model(&self) -> String {
+        self.model.clone()
+    }
+
     fn batch_size(&self) -> usize {
         self.batch_size
     }
