@@ -131,7 +131,7 @@ impl TestConfig {
 
     /// Starts a server with these settings.
     pub async fn start(self) -> TestApp {
-        TestApp::start(self).await
+        Box::pin(TestApp::start(self)).await
     }
 }
 

@@ -1,10 +1,15 @@
 //! Knowledge bases, as the assistant searches them.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use pia_assistant::{Knowledge, KnowledgePassage, KnowledgeScope, KnowledgeSummary};
 use pia_kernel::{PersonaId, Unavailable};
 use pia_knowledge::{Passage, Question, Retrieval};
 use tokio::runtime::Handle;
+
+/// Time after which a chat is answered without passages.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Knowledge bases, as the assistant searches them.
 pub(crate) struct RetrievedKnowledge {
@@ -17,12 +22,15 @@ pub(crate) struct RetrievedKnowledge {
 
 impl RetrievedKnowledge {
     /// Runs work to completion on the database's runtime: an AI call is dropped
-    /// when its client disconnects, and a query must not be.
+    /// when its client disconnects, and a query must not be. The caller waits for
+    /// a few seconds only.
     async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
     ) -> Result<T, Unavailable> {
-        self.runtime.spawn(work).await.map_err(|err| Unavailable::new("knowledge", err))?
+        let done = tokio::time::timeout(MAX_WAIT, self.runtime.spawn(work)).await;
+        let done = done.map_err(|err| Unavailable::new("knowledge", err))?;
+        done.map_err(|err| Unavailable::new("knowledge", err))?
     }
 
     fn passage(&self, it: Passage) -> KnowledgePassage {
