@@ -3,6 +3,7 @@
 use pia_kernel::{GroupId, KnowledgeBaseId, Timestamp, utf16_len};
 use serde::Serialize;
 
+use crate::draft::line;
 use crate::error::KnowledgeError;
 
 /// Maximum length of a name, in UTF-16 code units.
@@ -97,7 +98,7 @@ pub struct BaseDraft {
 
 /// Checks the name of a base.
 pub(crate) fn check_name(name: Option<String>) -> Result<String, KnowledgeError> {
-    let name = name.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    let name = name.map(|it| line(&it)).filter(|it| !it.is_empty());
     let name = name.ok_or(KnowledgeError::NameRequired)?;
     if utf16_len(&name) > MAX_NAME_CHARS {
         return Err(KnowledgeError::NameTooLong);
@@ -107,7 +108,8 @@ pub(crate) fn check_name(name: Option<String>) -> Result<String, KnowledgeError>
 
 /// Checks a prompt; an empty one clears the stored one.
 pub(crate) fn check_prompt(prompt: Option<String>) -> Result<Option<String>, KnowledgeError> {
-    let prompt = prompt.ok_or(KnowledgeError::PromptRequired)?;
+    // PostgreSQL stores no NUL.
+    let prompt = prompt.ok_or(KnowledgeError::PromptRequired)?.replace('\0', "");
     if utf16_len(&prompt) > MAX_PROMPT_CHARS {
         return Err(KnowledgeError::PromptTooLong);
     }

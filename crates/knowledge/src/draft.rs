@@ -6,8 +6,8 @@ use pia_kernel::utf16_len;
 pub const MAX_CONTENT_BYTES: usize = 10 * 1024 * 1024;
 /// Maximum length of a title, in UTF-16 code units.
 const MAX_TITLE_CHARS: usize = 500;
-/// Maximum length of a source, in UTF-16 code units.
-const MAX_SOURCE_CHARS: usize = 2_000;
+/// Maximum length of a source, in bytes: databases index it.
+const MAX_SOURCE_BYTES: usize = 2_000;
 
 macro_rules! content_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
@@ -74,8 +74,8 @@ pub enum DraftError {
     /// Title is longer than 500 characters.
     #[error("The title may have at most 500 characters.")]
     TitleTooLong,
-    /// Source is longer than 2,000 characters.
-    #[error("The source may have at most 2,000 characters.")]
+    /// Source is longer than 2,000 bytes.
+    #[error("The source may have at most 2,000 bytes.")]
     SourceTooLong,
     /// Type is unknown.
     #[error("Documents of this type are not supported.")]
@@ -115,9 +115,15 @@ pub struct ContentDraft {
     pub content: Option<Vec<u8>>,
 }
 
+/// Returns a text in one line, without control characters.
+pub(crate) fn line(text: &str) -> String {
+    let plain: String = text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Checks a title; a blank one counts as omitted.
 pub(crate) fn check_title(title: Option<String>) -> Result<Option<String>, DraftError> {
-    let title = title.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    let title = title.map(|it| line(&it)).filter(|it| !it.is_empty());
     match title {
         Some(title) if utf16_len(&title) > MAX_TITLE_CHARS => Err(DraftError::TitleTooLong),
         title => Ok(title),
@@ -126,9 +132,9 @@ pub(crate) fn check_title(title: Option<String>) -> Result<Option<String>, Draft
 
 /// Checks a source; a blank one counts as omitted.
 pub(crate) fn check_source(source: Option<String>) -> Result<Option<String>, DraftError> {
-    let source = source.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty());
+    let source = source.map(|it| line(&it)).filter(|it| !it.is_empty());
     match source {
-        Some(source) if utf16_len(&source) > MAX_SOURCE_CHARS => Err(DraftError::SourceTooLong),
+        Some(source) if source.len() > MAX_SOURCE_BYTES => Err(DraftError::SourceTooLong),
         source => Ok(source),
     }
 }
@@ -179,6 +185,13 @@ mod tests {
         assert!(check_content(Some(vec![b'x'; MAX_CONTENT_BYTES]), None).is_ok());
         let larger = check_content(Some(vec![b'x'; MAX_CONTENT_BYTES + 1]), None);
         assert_eq!(larger, Err(DraftError::TooLarge));
+    }
+
+    #[test]
+    fn titles_and_sources_are_one_line_without_control_characters() {
+        let title = check_title(Some(" a\0b\nc ".to_owned())).unwrap();
+        assert_eq!(title.as_deref(), Some("a b c"));
+        assert_eq!(check_source(Some("\0".to_owned())), Ok(None));
     }
 
     #[test]

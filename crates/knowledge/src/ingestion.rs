@@ -23,6 +23,10 @@ use tokens::{estimate, share};
 const MAX_CHUNKS: usize = 50_000;
 /// Number of points that are stored at once.
 const POINTS_PER_WRITE: usize = 256;
+/// Delay while a provider or a store is unavailable.
+const OUTAGE_DELAY: Duration = Duration::from_secs(30);
+/// Delay while the owner has used up the tokens of the month.
+const QUOTA_DELAY: Duration = Duration::from_hours(1);
 /// Delay before the first repetition; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 /// Maximum delay between repetitions, unless the provider requests a longer one.
@@ -70,14 +74,16 @@ enum IngestError {
     Lost,
     /// Document cannot be ingested as it is.
     Permanent(String),
-    /// Document may be ingested later.
-    Transient(String, Option<Duration>),
+    /// Document may be ingested later; after several attempts it has failed.
+    Transient(String),
+    /// Document waits for something else, for this long if that is known.
+    Postponed(String, Option<Duration>),
 }
 
 impl From<Unavailable> for IngestError {
     fn from(err: Unavailable) -> Self {
         tracing::warn!(error = %err, "a document could not be ingested at present");
-        Self::Transient("The database or the vector store is unavailable.".to_owned(), None)
+        Self::Postponed("The database or the vector store is unavailable.".to_owned(), None)
     }
 }
 
@@ -85,7 +91,7 @@ impl From<EmbedError> for IngestError {
     fn from(err: EmbedError) -> Self {
         match err {
             EmbedError::Unavailable { ref retry_after, .. } => {
-                Self::Transient(err.to_string(), *retry_after)
+                Self::Postponed(err.to_string(), *retry_after)
             }
             EmbedError::Rejected(_) => Self::Permanent(err.to_string()),
         }
@@ -114,12 +120,15 @@ impl Ingestion {
             Err(IngestError::Permanent(reason)) => {
                 self.queue.fail(job.claim, &reason, None).await?;
             }
-            Err(IngestError::Transient(reason, retry_after)) => {
+            Err(IngestError::Transient(reason)) => {
                 let is_last = job.failures.saturating_add(1) >= self.settings.get().max_attempts;
-                let delay = retry_after.unwrap_or_default().min(MAX_REQUESTED_DELAY);
-                let delay = delay.max(self::delay(job.failures));
-                let retry_at = (!is_last).then(|| self.clock.now() + delay);
+                let retry_at = (!is_last).then(|| self.clock.now() + delay(job.failures));
                 self.queue.fail(job.claim, &reason, retry_at).await?;
+            }
+            Err(IngestError::Postponed(reason, requested)) => {
+                let delay = requested.unwrap_or(OUTAGE_DELAY).min(MAX_REQUESTED_DELAY);
+                let retry_at = self.clock.now() + delay.max(FIRST_DELAY);
+                self.queue.postpone(job.claim, &reason, retry_at).await?;
             }
         }
         Ok(true)
@@ -137,11 +146,13 @@ impl Ingestion {
 
     /// Extracts the text of a document and cuts it.
     async fn cut(&self, job: &IngestJob) -> Result<Vec<NewChunk>, IngestError> {
+        self.extend(job.claim).await?;
         let text = self.extractor.extract(job.content_type, job.content.clone()).await;
         let text = text.map_err(|err| match err {
-            ExtractError::Unavailable => IngestError::Transient(err.to_string(), None),
+            ExtractError::Unavailable => IngestError::Transient(err.to_string()),
             _ => IngestError::Permanent(err.to_string()),
         })?;
+        self.extend(job.claim).await?;
         let chunking = self.settings.get().chunking;
         let chunks = cut_text((&self.embedder.model(), &job.title), &text, chunking);
         if chunks.is_empty() {
@@ -192,7 +203,7 @@ impl Ingestion {
             Reserved::Lost => Err(IngestError::Lost),
             Reserved::QuotaExceeded => {
                 let reason = "The group's embedding tokens of this month are used up.";
-                Err(IngestError::Permanent(reason.to_owned()))
+                Err(IngestError::Postponed(reason.to_owned(), Some(QUOTA_DELAY)))
             }
         }
     }
@@ -216,7 +227,7 @@ impl Ingestion {
             self.vectors.put(chunks.into_iter().map(point).collect()).await?;
             if self.vectors.existing(&ids).await?.len() != ids.len() {
                 let reason = "The vector store did not store all chunks.";
-                return Err(IngestError::Transient(reason.to_owned(), None));
+                return Err(IngestError::Transient(reason.to_owned()));
             }
         }
     }

@@ -17,6 +17,8 @@ use relevance::{join_overlapping, similarity, term_coverage};
 
 /// Number of chunks that are considered for each passage that is returned.
 const CANDIDATES_PER_PASSAGE: usize = 4;
+/// Factor of these if some of them are not published.
+const MORE_CANDIDATES: usize = 8;
 /// Maximum length of a question that is searched for, in bytes.
 const MAX_QUESTION_BYTES: usize = 4_000;
 /// Share of a question's words with which a passage is relevant, however
@@ -127,34 +129,52 @@ impl Retrieval {
         let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
         let embedding = self.embedder.embed(vec![text.to_owned()]).await?;
         let dense = embedding.into_vectors(1)?.pop().unwrap_or_default();
-        let query = VectorQuery {
-            bases: bases.clone(),
-            dense: dense.clone(),
-            terms: query_terms(text),
-            limit: settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE),
-        };
-        let found = self.vectors.search(query).await?;
-        let ids: Vec<ChunkId> = found.iter().map(|it| it.chunk).collect();
-        let stored = self.chunks.passages(&ids).await?.into_iter();
-        let mut stored: HashMap<ChunkId, StoredPassage> =
-            stored.filter(|it| bases.contains(&it.base)).map(|it| (it.chunk, it)).collect();
+        let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
+        let mut query =
+            VectorQuery { bases, dense: dense.clone(), terms: query_terms(text), limit };
+        let (mut candidates, is_complete) = self.candidates(&query).await?;
+        if !is_complete {
+            // Points of content that is not published yet have taken places.
+            query.limit = limit.saturating_mul(MORE_CANDIDATES);
+            candidates = self.candidates(&query).await?.0;
+        }
         let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
-        let relevant = ids.iter().filter_map(|id| stored.remove(id)).filter_map(|it| {
+        let relevant = candidates.into_iter().filter_map(|it| {
             let similarity = similarity(&dense, &it.dense);
             let is_relevant = similarity >= floor || term_coverage(text, &it) >= MIN_TERM_COVERAGE;
             is_relevant.then_some((it, similarity))
         });
-        let passages = without_neighbours(relevant, settings.max_passages);
+        Ok(without_neighbours(relevant, settings.max_passages))
+    }
+
+    /// Returns the published chunks that the vector store finds, best first, and
+    /// whether these are all that it finds.
+    async fn candidates(
+        &self,
+        query: &VectorQuery,
+    ) -> Result<(Vec<StoredPassage>, bool), Unavailable> {
+        let found = self.vectors.search(query.clone()).await?;
+        let ids: Vec<ChunkId> = found.iter().map(|it| it.chunk).collect();
+        let stored = self.chunks.passages(&ids).await?.into_iter();
+        let mut stored: HashMap<ChunkId, StoredPassage> =
+            stored.filter(|it| query.bases.contains(&it.base)).map(|it| (it.chunk, it)).collect();
+        let is_complete = stored.len() == ids.len();
+        Ok((ids.iter().filter_map(|id| stored.remove(id)).collect(), is_complete))
+    }
+
+    /// Counts a retrieval of each document of these passages. It waits while the
+    /// documents are ingested: nobody should wait for it.
+    pub async fn count(&self, passages: &[Passage]) {
         let mut documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
         documents.sort();
         documents.dedup();
-        if !documents.is_empty() {
-            let counted = self.chunks.count_retrievals(&documents, self.clock.now()).await;
-            if let Err(err) = counted {
-                tracing::warn!(error = %err, "failed to count the retrieval of documents");
-            }
+        if documents.is_empty() {
+            return;
         }
-        Ok(passages)
+        let counted = self.chunks.count_retrievals(&documents, self.clock.now()).await;
+        if let Err(err) = counted {
+            tracing::warn!(error = %err, "failed to count the retrieval of documents");
+        }
     }
 }
 

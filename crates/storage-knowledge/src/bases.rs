@@ -160,7 +160,7 @@ impl BaseStore for SqlKnowledgeBases {
             if group.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(BaseChanged::UnknownGroup(base.owner));
             }
-            if let Some(quota) = conn.exceeded_bases(&[(owner, id)], defaults.bases).await? {
+            if let Some(quota) = conn.exceeded_bases(&[(owner, id)], None, defaults.bases).await? {
                 return Ok(exceeded(quota));
             }
             let insert = diesel::insert_into(knowledge_bases::table).values(row.clone());

@@ -174,14 +174,17 @@ impl ChunkStore for SqlChunks {
         documents: &[DocumentId],
         at: Timestamp,
     ) -> Result<(), Unavailable> {
-        let ids: Vec<DbUid> = documents.iter().map(|it| DbUid(it.0)).collect();
-        let count = diesel::update(knowledge_documents::table)
-            .filter(knowledge_documents::id.eq_any(ids))
-            .set((
-                knowledge_documents::retrieval_count.eq(knowledge_documents::retrieval_count + 1),
-                knowledge_documents::last_retrieved_at.eq(Some(DbInstant(at))),
-            ));
-        on_conn!(self.db.counter(), |conn| count.execute(conn).await?)?;
+        let count = (
+            knowledge_documents::retrieval_count.eq(knowledge_documents::retrieval_count + 1),
+            knowledge_documents::last_retrieved_at.eq(Some(DbInstant(at))),
+        );
+        // One by one: two statements for several rows could wait for each other.
+        for document in documents {
+            let row = knowledge_documents::table.find(DbUid(document.0));
+            on_conn!(self.db.counter(), |conn| {
+                diesel::update(row).set(count).execute(conn).await?
+            })?;
+        }
         Ok(())
     }
 

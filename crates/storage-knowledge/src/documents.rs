@@ -253,7 +253,7 @@ impl DocumentStore for SqlDocuments {
             if diesel::update(failed).set(fence).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.queue_document(id, DbInstant(at)).await?;
+            conn.resume_document(id, DbInstant(at)).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
         })?)

@@ -314,6 +314,24 @@ impl IngestQueue for SqlIngestQueue {
         })?)
     }
 
+    async fn postpone(
+        &self,
+        claim: IngestClaim,
+        reason: &str,
+        retry_at: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        let postponed = (
+            knowledge_documents::status.eq(DocumentStatus::Pending.name()),
+            knowledge_documents::error.eq(Some(reason)),
+            knowledge_documents::reserved_tokens.eq(0),
+            knowledge_documents::fence.eq(knowledge_documents::fence + 1),
+            knowledge_documents::due_at.eq(Some(DbInstant(retry_at))),
+        );
+        let postpone = diesel::update(of_claim!(claim)).set(postponed);
+        let done = on_conn!(self.db.writer(), |conn| postpone.execute(conn).await?)?;
+        Ok(done == 1)
+    }
+
     async fn fail(
         &self,
         claim: IngestClaim,

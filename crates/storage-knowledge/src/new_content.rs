@@ -134,6 +134,11 @@ connection_trait! {
             if is_same && status != DocumentStatus::Failed {
                 return Ok(DocumentStored::Unchanged(document, status));
             }
+            if is_same {
+                self.resume_document(stored.id, DbInstant(change.at)).await?;
+                self.write_effects(write.db, &change.replaced(document)).await?;
+                return Ok(DocumentStored::Replaced(document));
+            }
             if !has_content && let Some(other) = self.duplicate(write).await? {
                 return Ok(DocumentStored::Duplicate(other));
             }
@@ -155,6 +160,22 @@ connection_trait! {
             self.write_file(stored.id, &content.content).await?;
             self.write_effects(write.db, &change.replaced(document)).await?;
             Ok(DocumentStored::Replaced(document))
+        }
+
+        /// Queues a failed document for ingestion from where it failed: what was
+        /// embedded is not embedded again.
+        async fn resume_document(&mut self, document: DbUid, at: DbInstant) -> Result<(), DbError> {
+            let queued = (
+                knowledge_documents::status.eq(DocumentStatus::Pending.name()),
+                knowledge_documents::error.eq(None::<String>),
+                knowledge_documents::reserved_tokens.eq(0),
+                knowledge_documents::failures.eq(0),
+                knowledge_documents::fence.eq(knowledge_documents::fence + 1),
+                knowledge_documents::due_at.eq(Some(at)),
+            );
+            let row = knowledge_documents::table.find(document);
+            diesel::update(row).set(queued).execute(self).await?;
+            Ok(())
         }
 
         /// Queues a document for ingestion from the start. Claims of it are lost.

@@ -253,7 +253,7 @@ impl PersonaStore for SqlManagedPersonas {
             let bases: Vec<DbUid> = bases.load(conn).await?;
             let added: Vec<_> =
                 ids.iter().flat_map(|group| bases.iter().map(|base| (*group, *base))).collect();
-            let exceeded = conn.exceeded_bases(&added, defaults.knowledge_bases).await?;
+            let exceeded = conn.exceeded_bases(&added, None, defaults.knowledge_bases).await?;
             if let Some(ExceededBases { group, limit, .. }) = exceeded {
                 return Ok(PersonaAssigned::BaseQuotaExceeded { group, limit });
             }

@@ -27,11 +27,13 @@ connection_trait! {
     /// with it, and those bound to its personas.
     pub trait CheckBaseQuota {
         /// Returns the first group that would exceed its quota with these
-        /// additional pairs of group and base. Groups that gain no base are not
-        /// checked. The catalogue must be locked.
+        /// additional pairs of group and base, and without the present bindings of
+        /// a `replaced` persona. Groups that gain no base are not checked. The
+        /// catalogue must be locked.
         async fn exceeded_bases(
             &mut self,
             added: &[(DbUid, DbUid)],
+            replaced: Option<DbUid>,
             default_limit: i64,
         ) -> Result<Option<ExceededBases>, DbError> {
             let groups: Vec<DbUid> = added.iter().map(|it| it.0).collect();
@@ -51,16 +53,23 @@ connection_trait! {
                 )
                 .filter(group_personas::group_id.eq_any(&groups))
                 .filter(managed_personas::deleted_at.is_null())
-                .select((group_personas::group_id, persona_knowledge_bases::base_id));
+                .select((
+                    group_personas::group_id,
+                    persona_knowledge_bases::base_id,
+                    persona_knowledge_bases::persona_id,
+                ));
             let mut present: Vec<(DbUid, DbUid)> = owned.load(self).await?;
             present.extend(shared.load::<(DbUid, DbUid)>(self).await?);
-            present.extend(bound.load::<(DbUid, DbUid)>(self).await?);
+            let bound: Vec<(DbUid, DbUid, DbUid)> = bound.load(self).await?;
+            let others = bound.iter().filter(|it| replaced != Some(it.2)).map(|it| (it.0, it.1));
+            let after: Vec<_> = present.iter().chain(added).copied().chain(others).collect();
+            present.extend(bound.iter().map(|it| (it.0, it.1)));
             let limits = user_groups::table
                 .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)))
                 .filter(user_groups::id.eq_any(&groups))
                 .select((user_groups::id, user_groups::name, group_settings::knowledge_bases.nullable()));
             let limits: Vec<(DbUid, String, Option<i64>)> = limits.load(self).await?;
-            let (before, after) = (by_group(&present), by_group(&[&present, added].concat()));
+            let (before, after) = (by_group(&present), by_group(&after));
             let number = |sets: &BTreeMap<_, BTreeSet<_>>, group: DbUid| {
                 let count = sets.get(&group.0).map_or(0, BTreeSet::len);
                 i64::try_from(count).unwrap_or(i64::MAX)

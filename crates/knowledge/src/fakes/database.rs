@@ -174,6 +174,21 @@ impl IngestQueue for InMemory {
         })
     }
 
+    async fn postpone(
+        &self,
+        claim: IngestClaim,
+        reason: &str,
+        retry_at: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        self.step(Step::Fail, |state| {
+            let Some(row) = state.held(claim) else { return false };
+            row.status = DocumentStatus::Pending;
+            (row.error, row.due_at) = (Some(reason.to_owned()), Some(retry_at));
+            (row.fence, row.reserved) = (row.fence + 1, 0);
+            true
+        })
+    }
+
     async fn fail(
         &self,
         claim: IngestClaim,

@@ -63,6 +63,12 @@ impl World {
         self
     }
 
+    /// Extracts nothing.
+    fn without_extractor(mut self) -> Self {
+        self.ingestion.extractor = Arc::new(MarkdownFiles(Some(ExtractError::Unavailable)));
+        self
+    }
+
     fn row(&self) -> crate::fakes::Row {
         self.store.document(self.document)
     }
@@ -129,7 +135,7 @@ async fn nothing_is_ingested_while_nothing_is_due() {
 
 #[tokio::test]
 async fn a_transient_failure_is_retried_with_a_delay_that_doubles() {
-    let world = World::new().with_embedder(|| Err(unavailable(None)));
+    let world = World::new().without_extractor();
     world
         .ingestion
         .settings
@@ -145,6 +151,19 @@ async fn a_transient_failure_is_retried_with_a_delay_that_doubles() {
 
     assert_eq!(delays, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
     assert_eq!(world.row().status, DocumentStatus::Pending);
+    assert!(world.row().error.unwrap().contains("at present"));
+}
+
+#[tokio::test]
+async fn an_outage_is_not_the_fault_of_a_document() {
+    let world = World::new().with_embedder(|| Err(unavailable(None)));
+
+    for _ in 0..20 {
+        assert!(world.ingest().await);
+        assert_eq!((world.row().status, world.row().failures), (DocumentStatus::Pending, 0));
+        assert_eq!(world.delay(), OUTAGE_DELAY);
+        world.clock.advance(world.delay());
+    }
     assert!(world.row().error.unwrap().contains("it is busy"));
 }
 
@@ -162,7 +181,7 @@ async fn a_delay_that_the_provider_requests_is_honoured() {
 
 #[tokio::test]
 async fn a_document_has_failed_after_the_last_attempt() {
-    let world = World::new().with_embedder(|| Err(unavailable(None)));
+    let world = World::new().without_extractor();
 
     for _ in 0..2 {
         world.ingest().await;
@@ -171,7 +190,7 @@ async fn a_document_has_failed_after_the_last_attempt() {
     }
     world.ingest().await;
 
-    world.assert_failed("it is busy").await;
+    world.assert_failed("at present").await;
     assert_eq!(world.row().failures, 3);
 }
 
@@ -242,7 +261,8 @@ async fn a_group_without_tokens_embeds_nothing() {
 
     world.ingest().await;
 
-    world.assert_failed("tokens of this month are used up").await;
+    assert_eq!((world.row().status, world.delay()), (DocumentStatus::Pending, QUOTA_DELAY));
+    assert!(world.row().error.unwrap().contains("tokens of this month are used up"));
     assert!(world.embedder.0.lock().unwrap().is_empty());
 }
 
@@ -262,7 +282,7 @@ async fn vectors_that_are_missing_or_unusable_are_not_stored() {
 
         world.ingest().await;
 
-        assert_eq!((world.row().status, world.delay()), (DocumentStatus::Pending, FIRST_DELAY));
+        assert_eq!((world.row().status, world.delay()), (DocumentStatus::Pending, OUTAGE_DELAY));
         let state = world.store.state();
         assert!(state.rows.chunks.iter().all(|it| it.vector.is_none()));
         assert_eq!(state.rows.charged, 0);
@@ -332,7 +352,7 @@ async fn a_store_that_refuses_any_step_once_delays_a_document() {
         world.ingest().await;
 
         assert_eq!(world.row().status, DocumentStatus::Pending, "{step:?}");
-        world.clock.advance(FIRST_DELAY);
+        world.clock.advance(OUTAGE_DELAY);
         world.ingest().await;
         world.assert_published();
     }

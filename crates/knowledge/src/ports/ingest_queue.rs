@@ -160,6 +160,15 @@ pub trait IngestQueue: Send + Sync {
     /// `Ready`. Points of the previous content are queued for removal.
     async fn publish(&self, claim: IngestClaim, now: Timestamp) -> Result<bool, Unavailable>;
 
+    /// Releases a claim: the document is tried again at `retry_at`, for this
+    /// reason, which is not its fault.
+    async fn postpone(
+        &self,
+        claim: IngestClaim,
+        reason: &str,
+        retry_at: Timestamp,
+    ) -> Result<bool, Unavailable>;
+
     /// Releases a claim: the document has failed for this reason, and is tried
     /// again at `retry_at`, if at all.
     async fn fail(

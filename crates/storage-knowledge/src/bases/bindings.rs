@@ -46,7 +46,7 @@ pub(super) async fn share(
             return Ok(BaseChanged::UnknownGroup(GroupId(unknown.0)));
         }
         let added: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
-        if let Some(quota) = conn.exceeded_bases(&added, defaults.bases).await? {
+        if let Some(quota) = conn.exceeded_bases(&added, None, defaults.bases).await? {
             return Ok(exceeded(quota));
         }
         let before: Vec<DbUid> = own.select(knowledge_base_groups::group_id).load(conn).await?;
@@ -104,7 +104,7 @@ pub(super) async fn bind(
         let groups: Vec<DbUid> = groups.load(conn).await?;
         let added: Vec<_> =
             groups.iter().flat_map(|group| ids.iter().map(|base| (*group, *base))).collect();
-        if let Some(quota) = conn.exceeded_bases(&added, defaults.bases).await? {
+        if let Some(quota) = conn.exceeded_bases(&added, Some(id), defaults.bases).await? {
             return Ok(exceeded(quota));
         }
         let before: Vec<DbUid> = own.select(persona_knowledge_bases::base_id).load(conn).await?;

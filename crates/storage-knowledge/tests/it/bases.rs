@@ -124,6 +124,9 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
     assert_eq!(bases.bind(ada, &ids[..2], quotas, nothing()).await.unwrap(), BaseChanged::Done);
     assert_eq!(bases.bound(ada).await.unwrap().unwrap(), ids[..2]);
 
+    // Its bases can be exchanged at the quota.
+    assert_eq!(bases.bind(ada, &ids[1..], quotas, nothing()).await.unwrap(), BaseChanged::Done);
+
     let nowhere = KnowledgeBaseId::generate();
     let unknown = bases.bind(ada, &[nowhere], quotas, nothing()).await.unwrap();
     assert_eq!(unknown, BaseChanged::UnknownBase(nowhere));

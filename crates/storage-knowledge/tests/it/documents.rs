@@ -10,8 +10,8 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 
 use crate::fixture::{
-    DEFAULT, NOW, QUOTAS, base, change, claim, content, document, group, ingest, of, persona, put,
-    server,
+    DEFAULT, NOW, QUOTAS, base, change, chunk, claim, content, document, group, ingest, of,
+    persona, put, server,
 };
 
 pia_testkit::contract! {
@@ -138,11 +138,15 @@ async fn a_failed_document_is_queued_again(db: Database) {
 
     assert!(documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
     let again = claim(&db, NOW).await.unwrap();
+    assert!(queue.put_chunks(again.claim, vec![chunk(0, "one")]).await.unwrap());
     assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
     // The same content is queued again if it failed.
     let sent = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
     assert_eq!(sent.unwrap(), DocumentStored::Replaced(id));
-    assert_eq!(claim(&db, NOW).await.unwrap().failures, 0);
+    let sent = claim(&db, NOW).await.unwrap();
+    // It continues where it failed.
+    assert!(sent.is_split);
+    assert_eq!((sent.failures, queue.pending(sent.claim, 9).await.unwrap().len()), (0, 1));
 }
 
 async fn all_documents_of_a_base_are_indexed_again(db: Database) {

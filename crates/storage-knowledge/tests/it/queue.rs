@@ -194,5 +194,10 @@ async fn a_document_is_tried_again_when_it_is_due(db: Database) {
     assert_eq!(waiting.status, DocumentStatus::Pending);
     assert_eq!(waiting.error.as_deref(), Some("unavailable"));
     assert!(claim(&db, NOW).await.is_none());
+    let again = claim(&db, later).await.unwrap();
+    assert_eq!(again.failures, 1);
+    // An outage is not the fault of the document.
+    assert!(queue.postpone(again.claim, "outage", later).await.unwrap());
+    assert!(!queue.postpone(again.claim, "outage", later).await.unwrap());
     assert_eq!(claim(&db, later).await.unwrap().failures, 1);
 }
