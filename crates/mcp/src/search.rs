@@ -47,7 +47,11 @@ pub(crate) async fn search(
     SearchArguments { query: text }: SearchArguments,
 ) -> Result<SearchResult, ApiError> {
     let (retrieval, question) = (mcp.enabled_retrieval()?, Question { group, persona: None, text });
-    let searching = async move { retrieval.search(question).await.map_err(search_error) };
+    let searching = async move {
+        let passages = retrieval.search(question).await.map_err(search_error)?;
+        retrieval.count(&passages).await;
+        Ok::<_, ApiError>(passages)
+    };
     let passages = mcp.runner.run(searching).await?;
     let results = passages.into_iter().map(|it| found_passage(mcp, it)).collect();
     Ok(SearchResult { results })

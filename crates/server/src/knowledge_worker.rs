@@ -9,10 +9,14 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::bridges::KnowledgeLicence;
+
 /// Interval of polling the queue, one read of an index.
 const EVERY: Duration = Duration::from_secs(1);
 /// Interval of comparing the vector store with the database.
 const SWEEP_EVERY: Duration = Duration::from_hours(6);
+/// Delay after a comparison that failed.
+const SWEEP_AGAIN: Duration = Duration::from_mins(1);
 
 /// Workers that ingest documents, and the task that keeps the vector store in
 /// agreement with the database. Every instance runs them; each document goes to
@@ -20,6 +24,8 @@ const SWEEP_EVERY: Duration = Duration::from_hours(6);
 pub(crate) struct KnowledgeWorker {
     pub(crate) ingestion: Ingestion,
     pub(crate) reconciliation: Reconciliation,
+    /// Without a licence documents wait.
+    pub(crate) licence: KnowledgeLicence,
     /// Number of documents that are ingested at once.
     pub(crate) workers: usize,
 }
@@ -28,14 +34,14 @@ impl KnowledgeWorker {
     /// Starts all tasks, which end when stopped.
     pub(crate) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) {
         for _ in 0..self.workers {
-            tasks.spawn(ingest(self.ingestion.clone(), stop.clone()));
+            tasks.spawn(ingest(self.ingestion.clone(), self.licence.clone(), stop.clone()));
         }
         tasks.spawn(reconcile(self.reconciliation, stop.clone()));
     }
 }
 
 /// Ingests documents that are due, one after the other.
-async fn ingest(ingestion: Ingestion, stop: CancellationToken) {
+async fn ingest(ingestion: Ingestion, licence: KnowledgeLicence, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -43,7 +49,7 @@ async fn ingest(ingestion: Ingestion, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = tick.tick() => {}
         }
-        while !stop.is_cancelled() {
+        while !stop.is_cancelled() && licence.is_valid() {
             match ingest_next(&ingestion, &stop).await {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -76,7 +82,7 @@ async fn ingest_next(ingestion: &Ingestion, stop: &CancellationToken) -> Result<
 async fn reconcile(reconciliation: Reconciliation, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut swept: Option<Instant> = None;
+    let mut next_sweep = Instant::now();
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
@@ -86,15 +92,17 @@ async fn reconcile(reconciliation: Reconciliation, stop: CancellationToken) {
         if let Err(err) = reconciliation.delete_removed().await {
             tracing::warn!(error = %err, "failed to remove points from the vector store");
         }
-        if swept.is_none_or(|it| it.elapsed() >= SWEEP_EVERY) {
-            sweep(&reconciliation).await;
-            swept = Some(Instant::now());
+        if next_sweep <= Instant::now() {
+            let delay = if sweep(&reconciliation).await { SWEEP_EVERY } else { SWEEP_AGAIN };
+            next_sweep = Instant::now() + delay;
         }
     }
 }
 
-async fn sweep(reconciliation: &Reconciliation) {
-    match reconciliation.sweep().await {
+/// Returns whether everything was compared.
+async fn sweep(reconciliation: &Reconciliation) -> bool {
+    let swept = reconciliation.sweep().await;
+    match &swept {
         Ok(repaired) if repaired.restored == 0 && repaired.deleted == 0 => {}
         Ok(repaired) => tracing::info!(
             restored = repaired.restored,
@@ -103,4 +111,5 @@ async fn sweep(reconciliation: &Reconciliation) {
         ),
         Err(err) => tracing::warn!(error = %err, "failed to compare the vector store"),
     }
+    swept.is_ok()
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pia_assistant::FreeTier;
 use pia_identity::ConsoleSettings;
 use pia_policy::FeedbackSettings;
+use pia_storage::DatabaseKind;
 
 use crate::fault::Reason;
 use crate::section::{Outcome, Section};
@@ -13,8 +14,8 @@ use crate::snapshot::Snapshot;
 use crate::{
     Ai, Audit, DatabaseConfig, Encryption, Environment, Jwt, KnowledgeConfig, License,
     ListedEntries, LocalAuth, Logging, MetricsConfig, MigrationTargets, Notice, OAuth, OpenApi,
-    PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage, admin,
-    feedback, free_tier,
+    PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage,
+    VectorTarget, admin, feedback, free_tier,
 };
 
 /// All sections.
@@ -187,6 +188,7 @@ impl Config {
             snapshot: Arc::default(),
         };
         config.check(all);
+        config.check_vectors(all);
         Some(config)
     }
 
@@ -203,6 +205,17 @@ impl Config {
             let text = "nobody new can come in: without Smtp:Host no letter goes out to verify an \
                         address with";
             all.section("LocalAuth").warn("RequireEmailVerification", text);
+        }
+    }
+
+    /// Warns of an embedded store that several instances might use.
+    fn check_vectors(&self, all: &mut Section<'_>) {
+        let stores = self.knowledge.stores.as_ref();
+        let is_embedded = stores.is_some_and(|it| matches!(it.vectors, VectorTarget::Embedded(_)));
+        let kind = self.database.startup.target.provider();
+        if is_embedded && kind == DatabaseKind::Postgres && !self.environment.is_development() {
+            let text = "is for a single instance: several instances need a Qdrant server";
+            all.section("Knowledge").warn("ConnectionString", text);
         }
     }
 

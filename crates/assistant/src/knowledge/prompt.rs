@@ -30,11 +30,12 @@ pub(crate) fn format_passages(passages: &[KnowledgePassage]) -> String {
     let mut output = INTRODUCTION.to_owned();
     for (at, KnowledgePassage { title, url, path, text }) in passages.iter().enumerate() {
         let text: String = clean(text).chars().take(MAX_PASSAGE_CHARS).collect();
-        let quoted = text.lines().map(|it| format!("> {it}")).collect::<Vec<_>>().join("\n");
         let path = clean(path).split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines = Some(path.as_str()).filter(|it| !it.is_empty()).into_iter().chain(text.lines());
+        let quoted = lines.map(|it| format!("> {it}")).collect::<Vec<_>>().join("\n");
         let link = markdown_link(title, url);
         // Writing to a string cannot fail.
-        let _infallible = write!(output, "\n{}. {link} {path}\n{quoted}\n", at + 1);
+        let _infallible = write!(output, "\n{}. {link}\n{quoted}\n", at + 1);
     }
     output
 }
@@ -88,7 +89,7 @@ mod tests {
     fn passages_are_quoted_with_their_link() {
         let text = format_passages(&[passage("Second class.\nAsk first.")]);
         assert!(text.starts_with("These are passages"), "{text}");
-        let quoted = "1. [Travel  2026 ](https://pia.example/kb/1) Rail › Class\n> Second class.\n> Ask first.\n";
+        let quoted = "1. [Travel  2026 ](https://pia.example/kb/1)\n> Rail › Class\n> Second class.\n> Ask first.\n";
         assert!(text.ends_with(quoted), "{text}");
         assert!(format_passages(&[]).contains("nothing"));
     }

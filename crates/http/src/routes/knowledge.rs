@@ -198,7 +198,7 @@ fn retry() -> Route {
     const NOT_FAILED: (u16, &str) = (409, "The document has not failed: `document_not_failed`.");
     let row = read(
         RETRY,
-        "Ingests a document again that failed.",
+        "Ingests a failed document again.",
         ResponseDoc::Accepted(wire::<knowledge::DocumentSubmission>),
         &[NO_MANAGER, UNKNOWN, NOT_FAILED, OFF],
         |route| route.to(knowledge::retry),

@@ -8,12 +8,16 @@ use pia_kernel::{PersonaId, Unavailable};
 use pia_knowledge::{Passage, Question, Retrieval};
 use tokio::runtime::Handle;
 
+use super::KnowledgeLicence;
+
 /// Time after which a chat is answered without passages.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Knowledge bases, as the assistant searches them.
 pub(crate) struct RetrievedKnowledge {
     pub(crate) retrieval: Retrieval,
+    /// Without a licence there are no bases.
+    pub(crate) licence: KnowledgeLicence,
     /// Base of links to documents, without a slash at the end.
     pub(crate) public_url: String,
     /// Runtime of the database.
@@ -44,6 +48,9 @@ impl RetrievedKnowledge {
 #[async_trait]
 impl Knowledge for RetrievedKnowledge {
     async fn bases(&self, scope: KnowledgeScope) -> Result<Vec<KnowledgeSummary>, Unavailable> {
+        if !self.licence.is_valid() {
+            return Ok(Vec::new());
+        }
         let retrieval = self.retrieval.clone();
         let persona = scope.persona.map(PersonaId);
         let bases = self.run(async move { retrieval.bases(scope.group, persona).await }).await?;
@@ -64,6 +71,9 @@ impl Knowledge for RetrievedKnowledge {
             let found = retrieval.search(question).await;
             found.map_err(|err| Unavailable::new("knowledge", err))
         });
-        Ok(found.await?.into_iter().map(|it| self.passage(it)).collect())
+        let found = found.await?;
+        let (retrieval, counted) = (self.retrieval.clone(), found.clone());
+        drop(self.runtime.spawn(async move { retrieval.count(&counted).await }));
+        Ok(found.into_iter().map(|it| self.passage(it)).collect())
     }
 }

@@ -14,14 +14,16 @@ use pia_knowledge::{
 };
 use pia_policy::Quota;
 use pia_settings::{EmbedderConfig, KnowledgeStores, LiveConfig, VectorTarget};
-use pia_storage::Database;
+use pia_storage::{Database, DatabaseKind};
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 use pia_vectors::{EmbeddedVectors, ServerVectors, VectorSetupError};
 use tokio::runtime::Handle;
 
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
-use crate::bridges::{ProviderContextWriter, ProviderEmbedder, RetrievedKnowledge};
+use crate::bridges::{
+    KnowledgeLicence, ProviderContextWriter, ProviderEmbedder, RetrievedKnowledge,
+};
 use crate::knowledge_worker::KnowledgeWorker;
 use crate::process::EXTRACT;
 
@@ -52,7 +54,8 @@ impl KnowledgeParts {
         api.is_enabled = true;
         let queue = SqlIngestQueue::new(base.db.clone());
         let vectors = open(&stores.vectors).await?;
-        if let VectorTarget::Embedded(_) = stores.vectors {
+        let is_alone = base.db.provider() == DatabaseKind::Sqlite;
+        if is_alone && matches!(stores.vectors, VectorTarget::Embedded(_)) {
             // Its folder is locked, so no other instance ingests.
             queue.release_all(base.clock.now()).await.map_err(ComposeError::Knowledge)?;
         }
@@ -61,7 +64,7 @@ impl KnowledgeParts {
         let lease = STEP_TIME + stores.timeout;
         let ingestion = Ingestion {
             queue: Arc::new(queue),
-            extractor: Arc::new(extractor()?),
+            extractor: Arc::new(extractor(config.knowledge.workers)?),
             embedder: Arc::clone(&embedder),
             context_writer: context_writer(stores, gateway),
             vectors: Arc::clone(&vectors),
@@ -75,14 +78,16 @@ impl KnowledgeParts {
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),
         };
+        let licence = KnowledgeLicence { state: base.licence.state(), clock: base.clock() };
         let search = RetrievedKnowledge {
             retrieval: retrieval.clone(),
+            licence: licence.clone(),
             public_url: base.public_url().trim_end_matches('/').to_owned(),
             runtime: Handle::current(),
         };
         let reconciliation = Reconciliation { chunks, vectors };
         let workers = config.knowledge.workers;
-        let worker = Some(KnowledgeWorker { ingestion, reconciliation, workers });
+        let worker = Some(KnowledgeWorker { ingestion, reconciliation, licence, workers });
         Ok(Self { api, search: Arc::new(search), retrieval: Some(retrieval), worker })
     }
 }
@@ -158,10 +163,12 @@ fn context_writer(stores: &KnowledgeStores, gateway: &Gateway) -> Option<Arc<dyn
 }
 
 /// Returns the extractor, which runs this program with another argument.
-fn extractor() -> Result<ChildExtractor, ComposeError> {
+fn extractor(workers: usize) -> Result<ChildExtractor, ComposeError> {
     let program = std::env::current_exe()?;
     let arguments = vec![EXTRACT.into()];
-    Ok(ChildExtractor::new(program, arguments, ChildLimits::default()))
+    // No worker waits for another, so that its claim does not expire.
+    let limits = ChildLimits { children: workers, ..ChildLimits::default() };
+    Ok(ChildExtractor::new(program, arguments, limits))
 }
 
 fn ingestion_settings(config: &LiveConfig, lease: Duration) -> LiveSetting<IngestionSettings> {

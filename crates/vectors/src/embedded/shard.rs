@@ -79,7 +79,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Loads the shard anew, without its log, and removes the rests of points
+    /// Loads the shard anew, without its log, and removes what remains of points
     /// that were deleted. Searches wait for the loading: two seconds for 100,000
     /// points.
     fn renew(&self) -> Result<(), OperationError> {
