@@ -1,6 +1,7 @@
 //! PDF.
 
 mod blocks;
+mod drawn;
 mod glyph;
 mod line;
 mod recorder;
@@ -31,6 +32,9 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let cache = InterpreterCache::new();
     for page in pages.iter() {
         let settings = InterpreterSettings::default();
+        let shown = page.intersected_crop_box();
+        let shown = Rect::new(shown.x0, shown.y0, shown.x1, shown.y1);
+        recorder.begin_page(if shown.area() > 0.0 { shown } else { ANYTHING });
         let mut context = Context::new(Affine::IDENTITY, ANYTHING, &cache, page.xref(), settings);
         interpret_page(page, &mut context, &mut recorder);
         recorder.end_page();

@@ -8,14 +8,14 @@ use super::glyph::Placed;
 const MAX_RISE: f64 = 0.5;
 /// Distance to the left up to which a glyph continues a line.
 const MAX_STEP_BACK: f64 = 0.5;
+/// Overlap up to which a glyph is to the left of another one.
+const MAX_OVERLAP: f64 = 0.2;
 /// Gap between words.
 const MIN_SPACE: f64 = 0.15;
 /// Gap between columns.
 const MIN_TAB: f64 = 1.0;
 /// Cosine of the angle from which on directions of writing are the same.
 const SAME_DIRECTION: f64 = 0.95;
-/// Distance within which a glyph that is drawn again is bold rather than new.
-const MAX_SHADOW: f64 = 0.1;
 
 /// Line of text.
 #[derive(Debug)]
@@ -31,15 +31,18 @@ pub(super) struct Line {
     /// Point on the baseline.
     base: Point,
     last: Placed,
-    last_text: String,
+    /// Number of glyphs.
+    glyphs: usize,
+    /// Number of glyphs that were drawn to the left of the one before.
+    leftward: usize,
 }
 
 impl Line {
     /// Begins a line below another one.
     pub(super) fn new(text: String, glyph: Placed, above: Option<&Self>) -> Self {
         let gap = above.map_or(0.0, |it| -it.across(&glyph));
-        let (last_text, size, base) = (text.clone(), glyph.size, glyph.start);
-        Self { text, size, gap, votes: 1, base, last: glyph, last_text }
+        let (size, base) = (glyph.size, glyph.start);
+        Self { text, size, gap, votes: 1, base, last: glyph, glyphs: 1, leftward: 0 }
     }
 
     /// Appends a glyph, or returns it if it is not on this line.
@@ -49,26 +52,45 @@ impl Line {
         if is_turned || self.across(&glyph).abs() > MAX_RISE * size {
             return Some((text, glyph));
         }
-        if text == self.last_text && (glyph.start - self.last.start).hypot() < MAX_SHADOW * size {
-            return None;
+        let along = (glyph.start - self.last.end).dot(self.last.direction) / size;
+        if along < -MAX_STEP_BACK {
+            let before = (self.last.start - glyph.end).dot(self.last.direction) / size;
+            // All of the line is drawn from its end to its beginning.
+            let is_leftward = self.leftward + 1 == self.glyphs;
+            if !is_leftward || !(-MAX_OVERLAP..MIN_TAB).contains(&before) {
+                return Some((text, glyph));
+            }
+            self.leftward += 1;
+            self.prepend(&text, before > MIN_SPACE);
+        } else {
+            self.append(&text, along);
         }
-        let along = (glyph.start - self.last.end).dot(self.last.direction);
-        if along < -MAX_STEP_BACK * size {
-            return Some((text, glyph));
-        }
+        self.glyphs += 1;
+        self.vote(glyph.size);
+        self.last = glyph;
+        None
+    }
+
+    /// Appends a glyph after a gap.
+    fn append(&mut self, text: &str, gap: f64) {
         let is_spaced = self.text.ends_with([' ', '\t']) || text.starts_with(' ');
-        if along > MIN_TAB * size {
+        if gap > MIN_TAB {
             self.text.truncate(self.text.trim_end().len());
             self.text.push('\t');
-        } else if along > MIN_SPACE * size && !is_spaced {
+        } else if gap > MIN_SPACE && !is_spaced {
             self.text.push(' ');
         }
         if !(text.trim().is_empty() && self.text.ends_with([' ', '\t'])) {
-            self.text.push_str(&text);
+            self.text.push_str(text);
         }
-        self.vote(glyph.size);
-        (self.last, self.last_text) = (glyph, text);
-        None
+    }
+
+    /// Prepends a glyph.
+    fn prepend(&mut self, text: &str, has_gap: bool) {
+        if has_gap && !self.text.starts_with(' ') && !text.ends_with(' ') {
+            self.text.insert(0, ' ');
+        }
+        self.text.insert_str(0, text);
     }
 
     /// Returns the number of letters and digits.

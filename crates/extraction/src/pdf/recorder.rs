@@ -1,16 +1,18 @@
 //! Device that records text.
 
 use hayro_interpret::font::GlyphRun;
-use hayro_interpret::kurbo::BezPath;
+use hayro_interpret::kurbo::{BezPath, Rect};
 use hayro_interpret::{
     BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, ImageDrawProps, SoftMask,
 };
 
+use super::drawn::DrawnGlyphs;
 use super::glyph::{Placed, characters};
 use super::line::Line;
 use crate::extraction::MAX_TEXT_BYTES;
 
-/// Device that records lines in the order in which they are drawn.
+/// Device that records the lines that a page shows, in the order in which they
+/// are drawn.
 #[derive(Debug, Default)]
 pub(super) struct Recorder {
     /// Lines of each page.
@@ -22,10 +24,17 @@ pub(super) struct Recorder {
     /// Number of glyphs whose characters are unknown.
     pub(super) unknown: usize,
     page: Vec<Line>,
+    shown: Rect,
+    drawn: DrawnGlyphs,
     len: usize,
 }
 
 impl Recorder {
+    /// Begins a page that shows what is in a rectangle.
+    pub(super) fn begin_page(&mut self, shown: Rect) {
+        (self.shown, self.drawn) = (shown, DrawnGlyphs::default());
+    }
+
     /// Ends a page.
     pub(super) fn end_page(&mut self) {
         self.pages.push(std::mem::take(&mut self.page));
@@ -63,7 +72,8 @@ impl Device<'_> for Recorder {
             };
             self.known += 1;
             self.len += text.len();
-            if !text.is_empty() && !self.is_full() {
+            let is_shown = self.shown.contains(placed.start.midpoint(placed.end));
+            if is_shown && !self.is_full() && self.drawn.insert(&text, &placed) {
                 self.push(text, placed);
             }
         }

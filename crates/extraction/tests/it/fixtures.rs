@@ -51,3 +51,22 @@ pub(crate) fn docx(document: &[u8]) -> Vec<u8> {
         ("word/document.xml".to_owned(), document),
     ])
 }
+
+/// Returns a PDF of one page with further entries, this content, and a font `F`.
+pub(crate) fn pdf(page: &str, content: &str) -> Vec<u8> {
+    pdf_with_font(page, content, "5 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica>> endobj")
+}
+
+/// Returns a PDF of one page with further entries, this content, and object 5 as
+/// the font `F`.
+pub(crate) fn pdf_with_font(page: &str, content: &str, font: &str) -> Vec<u8> {
+    let length = content.len();
+    format!(
+        "%PDF-1.4\n1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n\
+        2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj\n\
+        3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]{page}/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>> endobj\n\
+        4 0 obj <</Length {length}>> stream\n{content}\nendstream endobj\n\
+        {font}\ntrailer <</Root 1 0 R>>"
+    )
+    .into_bytes()
+}

@@ -2,7 +2,7 @@
 
 use pia_knowledge::{ContentType, ExtractError};
 
-use crate::fixtures::{error, file, text_of};
+use crate::fixtures::{error, file, markdown, pdf, text_of};
 
 #[test]
 fn a_pdf_has_headings_paragraphs_and_columns() {
@@ -40,4 +40,28 @@ fn a_pdf_that_was_scanned_has_no_text() {
 fn what_is_no_pdf_is_damaged() {
     assert_eq!(error(ContentType::Pdf, b"%PDF-1.7\nnothing"), ExtractError::Damaged);
     assert_eq!(error(ContentType::Pdf, b""), ExtractError::Damaged);
+}
+
+#[test]
+fn what_is_outside_of_the_page_is_left_out() {
+    let content = "BT /F 12 Tf 50 700 Td (Oben) Tj 0 -400 Td (Unten) Tj ET";
+    let bytes = pdf("/CropBox[0 0 600 400]", content);
+    assert_eq!(markdown(ContentType::Pdf, &bytes), "Unten");
+    let text = markdown(ContentType::Pdf, &pdf("/CropBox[0 0 0 0]", content));
+    assert_eq!(text, "Oben\n\nUnten");
+}
+
+#[test]
+fn what_is_drawn_twice_to_be_bold_is_read_once() {
+    let content = "BT /F 12 Tf 50 700 Td (Fette Allee) Tj 0.4 0 Td (Fette Allee) Tj \
+        0 -100 Td (Fette Allee) Tj ET";
+    let text = markdown(ContentType::Pdf, &pdf("", content));
+    assert_eq!(text, "Fette Allee\n\nFette Allee");
+}
+
+#[test]
+fn letters_that_are_drawn_from_right_to_left_are_a_word() {
+    let content = "BT /F 12 Tf 1 0 0 1 122 700 Tm (t) Tj 1 0 0 1 118 700 Tm (r) Tj \
+        1 0 0 1 111.3 700 Tm (o) Tj 1 0 0 1 100 700 Tm (W) Tj ET";
+    assert_eq!(markdown(ContentType::Pdf, &pdf("", content)), "Wort");
 }
