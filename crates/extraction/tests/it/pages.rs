@@ -42,8 +42,16 @@ fn text_of_a_page_does_not_become_markdown() {
 
 #[test]
 fn a_page_is_read_in_the_encoding_that_it_declares() {
-    let html = b"<meta http-equiv=content-type content='text/html; charset=iso-8859-15'><p>Gr\xf6\xdfe 5 \xa4";
-    assert_eq!(markdown(ContentType::Html, html), "Größe 5 €");
+    let script = format!("<script charset=utf-8>{}</script>", " ".repeat(2_000));
+    for declaration in [
+        "<meta http-equiv=content-type content='text/html; charset=iso-8859-15'>",
+        "<meta content=text/html; charset = iso-8859-15 http-equiv=Content-Type>",
+        "<?xml version='1.0' encoding='iso-8859-15'?>",
+        &format!("{script}<meta charset=\"iso-8859-15\">"),
+    ] {
+        let html = [declaration.as_bytes(), b"<p>Gr\xf6\xdfe 5 \xa4"].concat();
+        assert_eq!(markdown(ContentType::Html, &html), "Größe 5 €", "{declaration}");
+    }
 }
 
 #[test]
