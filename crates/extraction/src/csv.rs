@@ -9,8 +9,11 @@ use crate::table::{Row, Table};
 /// Bytes at the beginning that show the delimiter.
 const SAMPLE_BYTES: usize = 16 * 1024;
 
-/// Converts a table into Markdown.
+/// Converts a table into Markdown. One with NUL is no text.
 pub(crate) fn to_markdown(text: &str) -> Result<String, ExtractError> {
+    if text.contains('\0') {
+        return Err(ExtractError::Damaged);
+    }
     let (delimiter, text) = delimiter(text);
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)

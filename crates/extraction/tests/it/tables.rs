@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use pia_knowledge::ContentType;
+use pia_knowledge::{ContentType, ExtractError};
 
-use crate::fixtures::{markdown, text_of};
+use crate::fixtures::{error, markdown, text_of};
 
 #[test]
 fn a_table_of_a_spreadsheet_in_its_own_encoding_is_read() {
@@ -23,6 +23,14 @@ fn a_delimiter_is_named_or_found() {
         let text = markdown(ContentType::Csv, table.as_bytes());
         assert_eq!(text, "| a | b |\n|---|---|\n| 1 | 2 |", "{table}");
     }
+}
+
+#[test]
+fn what_is_no_table_but_bytes_is_damaged() {
+    assert_eq!(error(ContentType::Csv, b"\x1f\x8b\x08\x00a,b\n1,2"), ExtractError::Damaged);
+    let utf16 = "\u{feff}a,b\n1,2".encode_utf16().flat_map(u16::to_le_bytes);
+    let text = markdown(ContentType::Csv, &utf16.collect::<Vec<_>>());
+    assert_eq!(text, "| a | b |\n|---|---|\n| 1 | 2 |");
 }
 
 #[test]
