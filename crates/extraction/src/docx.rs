@@ -12,7 +12,7 @@ use crate::archive::Archive;
 use crate::relationships::Relationships;
 use crate::xml::{Piece, Xml};
 
-/// Converts a document and its footnotes into Markdown.
+/// Converts a document, its footnotes and its diagrams into Markdown.
 pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let mut archive = Archive::open(bytes)?;
     let root = Relationships::read(&mut archive, "")?;
@@ -27,8 +27,11 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let styles = Styles::read(styles.as_deref().unwrap_or_default())?;
     let mut body = Body::new(&styles);
     body.read(&text)?;
-    for kind in ["/footnotes", "/endnotes"] {
-        let Some(part) = parts.of_kind(kind) else { continue };
+    for part in ["/footnotes", "/endnotes", "/diagramData"]
+        .map(|it| parts.all_of_kind(it))
+        .into_iter()
+        .flatten()
+    {
         if let Some(text) = archive.read(part)? {
             body.read(&text)?;
         }

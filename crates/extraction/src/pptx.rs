@@ -10,7 +10,8 @@ use crate::markdown::Markdown;
 use crate::relationships::Relationships;
 use crate::xml::{Piece, Xml};
 
-/// Converts a presentation into Markdown, with the notes of its slides.
+/// Converts a presentation into Markdown, with the diagrams and the notes of its
+/// slides.
 pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let mut archive = Archive::open(bytes)?;
     let root = Relationships::read(&mut archive, "")?;
@@ -22,8 +23,14 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     for (index, id) in slides.iter().enumerate() {
         let Some(part) = parts.part(id) else { continue };
         let slide = archive.read(part)?.ok_or(ExtractError::Damaged)?;
-        Slide::read(&slide)?.write(index + 1, &mut out)?;
+        let mut slide = Slide::read(&slide)?;
         let related = Relationships::read(&mut archive, part)?;
+        for diagram in related.all_of_kind("/diagramData") {
+            if let Some(diagram) = archive.read(diagram)? {
+                slide.read_diagram(&diagram)?;
+            }
+        }
+        slide.write(index + 1, &mut out)?;
         let Some(notes) = related.of_kind("/notesSlide") else { continue };
         if let Some(notes) = archive.read(notes)? {
             out.paragraph(&Slide::read(&notes)?.notes())?;

@@ -42,7 +42,12 @@ impl Relationships {
 
     /// Returns the first part of a kind, which is the end of its name.
     pub(crate) fn of_kind(&self, kind: &str) -> Option<&str> {
-        self.0.iter().find(|it| it.kind.ends_with(kind)).map(|it| it.target.as_str())
+        self.all_of_kind(kind).next()
+    }
+
+    /// Returns the parts of a kind.
+    pub(crate) fn all_of_kind(&self, kind: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |it| it.kind.ends_with(kind)).map(|it| it.target.as_str())
     }
 }
 

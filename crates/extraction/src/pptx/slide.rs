@@ -49,17 +49,29 @@ pub(super) struct Slide {
 impl Slide {
     /// Reads a slide.
     pub(super) fn read(text: &str) -> Result<Self, ExtractError> {
-        let (mut xml, mut slide) = (Xml::new(text), Self::default());
+        let mut slide = Self::default();
+        slide.read_part(text)?;
+        Ok(slide)
+    }
+
+    /// Reads the texts of a diagram on the slide, which are a list.
+    pub(super) fn read_diagram(&mut self, text: &str) -> Result<(), ExtractError> {
+        self.purpose = Purpose::Body;
+        self.read_part(text)
+    }
+
+    fn read_part(&mut self, text: &str) -> Result<(), ExtractError> {
+        let mut xml = Xml::new(text);
         while let Some(piece) = xml.next()? {
             match piece {
                 Piece::Start(tag) if tag.name() == "Fallback" => xml.skip()?,
-                Piece::Start(tag) => slide.start(&tag),
-                Piece::End(name) => slide.end(&name)?,
-                Piece::Text(text) if slide.is_text => slide.paragraph.push_str(&text),
+                Piece::Start(tag) => self.start(&tag),
+                Piece::End(name) => self.end(&name)?,
+                Piece::Text(text) if self.is_text => self.paragraph.push_str(&text),
                 Piece::Text(_) => {}
             }
         }
-        Ok(slide)
+        Ok(())
     }
 
     /// Writes the slide, the title first.

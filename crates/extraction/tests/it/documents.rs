@@ -42,6 +42,32 @@ fn a_presentation_has_slides_with_titles_and_notes() {
 }
 
 #[test]
+fn diagrams_are_lists() {
+    let diagram = "<dgm:dataModel><dgm:pt><dgm:t><a:p><a:r><a:t>Antrag</a:t></a:r></a:p></dgm:t></dgm:pt>\
+        <dgm:pt type='sibTrans'><dgm:t><a:p/></dgm:t></dgm:pt>\
+        <dgm:pt><dgm:t><a:p><a:r><a:t>Freigabe</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:dataModel>";
+    let slide =
+        "<p:sld><p:sp><p:ph type='title'/><a:p><a:r><a:t>Ablauf</a:t></a:r></a:p></p:sp></p:sld>";
+    let relationship = |kind: &str, target: &str| {
+        format!("<R><Relationship Id='r1' Type='x/{kind}' Target='{target}'/></R>")
+    };
+    let parts = [
+        ("_rels/.rels", relationship("officeDocument", "ppt/presentation.xml")),
+        (
+            "ppt/presentation.xml",
+            "<p:presentation><p:sldId r:id='r1'/></p:presentation>".to_owned(),
+        ),
+        ("ppt/_rels/presentation.xml.rels", relationship("slide", "slide.xml")),
+        ("ppt/slide.xml", slide.to_owned()),
+        ("ppt/_rels/slide.xml.rels", relationship("diagramData", "data.xml")),
+        ("ppt/data.xml", diagram.to_owned()),
+    ];
+    let bytes = archive(parts.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes())));
+    let text = markdown(ContentType::Pptx, &bytes);
+    assert_eq!(text, "## Slide 1: Ablauf\n\n- Antrag\n- Freigabe");
+}
+
+#[test]
 fn an_email_has_its_main_headers_and_its_text_without_attachments() {
     let expected = "Subject: Änderung der Reisekosten\n\
         From: Jürgen Müller <mueller@example.com>\n\
