@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use pia_knowledge::{ContentType, ExtractError};
+use pia_extraction::ChildLimits;
+use pia_knowledge::{ContentType, ExtractError, TextExtractor};
 
-use crate::fixtures::{archive, docx, error, markdown};
+use crate::children::extractor;
+use crate::fixtures::{archive, docx, error, markdown, pdf_with_font};
 
 /// Text of a file that cannot be expanded.
 const DOCUMENT_TYPE: &str = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>"#;
@@ -27,6 +29,33 @@ fn an_archive_that_understates_its_sizes_inflates_no_further() {
     }
     let error = error(ContentType::Docx, &bytes);
     assert!(matches!(error, ExtractError::TooComplex | ExtractError::Damaged));
+}
+
+/// Returns an archive whose entries are all the same bytes of it.
+fn overlapping_archive(entries: u16) -> Vec<u8> {
+    let zeros = vec![0; 4 * 1024 * 1024];
+    let mut bytes = archive([("0000".to_owned(), zeros.as_slice())]);
+    let position = |mark: &[u8]| bytes.windows(4).position(|it| it == mark).unwrap();
+    let (start, end) = (position(b"PK\x01\x02"), position(b"PK\x05\x06"));
+    let (mut tail, mut record) = (bytes.split_off(end), bytes.split_off(start));
+    for entry in 0..entries {
+        drop(record.splice(46..50, format!("{entry:04}").into_bytes()));
+        bytes.extend(&record);
+    }
+    let size = u32::try_from(record.len()).unwrap() * u32::from(entries);
+    drop(tail.splice(8..12, [entries.to_le_bytes(), entries.to_le_bytes()].concat()));
+    drop(tail.splice(12..16, size.to_le_bytes()));
+    [bytes, tail].concat()
+}
+
+#[test]
+fn an_archive_whose_entries_overlap_or_are_archives_inflates_no_further() {
+    let bytes = overlapping_archive(1_000);
+    assert!(bytes.len() < 100_000);
+    let refused = error(ContentType::Xlsx, &bytes);
+    assert!(matches!(refused, ExtractError::TooComplex | ExtractError::Damaged), "{refused:?}");
+    let nested = (0..10).fold(docx(b"<w:document/>"), |inner, _| docx(&inner));
+    assert_eq!(error(ContentType::Docx, &nested), ExtractError::Damaged);
 }
 
 #[test]
@@ -110,4 +139,46 @@ fn a_pdf_of_deeply_nested_arrays_ends() {
     let pdf =
         format!("%PDF-1.4\n1 0 obj {} endobj\ntrailer <</Root 1 0 R>>", "[".repeat(1_000_000));
     assert_eq!(error(ContentType::Pdf, pdf.as_bytes()), ExtractError::Damaged);
+}
+
+#[test]
+fn a_pdf_whose_objects_are_in_themselves_is_damaged() {
+    let pdf = "%PDF-1.5\n6 0 obj <</Type/ObjStm/N 2/First 8/Extends 6 0 R/Length 45>> stream\n\
+        6 0 1 6 6 0 R <</Type/Catalog/Pages 6 0 R>>  \nendstream endobj\ntrailer <</Root 1 0 R>>";
+    assert_eq!(error(ContentType::Pdf, pdf.as_bytes()), ExtractError::Damaged);
+}
+
+/// Returns a PDF with a font of this many bytes that mean nothing.
+fn pdf_of_damaged_font(kind: &str, len: usize) -> Vec<u8> {
+    // Those of a font of `TrueType` at first, then a sequence without a pattern.
+    let mut bytes = b"\0\x01\0\0\0\x04\0\x40\0\x02\0\0glyf".to_vec();
+    let sequence = std::iter::successors(Some(1_u32), |it| {
+        Some(it.wrapping_mul(1_664_525).wrapping_add(1_013_904_223))
+    });
+    bytes.extend(sequence.map(|it| it.to_be_bytes()[0]).take(len));
+    let hex = bytes.iter().map(|it| format!("{it:02x}")).collect::<Vec<_>>().concat();
+    let length = hex.len() + 1;
+    let font = format!(
+        "5 0 obj <</Type/Font/Subtype/TrueType/BaseFont/X/FirstChar 0/LastChar 255/Widths[500]/FontDescriptor 6 0 R>> endobj\n\
+        6 0 obj <</Type/FontDescriptor/FontName/X/Flags 32/{kind} 7 0 R>> endobj\n\
+        7 0 obj <</Length {length}/Filter/ASCIIHexDecode>> stream\n{hex}>\nendstream endobj"
+    );
+    pdf_with_font("", "BT /F 12 Tf 50 700 Td (Text) Tj ET", &font)
+}
+
+#[tokio::test]
+async fn a_child_survives_what_is_hostile_or_ends_within_its_limits() {
+    let (extractor, started) = (extractor(&[], ChildLimits::default()), Instant::now());
+    let deep = format!("<p>Anfang</p>{}Ende", "<div>".repeat(100_000)).into_bytes();
+    let html = extractor.extract(ContentType::Html, deep).await.unwrap();
+    assert!(html.text.contains("Anfang"));
+
+    let bomb = extractor.extract(ContentType::Xlsx, overlapping_archive(1_000)).await;
+    assert!(matches!(bomb, Err(ExtractError::TooComplex | ExtractError::Damaged)), "{bomb:?}");
+
+    for (kind, len) in [("FontFile2", 1_000), ("FontFile2", 1_000_000), ("FontFile3", 1_000)] {
+        let font = extractor.extract(ContentType::Pdf, pdf_of_damaged_font(kind, len)).await;
+        assert_ne!(font, Err(ExtractError::Unavailable), "{kind} {len}");
+    }
+    assert!(started.elapsed() < Duration::from_mins(1));
 }

@@ -18,7 +18,7 @@ fn program() -> PathBuf {
     program
 }
 
-fn extractor(args: &[&str], limits: ChildLimits) -> ChildExtractor {
+pub(crate) fn extractor(args: &[&str], limits: ChildLimits) -> ChildExtractor {
     ChildExtractor::new(program(), args.iter().map(Into::into).collect(), limits)
 }
 
