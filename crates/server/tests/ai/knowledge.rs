@@ -3,6 +3,7 @@
 mod chats;
 mod ingest;
 mod managers;
+mod matrix;
 
 use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::{TestApp, TestConfig};
