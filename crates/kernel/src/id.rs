@@ -95,3 +95,7 @@ id!(
     /// Document of a knowledge base.
     DocumentId
 );
+id!(
+    /// Question that no document answers.
+    QuestionId
+);

@@ -31,8 +31,8 @@ pub use domain::ascii_domain;
 pub use error::Unavailable;
 pub use id::{
     ApiKeyId, AppPasswordId, CertificateId, ClientPolicyId, DocumentId, FeedbackId, GroupId,
-    InvitationId, KnowledgeBaseId, MailId, PasskeyId, PersonaId, PluginId, ScimTokenId, SessionId,
-    SignInId, UserId,
+    InvitationId, KnowledgeBaseId, MailId, PasskeyId, PersonaId, PluginId, QuestionId, ScimTokenId,
+    SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{

@@ -16,6 +16,7 @@ mod fakes;
 mod hashed_embedder;
 mod ingestion;
 mod ports;
+mod questions;
 mod reconciliation;
 mod retrieval;
 mod terms;
@@ -41,8 +42,10 @@ pub use ports::embedder::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
 pub use ports::ingest_queue::{
     IngestClaim, IngestJob, IngestQueue, NewChunk, PendingChunk, Reserved,
 };
+pub use ports::question_log::QuestionLog;
 pub use ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 pub use ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore};
+pub use questions::{UnansweredQuestion, UnansweredQuestions};
 pub use reconciliation::{Reconciliation, Repaired};
 pub use retrieval::{
     Passage, Question, Retrieval, RetrievalError, RetrievalSettings, SearchedBase,
@@ -53,5 +56,5 @@ pub use terms::{TermWeight, document_terms, query_terms};
 pub use ports::{
     base_store::MockBaseStore, chunk_store::MockChunkStore, context_writer::MockContextWriter,
     document_store::MockDocumentStore, embedder::MockEmbedder, ingest_queue::MockIngestQueue,
-    vector_store::MockVectorStore,
+    question_log::MockQuestionLog, vector_store::MockVectorStore,
 };

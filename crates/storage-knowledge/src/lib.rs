@@ -1,5 +1,5 @@
-//! Knowledge bases in SQL: bases, documents, the queue of their ingestion, and
-//! their chunks.
+//! Knowledge bases in SQL: bases, documents, the queue of their ingestion, their
+//! chunks, and unanswered questions.
 
 mod bases;
 mod chunk_rows;
@@ -9,6 +9,7 @@ mod documents;
 mod ingest_queue;
 mod month;
 mod new_content;
+mod questions;
 mod quotas;
 mod removal;
 mod vector_bytes;
@@ -17,3 +18,4 @@ pub use bases::SqlKnowledgeBases;
 pub use chunks::SqlChunks;
 pub use documents::SqlDocuments;
 pub use ingest_queue::SqlIngestQueue;
+pub use questions::SqlQuestionLog;

@@ -40,7 +40,22 @@ pub(crate) const KNOWLEDGE_TABLES: &[InventoryTable] = &[
         "knowledge_usage",
         &[("group_id", OURS), ("base_id", OURS), ("month", OURS), ("tokens", OURS)],
     ),
+    KNOWLEDGE_QUESTIONS,
 ];
+
+const KNOWLEDGE_QUESTIONS: InventoryTable = InventoryTable {
+    name: "knowledge_questions",
+    erasure: ErasurePolicy::NotPersonal("questions of a group, which do not name who asked them"),
+    export: None,
+    left_out: &[
+        ("id", OURS),
+        ("group_id", OURS),
+        ("question", OURS),
+        ("asked_count", OURS),
+        ("first_asked_at", OURS),
+        ("last_asked_at", OURS),
+    ],
+};
 
 /// Returns a table of knowledge bases.
 const fn knowledge_table(

@@ -904,6 +904,20 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{BigInt, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    knowledge_questions (id) {
+        id -> Uid,
+        group_id -> Uid,
+        question -> Text,
+        asked_count -> BigInt,
+        first_asked_at -> Instant,
+        last_asked_at -> Instant,
+    }
+}
+
 diesel::joinable!(client_policy_versions -> client_policies (policy_id));
 diesel::joinable!(knowledge_documents -> knowledge_bases (base_id));
 diesel::joinable!(knowledge_chunks -> knowledge_documents (document_id));
@@ -937,6 +951,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     knowledge_chunks,
     knowledge_documents,
     knowledge_files,
+    knowledge_questions,
     knowledge_removed_chunks,
     knowledge_usage,
     ledgers,

@@ -89,3 +89,16 @@ CREATE TABLE knowledge_usage (
     tokens   BIGINT NOT NULL,
     PRIMARY KEY (group_id, month, base_id)
 );
+
+-- Questions that no document answered, of the members of a group, without those
+-- who asked them.
+CREATE TABLE knowledge_questions (
+    id             UUID NOT NULL PRIMARY KEY,
+    group_id       UUID NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
+    question       TEXT COLLATE "C" NOT NULL,
+    asked_count    BIGINT NOT NULL,
+    first_asked_at TIMESTAMPTZ NOT NULL,
+    last_asked_at  TIMESTAMPTZ NOT NULL,
+    UNIQUE (group_id, question)
+);
+CREATE INDEX knowledge_questions_by_time ON knowledge_questions (last_asked_at);

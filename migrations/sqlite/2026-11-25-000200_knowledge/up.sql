@@ -88,3 +88,16 @@ CREATE TABLE knowledge_usage (
     tokens   INTEGER NOT NULL,
     PRIMARY KEY (group_id, month, base_id)
 ) STRICT;
+
+-- Questions that no document answered, of the members of a group, without those
+-- who asked them.
+CREATE TABLE knowledge_questions (
+    id             BLOB NOT NULL PRIMARY KEY,
+    group_id       BLOB NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
+    question       TEXT NOT NULL,
+    asked_count    INTEGER NOT NULL,
+    first_asked_at INTEGER NOT NULL,
+    last_asked_at  INTEGER NOT NULL,
+    UNIQUE (group_id, question)
+) STRICT;
+CREATE INDEX knowledge_questions_by_time ON knowledge_questions (last_asked_at);

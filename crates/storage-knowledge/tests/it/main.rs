@@ -6,4 +6,5 @@ mod bases;
 mod chunks;
 mod documents;
 mod fixture;
+mod questions;
 mod queue;
