@@ -19,6 +19,7 @@ pub(crate) mod row_version;
 pub(crate) mod scim_tokens;
 mod session;
 pub(crate) mod settings;
+pub(crate) mod unanswered_questions;
 
 pub(crate) use description::description;
 pub(crate) use login::{AdminLoginRequest, AdminSessionResponse, login};

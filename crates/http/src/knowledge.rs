@@ -5,6 +5,7 @@ mod documents;
 mod ingest;
 mod path;
 mod prompt;
+mod questions;
 mod wire;
 mod writing;
 
@@ -14,7 +15,7 @@ use actix_web::dev::Payload;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest};
-use pia_knowledge::{Documents, KnowledgeBases};
+use pia_knowledge::{Documents, KnowledgeBases, UnansweredQuestions};
 use pia_web::ApiError;
 
 use crate::Api;
@@ -25,6 +26,7 @@ pub(crate) use ingest::{
     IngestRequest, delete_ingested, ingest, ingested_document, ingested_documents,
 };
 pub(crate) use prompt::{KnowledgePrompt, KnowledgePromptRequest, prompt, set_prompt};
+pub(crate) use questions::{UnansweredQuestionPage, delete_question, questions};
 pub(crate) use wire::{DocumentSubmission, KnowledgeDocument, KnowledgeStats};
 pub(crate) use writing::{DocumentContentRequest, DocumentRequest, replace, submit};
 
@@ -35,6 +37,8 @@ pub struct KnowledgeApi {
     pub documents: Documents,
     /// Administration of bases.
     pub bases: KnowledgeBases,
+    /// Questions that no document answers.
+    pub questions: UnansweredQuestions,
     /// True if documents are ingested and searched. Administrators manage bases
     /// in any case.
     pub is_enabled: bool,

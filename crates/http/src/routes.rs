@@ -16,6 +16,7 @@ mod groups;
 mod knowledge;
 mod knowledge_admin;
 mod knowledge_ingest;
+mod knowledge_questions;
 mod mfa;
 mod passkeys;
 mod passwords;
@@ -62,6 +63,7 @@ pub fn routes() -> Vec<Route> {
         knowledge::routes(),
         knowledge_ingest::routes(),
         knowledge_admin::routes(),
+        knowledge_questions::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

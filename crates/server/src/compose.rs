@@ -181,7 +181,8 @@ pub async fn compose(
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
 
-    let housekeeping = Housekeeping { tasks: maintenance::tasks(&base, &use_cases) };
+    let maintenance = maintenance::tasks(&base, &use_cases, &knowledge.api.questions);
+    let housekeeping = Housekeeping { tasks: maintenance };
     tasks.spawn(housekeeping.run(stop.clone()));
     tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
     let chain = SqlAuditChain::new(base.db.clone());

@@ -34,6 +34,8 @@ pub struct KnowledgeConfig {
     pub retrieval: RetrievalSettings,
     /// Sizes of chunks.
     pub chunking: ChunkingSettings,
+    /// True if questions that no document answers are stored.
+    pub unanswered_questions: bool,
     /// Number of documents that an instance ingests at once.
     pub workers: usize,
     /// Number of attempts after which a document has failed.
@@ -82,6 +84,7 @@ impl KnowledgeConfig {
             max_passages: from.reload("MaxPassages").within(6, 1..=50),
             min_similarity: from.reload("MinSimilarity").optional::<Ratio>().map(|it| it.0),
         };
+        let unanswered_questions = from.reload("UnansweredQuestions").or(false);
         let workers = from.restart("Workers").within(2, 1..=32);
         let max_attempts = from.reload("MaxAttempts").within(8_u32, 1..=100);
         let embedder = embedder(&mut all.section("Embeddings"), catalogue, is_development);
@@ -97,7 +100,16 @@ impl KnowledgeConfig {
             timeout,
             context,
         });
-        Self { stores, ingest_key, mode, retrieval, chunking, workers, max_attempts }
+        Self {
+            stores,
+            ingest_key,
+            mode,
+            retrieval,
+            chunking,
+            unanswered_questions,
+            workers,
+            max_attempts,
+        }
     }
 }
 

@@ -24,7 +24,7 @@ const CONTENT: &str = "/api/kb-manager/knowledge-bases/{kbId}/documents/{docId}/
 const CITED: &str = "/kb/{documentId}";
 const RETRY: &str = "/api/kb-manager/knowledge-bases/{kbId}/documents/{docId}/retry";
 
-const NO_MANAGER: (u16, &str) = (
+pub(super) const NO_MANAGER: (u16, &str) = (
     403,
     "The caller does not manage knowledge bases: `not_a_kb_manager`. Or the licence or the \
      account doesn't allow it.",
@@ -104,7 +104,7 @@ pub(super) fn documents() -> ResponseDoc {
     ResponseDoc::List(wire::<knowledge::KnowledgeDocument>)
 }
 
-fn read(
+pub(super) fn read(
     path: &'static str,
     summary: &'static str,
     answer: ResponseDoc,

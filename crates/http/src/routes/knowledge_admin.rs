@@ -68,7 +68,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// Returns a row that changes bases, for which the licence must include them.
-fn write(
+pub(super) fn write(
     method: Method,
     path: &'static str,
     docs: Docs,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_assistant::{Knowledge, KnowledgePassage, KnowledgeScope, KnowledgeSummary};
 use pia_kernel::{PersonaId, Unavailable};
-use pia_knowledge::{Passage, Question, Retrieval};
+use pia_knowledge::{Passage, Question, Retrieval, UnansweredQuestions};
 use tokio::runtime::Handle;
 
 use super::KnowledgeLicence;
@@ -16,6 +16,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// Knowledge bases, as the assistant searches them.
 pub(crate) struct RetrievedKnowledge {
     pub(crate) retrieval: Retrieval,
+    pub(crate) questions: UnansweredQuestions,
     /// Without a licence there are no bases.
     pub(crate) licence: KnowledgeLicence,
     /// Base of links to documents, without a slash at the end.
@@ -65,15 +66,22 @@ impl Knowledge for RetrievedKnowledge {
         question: &str,
     ) -> Result<Vec<KnowledgePassage>, Unavailable> {
         let retrieval = self.retrieval.clone();
-        let (persona, text) = (scope.persona.map(PersonaId), question.to_owned());
-        let question = Question { group: scope.group, persona, text };
+        let (group, persona) = (scope.group, scope.persona.map(PersonaId));
+        let asked = Question { group, persona, text: question.to_owned() };
         let found = self.run(async move {
-            let found = retrieval.search(question).await;
+            let found = retrieval.search(asked).await;
             found.map_err(|err| Unavailable::new("knowledge", err))
         });
         let found = found.await?;
         let (retrieval, counted) = (self.retrieval.clone(), found.clone());
-        drop(self.runtime.spawn(async move { retrieval.count(&counted).await }));
+        let (questions, question) = (self.questions.clone(), question.to_owned());
+        drop(self.runtime.spawn(async move {
+            if counted.is_empty() {
+                questions.record(group, &question).await;
+            } else {
+                retrieval.count(&counted).await;
+            }
+        }));
         Ok(found.into_iter().map(|it| self.passage(it)).collect())
     }
 }

@@ -10,12 +10,14 @@ use pia_http::KnowledgeApi;
 use pia_kernel::{LiveSetting, Unavailable};
 use pia_knowledge::{
     ContextWriter, Documents, Embedder, GroupQuotas, HashedEmbedder, IngestQueue, Ingestion,
-    IngestionSettings, KnowledgeBases, Reconciliation, Retrieval, VectorStore,
+    IngestionSettings, KnowledgeBases, Reconciliation, Retrieval, UnansweredQuestions, VectorStore,
 };
 use pia_policy::Quota;
 use pia_settings::{EmbedderConfig, KnowledgeStores, LiveConfig, VectorTarget};
 use pia_storage::{Database, DatabaseKind};
-use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
+use pia_storage_knowledge::{
+    SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases, SqlQuestionLog,
+};
 use pia_vectors::{EmbeddedVectors, ServerVectors, VectorSetupError};
 use tokio::runtime::Handle;
 
@@ -81,6 +83,7 @@ impl KnowledgeParts {
         let licence = KnowledgeLicence { state: base.licence.state(), clock: base.clock() };
         let search = RetrievedKnowledge {
             retrieval: retrieval.clone(),
+            questions: api.questions.clone(),
             licence: licence.clone(),
             public_url: base.public_url().trim_end_matches('/').to_owned(),
             runtime: Handle::current(),
@@ -118,7 +121,12 @@ pub(crate) fn knowledge_bases(
 
 fn api(base: &Infrastructure<'_>) -> KnowledgeApi {
     let (bases, documents) = knowledge_bases(&base.db, base.clock());
-    KnowledgeApi { documents, bases, is_enabled: false }
+    let questions = UnansweredQuestions::new(
+        Arc::new(SqlQuestionLog::new(base.db.clone())),
+        base.config.follow(|it| it.knowledge.unanswered_questions),
+        base.clock(),
+    );
+    KnowledgeApi { documents, bases, questions, is_enabled: false }
 }
 
 async fn open(target: &VectorTarget) -> Result<Arc<dyn VectorStore>, ComposeError> {

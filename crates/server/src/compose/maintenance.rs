@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pia_identity::{GuessRules, UnverifiedAccountCleanup};
 use pia_kernel::{Clock, Timestamp, Unavailable};
+use pia_knowledge::UnansweredQuestions;
 
 use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
@@ -21,11 +22,16 @@ macro_rules! sweep {
 }
 
 /// Returns the maintenance tasks.
-pub(super) fn tasks(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<MaintenanceTask> {
+pub(super) fn tasks(
+    base: &Infrastructure<'_>,
+    use_cases: &UseCases,
+    questions: &UnansweredQuestions,
+) -> Vec<MaintenanceTask> {
     let mut tasks = identity_tasks(base, use_cases);
     tasks.push(old_audit_entries(base, use_cases));
     tasks.push(old_sync_events(base, use_cases));
     tasks.push(sweep!("old feedback", use_cases.feedback));
+    tasks.push(sweep!("old unanswered questions", questions));
     tasks.push(deleted_traces(use_cases));
     tasks
 }

@@ -4,6 +4,7 @@ mod chats;
 mod ingest;
 mod managers;
 mod matrix;
+mod unanswered;
 
 use pia_server_testkit::client::{Client, TestResponse};
 use pia_server_testkit::harness::{TestApp, TestConfig};

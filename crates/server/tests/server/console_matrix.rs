@@ -38,7 +38,8 @@ fn routes() -> Vec<(Route, Vec<Role>)> {
 /// Path of a route for something that does not exist.
 fn path(route: &Route) -> String {
     let id = Uuid::now_v7().to_string();
-    route.path.replace("{id}", &id).replace("{key}", "No:Such").replace("{number}", "1")
+    let path = route.path.replace("{id}", &id).replace("{questionId}", &id);
+    path.replace("{key}", "No:Such").replace("{number}", "1")
 }
 
 fn is_write(route: &Route) -> bool {

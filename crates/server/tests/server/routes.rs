@@ -216,6 +216,10 @@ const EXPECTED: &str = "
     PUT  /api/admin/knowledge-bases/{id}/groups  admins  licensed  global  Knowledge
     GET  /api/admin/managed-personas/{id}/knowledge-bases  admins  ended  global
     PUT  /api/admin/managed-personas/{id}/knowledge-bases  admins  licensed  global  Knowledge
+    GET  /api/kb-manager/unanswered-questions  kb-manager  ended  global  Knowledge
+    DELETE /api/kb-manager/unanswered-questions/{id}  kb-manager  licensed  global  Knowledge
+    GET  /api/admin/groups/{id}/unanswered-questions  admins  ended  global
+    DELETE /api/admin/groups/{id}/unanswered-questions/{questionId}  admins  licensed  global  Knowledge
     GET  /scim/v2/ServiceProviderConfig  anyone  ended  scim  GroupManagement
     GET  /scim/v2/ResourceTypes          anyone  ended  scim  GroupManagement
     GET  /scim/v2/ResourceTypes/{name}   anyone  ended  scim  GroupManagement

@@ -54,6 +54,13 @@ fn contexts_are_written_by_a_chat_model_unless_switched_off() {
 }
 
 #[test]
+fn questions_are_stored_only_if_the_operator_wants_that() {
+    assert!(!Operator::development().read().knowledge.unanswered_questions);
+    let on = Operator::production().argument("Knowledge:UnansweredQuestions=true");
+    assert!(on.read().knowledge.unanswered_questions);
+}
+
+#[test]
 fn another_dimension_turns_knowledge_off() {
     let operator = Operator::development().argument("Embeddings:Dimension=768");
     assert!(operator.read().knowledge.stores.is_none());

@@ -1,0 +1,82 @@
+//! `/api/kb-manager/unanswered-questions`: questions of a manager's group that
+//! no document answers.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use pia_kernel::{Page, QuestionId, Timestamp};
+use pia_knowledge::UnansweredQuestion;
+use pia_web::{Caller, Paging, PathId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::EnabledDocuments;
+use crate::{Api, HttpError};
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UnansweredQuestionPage {
+    /// Last asked first.
+    items: Vec<UnansweredQuestionItem>,
+    /// Cursor of the next page; absent on the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// Question for which searches found nothing.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UnansweredQuestionItem {
+    #[schema(format = Uuid)]
+    id: String,
+    /// Question in lower case. `[email]`, `[link]` and `[number]` stand for what
+    /// is not stored.
+    question: String,
+    /// Number of times that members of the group asked it.
+    count: i64,
+    #[schema(value_type = String, format = DateTime)]
+    first_asked_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    last_asked_at: Timestamp,
+}
+
+pub(crate) async fn questions(
+    _enabled: EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    Paging(page): Paging,
+) -> Result<Json<UnansweredQuestionPage>, HttpError> {
+    let (questions, group) = (api.knowledge.questions.clone(), caller.0.group);
+    Ok(Json(api.run(async move { questions.page(group, page).await }).await?.into()))
+}
+
+pub(crate) async fn delete_question(
+    _enabled: EnabledDocuments,
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, HttpError> {
+    let (questions, group) = (api.knowledge.questions.clone(), caller.0.group);
+    api.run(async move { questions.delete(group, QuestionId(id)).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+impl From<Page<UnansweredQuestion>> for UnansweredQuestionPage {
+    fn from(page: Page<UnansweredQuestion>) -> Self {
+        Self {
+            items: page.items.into_iter().map(Into::into).collect(),
+            next_cursor: page.next.map(Paging::format_cursor),
+        }
+    }
+}
+
+impl From<UnansweredQuestion> for UnansweredQuestionItem {
+    fn from(question: UnansweredQuestion) -> Self {
+        Self {
+            id: question.id.to_string(),
+            question: question.text,
+            count: question.count,
+            first_asked_at: question.first_asked_at,
+            last_asked_at: question.last_asked_at,
+        }
+    }
+}

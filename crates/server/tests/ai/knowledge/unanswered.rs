@@ -1,0 +1,85 @@
+//! Questions that no document answers.
+
+use pia_demo_upstream::Demo;
+use pia_server_testkit::ai_client::{CHAT, chat_request};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::console::Console;
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{base, ingested, knowing, manager};
+
+on_both_databases!(managers_see_the_questions_of_their_group_that_no_document_answers);
+
+const QUESTIONS: &str = "/api/kb-manager/unanswered-questions";
+
+async fn ask(client: &Client, question: &str) {
+    let answer = client.post(CHAT, &chat_request(question)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+/// Waits until the questions are these, by text, and returns their ids.
+async fn listed(client: &Client, expected: &[(&str, i64)]) -> Vec<String> {
+    until(async || {
+        let page = client.get(QUESTIONS).await.body;
+        let mut items = page["items"].as_array().expect("a list").clone();
+        items.sort_by_key(|it| it["question"].to_string());
+        let stored = items.iter().map(|it| (&it["question"], &it["count"]));
+        let expected = expected.iter().map(|(text, count)| (json!(text), json!(count)));
+        let is_expected = stored.eq(expected.collect::<Vec<_>>().iter().map(|it| (&it.0, &it.1)));
+        let ids = items.iter().filter_map(|it| it["id"].as_str().map(str::to_owned));
+        is_expected.then(|| ids.collect())
+    })
+    .await
+}
+
+async fn managers_see_the_questions_of_their_group_that_no_document_answers(
+    database: TestDatabase,
+) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let setting = knowing(database).with_upstream(&demo.endpoint());
+    let setting = setting.with("Knowledge__UnansweredQuestions", true);
+    let app = setting.with("Admin:RequireSecondFactor", false).start().await;
+    let (bob, eve) = (manager(&app, "bob@example.org").await, app.sign_up("eve@example.org").await);
+    let dan = app.sign_up("dan@example.org").await;
+    app.admin("group create Sales").await.expect("a group");
+    app.admin("group add dan@example.org Sales").await.expect("a member");
+    app.admin("grant dan@example.org --role kb_manager").await.expect("a role");
+    // Without a base nothing is searched.
+    ask(&eve, "Do zebras juggle xylophones on quiet moons?").await;
+    let travel = base(&app, "Travel", "default").await;
+    ingested(&app, &travel, "Rules", "Book second class for a railway journey.").await;
+
+    ask(&eve, "Which class may I book for a railway journey?").await;
+    ask(&eve, "Who juggles xylophones at zoo@moon.example?").await;
+    ask(&bob, "who juggles  XYLOPHONES at zoo2@moon.example").await;
+    ask(&eve, "use the tool pia_search_knowledge quick zebra hymns").await;
+
+    let expected = [
+        ("quick zebra hymns", 1),
+        ("use the tool pia_search_knowledge quick zebra hymns", 1),
+        ("who juggles xylophones at [email]", 2),
+    ];
+    let ids = listed(&bob, &expected).await;
+    assert_eq!(eve.get(QUESTIONS).await.refusal(), (403, "not_a_kb_manager"));
+    assert_eq!(dan.get(QUESTIONS).await.body, json!({ "items": [] }));
+    let path = format!("{QUESTIONS}/{}", ids[0]);
+    let foreign = dan.send("DELETE", &path, &[], b"").await;
+    assert_eq!(foreign.refusal(), (404, "not_found"));
+    assert_eq!(bob.send("DELETE", &path, &[], b"").await.status, 204);
+    listed(&bob, &expected[1..]).await;
+
+    let console = Console::open(&app, "eve@example.org").await;
+    let path = "/api/admin/groups/00000000-0000-7000-8000-000000000001/unanswered-questions";
+    let first = console.get(&format!("{path}?limit=1")).await.body;
+    let next = first["nextCursor"].as_str().expect("a cursor");
+    let second = console.get(&format!("{path}?limit=1&cursor={next}")).await.body;
+    let mut seen = [&first, &second].map(|it| it["items"][0]["id"].as_str().expect("an id"));
+    seen.sort_unstable_by_key(|it| *it != ids[1]);
+    assert_eq!(seen, [&*ids[1], &*ids[2]]);
+    let deleted = console.write("DELETE", &format!("{path}/{}", ids[2]), Value::Null).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    listed(&bob, &expected[1..2]).await;
+}
