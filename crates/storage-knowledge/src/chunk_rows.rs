@@ -1,12 +1,11 @@
 //! Rows of `knowledge_chunks`.
 
-use std::collections::HashMap;
-
 use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use pia_kernel::KnowledgeBaseId;
 use pia_knowledge::{ChunkId, IndexedChunk, NewChunk};
 use pia_storage::schema::{knowledge_chunks, knowledge_documents};
-use pia_storage::{DbUid, insert_all};
+use pia_storage::{DbError, DbUid, Uid, connection_trait, insert_all};
 
 use crate::vector_bytes::from_bytes;
 
@@ -21,8 +20,6 @@ pub(crate) struct ChunkRow {
     path: String,
     text: String,
     hash: Vec<u8>,
-    context: Option<String>,
-    pub(crate) vector: Option<Vec<u8>>,
     tokens: i64,
 }
 
@@ -30,37 +27,40 @@ insert_all! {
     ChunkRow => knowledge_chunks,
 }
 
-/// Published chunk: the hash of its texts, its vector, tokens and context.
-pub(crate) type PublishedChunk = (Vec<u8>, Vec<u8>, i64, Option<String>);
-
 impl ChunkRow {
-    /// Creates the rows of chunks, with the contexts and vectors of published
-    /// ones that have the same hash.
-    pub(crate) fn with_vectors(
-        document: DbUid,
-        chunks: &[NewChunk],
-        published: Vec<PublishedChunk>,
-    ) -> Vec<Self> {
-        let published: HashMap<_, _> = published
-            .into_iter()
-            .map(|(hash, vector, tokens, context)| (hash, (vector, tokens, context)))
-            .collect();
-        let row = |it: &NewChunk| {
-            let same = published.get(&it.hash[..]);
-            Self {
-                id: DbUid(it.id.0),
-                document_id: document,
-                is_published: false,
-                ordinal: it.ordinal,
-                path: without_nul(&it.path),
-                text: without_nul(&it.text),
-                hash: it.hash.to_vec(),
-                context: same.and_then(|it| it.2.clone()),
-                vector: same.map(|it| it.0.clone()),
-                tokens: same.map_or(0, |it| it.1),
-            }
+    /// Returns the rows of chunks that wait for their vectors.
+    pub(crate) fn all(document: DbUid, chunks: &[NewChunk]) -> Vec<Self> {
+        let row = |it: &NewChunk| Self {
+            id: DbUid(it.id.0),
+            document_id: document,
+            is_published: false,
+            ordinal: it.ordinal,
+            path: without_nul(&it.path),
+            text: without_nul(&it.text),
+            hash: it.hash.to_vec(),
+            tokens: 0,
         };
         chunks.iter().map(row).collect()
+    }
+}
+
+/// Statement that gives new chunks what was made for published ones.
+const COPY: &str = "
+    UPDATE knowledge_chunks SET vector = old.vector, tokens = old.tokens, context = old.context
+    FROM knowledge_chunks AS old
+    WHERE knowledge_chunks.document_id = $1 AND NOT knowledge_chunks.is_published
+      AND old.document_id = knowledge_chunks.document_id AND old.is_published
+      AND old.hash = knowledge_chunks.hash AND old.vector IS NOT NULL";
+
+connection_trait! {
+    /// Copying of vectors within the database.
+    pub(crate) trait CopyVectors {
+        /// Gives the new chunks of a document the vectors and contexts of
+        /// published ones that have the same hash.
+        async fn copy_vectors(&mut self, document: DbUid) -> Result<(), DbError> {
+            diesel::sql_query(COPY).bind::<Uid, _>(document).execute(self).await?;
+            Ok(())
+        }
     }
 }
 

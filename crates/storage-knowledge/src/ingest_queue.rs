@@ -25,11 +25,12 @@ use pia_knowledge::{
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
 use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
 
-use crate::chunk_rows::{ChunkRow, INDEXED, IndexedRow, PublishedChunk, indexed, without_nul};
+use crate::chunk_rows::{ChunkRow, CopyVectors, INDEXED, IndexedRow, indexed, without_nul};
 use crate::month::month;
 use crate::quotas::{LoadGroupUsage, sum};
 use crate::removal::RemoveChunks;
 use crate::vector_bytes::to_bytes;
+use crate::vector_update::{VectorRow, VectorUpdate};
 
 /// Number of chunks that are inserted at once; PostgreSQL takes 65,535 values in
 /// a statement.
@@ -125,31 +126,22 @@ impl IngestQueue for SqlIngestQueue {
     ) -> Result<bool, Unavailable> {
         let document = DbUid(claim.document.0);
         let count = i64::try_from(chunks.len()).unwrap_or(i64::MAX);
-        let published = knowledge_chunks::table
-            .filter(knowledge_chunks::document_id.eq(document))
-            .filter(knowledge_chunks::is_published.eq(true))
-            .filter(knowledge_chunks::vector.is_not_null())
-            .select((
-                knowledge_chunks::hash,
-                knowledge_chunks::vector.assume_not_null(),
-                knowledge_chunks::tokens,
-                knowledge_chunks::context,
-            ));
+        let rows = ChunkRow::all(document, &chunks);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
             }
             conn.remove_chunks(document, false).await?;
-            let published: Vec<PublishedChunk> = published.load(conn).await?;
-            let rows = ChunkRow::with_vectors(document, &chunks, published);
-            let embedded = rows.iter().filter(|it| it.vector.is_some()).count();
             for rows in rows.chunks(CHUNKS_PER_INSERT) {
                 conn.insert_all(rows.to_vec()).await?;
             }
+            conn.copy_vectors(document).await?;
+            let embedded = new_chunks!(claim).filter(knowledge_chunks::vector.is_not_null());
+            let embedded: i64 = embedded.count().get_result(conn).await?;
             let split = (
                 knowledge_documents::is_split.eq(true),
                 knowledge_documents::new_chunks.eq(count),
-                knowledge_documents::new_embedded.eq(i64::try_from(embedded).unwrap_or(count)),
+                knowledge_documents::new_embedded.eq(embedded),
             );
             diesel::update(of_claim!(claim)).set(split).execute(conn).await?;
             Ok(true)
@@ -256,7 +248,7 @@ impl IngestQueue for SqlIngestQueue {
             knowledge_documents::reserved_tokens.eq(0),
             knowledge_documents::new_embedded.eq(knowledge_documents::new_embedded + embedded),
         );
-        let rows: Vec<_> = vectors
+        let rows: Vec<VectorRow> = vectors
             .iter()
             .map(|(chunk, vector, tokens)| (DbUid(chunk.0), to_bytes(vector), *tokens))
             .collect();
@@ -264,10 +256,8 @@ impl IngestQueue for SqlIngestQueue {
             if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            for (chunk, vector, tokens) in &rows {
-                let new =
-                    (knowledge_chunks::vector.eq(vector), knowledge_chunks::tokens.eq(tokens));
-                diesel::update(knowledge_chunks::table.find(chunk)).set(new).execute(conn).await?;
+            if !rows.is_empty() {
+                VectorUpdate(&rows).execute(conn).await?;
             }
             conn.charge_document(DbUid(claim.document.0), month(now), tokens).await?;
             Ok(true)

@@ -13,6 +13,7 @@ mod questions;
 mod quotas;
 mod removal;
 mod vector_bytes;
+mod vector_update;
 
 pub use bases::SqlKnowledgeBases;
 pub use chunks::SqlChunks;

@@ -73,6 +73,8 @@ CREATE TABLE knowledge_chunks (
     tokens       BIGINT NOT NULL,
     UNIQUE (document_id, is_published, ordinal)
 );
+CREATE INDEX knowledge_chunks_pending ON knowledge_chunks (document_id, ordinal) WHERE vector IS NULL;
+CREATE INDEX knowledge_chunks_by_hash ON knowledge_chunks (document_id, hash);
 ALTER TABLE knowledge_chunks ALTER COLUMN vector SET STORAGE EXTERNAL;
 
 -- Chunks that are gone, whose points are still in the vector store.

@@ -73,6 +73,8 @@ CREATE TABLE knowledge_chunks (
     tokens       INTEGER NOT NULL,
     UNIQUE (document_id, is_published, ordinal)
 ) STRICT;
+CREATE INDEX knowledge_chunks_pending ON knowledge_chunks (document_id, ordinal) WHERE vector IS NULL;
+CREATE INDEX knowledge_chunks_by_hash ON knowledge_chunks (document_id, hash);
 
 -- Chunks that are gone, whose points are still in the vector store.
 CREATE TABLE knowledge_removed_chunks (
