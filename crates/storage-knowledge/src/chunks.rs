@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, Timestamp, Unavailable};
@@ -111,35 +112,14 @@ impl ChunkStore for SqlChunks {
         group: GroupId,
         persona: Option<PersonaId>,
     ) -> Result<Vec<SearchedBase>, Unavailable> {
-        let (group, persona) = (DbUid(group.0), DbUid(persona.map(|it| it.0).unwrap_or_default()));
-        let shared = knowledge_base_groups::table
-            .filter(knowledge_base_groups::base_id.eq(knowledge_bases::id))
-            .filter(knowledge_base_groups::group_id.eq(group));
-        let bound = persona_knowledge_bases::table
-            .inner_join(
-                group_personas::table
-                    .on(group_personas::persona_id.eq(persona_knowledge_bases::persona_id)),
-            )
-            .inner_join(
-                managed_personas::table
-                    .on(managed_personas::id.eq(persona_knowledge_bases::persona_id)),
-            )
-            .filter(persona_knowledge_bases::base_id.eq(knowledge_bases::id))
-            .filter(persona_knowledge_bases::persona_id.eq(persona))
-            .filter(group_personas::group_id.eq(group))
-            .filter(managed_personas::is_active.eq(true))
-            .filter(managed_personas::deleted_at.is_null());
+        let personas = personas!(DbUid(group.0))
+            .filter(managed_personas::id.eq(DbUid(persona.map(|it| it.0).unwrap_or_default())));
         let has_chunks = knowledge_documents::table
             .filter(knowledge_documents::base_id.eq(knowledge_bases::id))
             .filter(knowledge_documents::chunk_count.gt(0));
         let bases = knowledge_bases::table
-            .filter(
-                knowledge_bases::group_id
-                    .eq(group)
-                    .or(diesel::dsl::exists(shared))
-                    .or(diesel::dsl::exists(bound)),
-            )
-            .filter(diesel::dsl::exists(has_chunks))
+            .filter(is_searched!(DbUid(group.0), personas))
+            .filter(exists(has_chunks))
             .order(knowledge_bases::name_folded)
             .select((knowledge_bases::id, knowledge_bases::name, knowledge_bases::prompt));
         let rows: Vec<(DbUid, String, Option<String>)> =

@@ -1,7 +1,6 @@
 //! Documents of knowledge bases, in SQL.
 
 use async_trait::async_trait;
-use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable};
@@ -103,29 +102,13 @@ impl DocumentStore for SqlDocuments {
         document: DocumentId,
     ) -> Result<Option<CitedDocument>, Unavailable> {
         let group = DbUid(group.0);
-        let shared = knowledge_base_groups::table
-            .filter(knowledge_base_groups::base_id.eq(knowledge_bases::id))
-            .filter(knowledge_base_groups::group_id.eq(group));
-        let bound = persona_knowledge_bases::table
-            .inner_join(
-                group_personas::table
-                    .on(group_personas::persona_id.eq(persona_knowledge_bases::persona_id)),
-            )
-            .inner_join(
-                managed_personas::table
-                    .on(managed_personas::id.eq(persona_knowledge_bases::persona_id)),
-            )
-            .filter(persona_knowledge_bases::base_id.eq(knowledge_bases::id))
-            .filter(group_personas::group_id.eq(group))
-            .filter(managed_personas::is_active.eq(true))
-            .filter(managed_personas::deleted_at.is_null());
         let file = knowledge_documents::table
             .find(DbUid(document.0))
             .inner_join(knowledge_bases::table)
             .inner_join(
                 knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
             )
-            .filter(knowledge_bases::group_id.eq(group).or(exists(shared)).or(exists(bound)))
+            .filter(is_searched!(group, personas!(group)))
             .select((
                 knowledge_documents::title,
                 knowledge_documents::source_uri,

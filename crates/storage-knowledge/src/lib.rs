@@ -1,6 +1,9 @@
 //! Knowledge bases in SQL: bases, documents, the queue of their ingestion, their
 //! chunks, and unanswered questions.
 
+#[macro_use]
+mod scope;
+
 mod bases;
 mod chunk_rows;
 mod chunks;

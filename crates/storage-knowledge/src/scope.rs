@@ -1,0 +1,35 @@
+//! Scope of searches: the bases that the members of a group search.
+
+/// Query of a group's active personas, for [`is_searched!`].
+macro_rules! personas {
+    ($group:expr) => {
+        persona_knowledge_bases::table
+            .inner_join(
+                group_personas::table
+                    .on(group_personas::persona_id.eq(persona_knowledge_bases::persona_id)),
+            )
+            .inner_join(
+                managed_personas::table
+                    .on(managed_personas::id.eq(persona_knowledge_bases::persona_id)),
+            )
+            .filter(persona_knowledge_bases::base_id.eq(knowledge_bases::id))
+            .filter(group_personas::group_id.eq($group))
+            .filter(managed_personas::is_active.eq(true))
+            .filter(managed_personas::deleted_at.is_null())
+    };
+}
+
+/// Condition that a group owns a base, that it is shared with the group, or that
+/// it is bound to one of these personas.
+macro_rules! is_searched {
+    ($group:expr, $personas:expr) => {
+        knowledge_bases::group_id
+            .eq($group)
+            .or(diesel::dsl::exists(
+                knowledge_base_groups::table
+                    .filter(knowledge_base_groups::base_id.eq(knowledge_bases::id))
+                    .filter(knowledge_base_groups::group_id.eq($group)),
+            ))
+            .or(diesel::dsl::exists($personas))
+    };
+}
