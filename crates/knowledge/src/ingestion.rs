@@ -141,7 +141,7 @@ impl Ingestion {
         }
         while self.embed_batch(job).await? {}
         self.index(job.claim).await?;
-        held(self.queue.publish(job.claim, self.clock.now()).await?)
+        held(self.queue.publish(job.claim).await?)
     }
 
     /// Extracts the text of a document and cuts it.

@@ -280,7 +280,7 @@ impl IngestQueue for SqlIngestQueue {
         Ok(rows.into_iter().map(indexed).collect())
     }
 
-    async fn publish(&self, claim: IngestClaim, _now: Timestamp) -> Result<bool, Unavailable> {
+    async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
         let document = DbUid(claim.document.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !lock_claim!(conn, claim) {

@@ -161,7 +161,7 @@ impl IngestQueue for InMemory {
         })
     }
 
-    async fn publish(&self, claim: IngestClaim, _now: Timestamp) -> Result<bool, Unavailable> {
+    async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
         self.step(Step::Publish, |state| {
             let Some(row) = state.held(claim) else { return false };
             row.status = DocumentStatus::Ready;

@@ -158,7 +158,7 @@ pub trait IngestQueue: Send + Sync {
 
     /// Makes the new content the one that searches find, and the document
     /// `Ready`. Points of the previous content are queued for removal.
-    async fn publish(&self, claim: IngestClaim, now: Timestamp) -> Result<bool, Unavailable>;
+    async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable>;
 
     /// Releases a claim: the document is tried again at `retry_at`, for this
     /// reason, which is not its fault.

@@ -146,6 +146,6 @@ pub(crate) async fn ingest(db: &Database) -> Vec<ChunkId> {
     let pending = queue.pending(job.claim, 100).await.unwrap();
     let vectors = pending.iter().map(|it| (it.id, vector(1.0), 2)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
-    assert!(queue.publish(job.claim, NOW).await.unwrap());
+    assert!(queue.publish(job.claim).await.unwrap());
     ids
 }

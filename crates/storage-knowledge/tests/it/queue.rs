@@ -72,7 +72,7 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     assert!(!queue.put_chunks(lost, Vec::new()).await.unwrap());
     assert!(!queue.put_vectors(lost, vectors.clone(), NOW).await.unwrap());
     assert_eq!(queue.reserve(lost, 1, 100, NOW).await.unwrap(), Reserved::Lost);
-    assert!(!queue.publish(lost, NOW).await.unwrap());
+    assert!(!queue.publish(lost).await.unwrap());
     assert!(!queue.fail(lost, "x", None).await.unwrap());
 
     assert!(queue.put_vectors(second.claim, vectors, NOW).await.unwrap());
@@ -80,8 +80,8 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     let embedded = queue.embedded(second.claim, 0, 9).await.unwrap();
     assert_eq!(embedded.len(), 1);
     assert!(queue.embedded(second.claim, 1, 9).await.unwrap().is_empty());
-    assert!(queue.publish(second.claim, NOW).await.unwrap());
-    assert!(!queue.publish(second.claim, NOW).await.unwrap());
+    assert!(queue.publish(second.claim).await.unwrap());
+    assert!(!queue.publish(second.claim).await.unwrap());
 }
 
 async fn all_claims_are_released(db: Database) {
@@ -102,7 +102,7 @@ async fn new_content_ends_a_claim(db: Database) {
     assert!(queue.put_chunks(first.claim, vec![old.clone()]).await.unwrap());
     put(&db, travel, Some("a"), "two").await;
 
-    assert!(!queue.publish(first.claim, NOW).await.unwrap());
+    assert!(!queue.publish(first.claim).await.unwrap());
     // The worker may have stored its point.
     assert_eq!(SqlChunks::new(db.clone()).removed(9).await.unwrap(), [old.id]);
     let second = claim(&db, NOW).await.unwrap();
@@ -148,7 +148,7 @@ async fn contexts_are_stored_and_charged(db: Database) {
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
     let embedded = queue.embedded(job.claim, 0, 9).await.unwrap();
     assert_eq!(embedded[0].context, "About one.");
-    assert!(queue.publish(job.claim, NOW).await.unwrap());
+    assert!(queue.publish(job.claim).await.unwrap());
     assert!(!queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
 
     // A chunk that did not change keeps its context.
