@@ -55,17 +55,6 @@ impl From<BaseRow> for KnowledgeBase {
     }
 }
 
-/// Query of the bases that a caller manages.
-macro_rules! bases_of {
-    ($access:expr) => {{
-        let all = knowledge_bases::table.into_boxed();
-        match $access {
-            BaseAccess::Server => all,
-            BaseAccess::Group(group) => all.filter(knowledge_bases::group_id.eq(DbUid(group.0))),
-        }
-    }};
-}
-
 impl SqlKnowledgeBases {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -114,7 +103,7 @@ fn folded(name: &str) -> String {
 impl BaseStore for SqlKnowledgeBases {
     async fn list(&self, access: BaseAccess) -> Result<Vec<KnowledgeBaseEntry>, Unavailable> {
         let rows: Vec<BaseRow> = on_conn!(self.db.reader(), |conn| {
-            let bases = bases_of!(access).order(knowledge_bases::name_folded);
+            let bases = managed_bases!(access).order(knowledge_bases::name_folded);
             bases.select(BaseRow::as_select()).load(conn).await?
         })?;
         Ok(self.entries(rows).await?)
@@ -122,7 +111,7 @@ impl BaseStore for SqlKnowledgeBases {
 
     async fn find(&self, base: BaseRef) -> Result<Option<KnowledgeBaseEntry>, Unavailable> {
         let row: Option<BaseRow> = on_conn!(self.db.reader(), |conn| {
-            let row = bases_of!(base.access).filter(knowledge_bases::id.eq(DbUid(base.id.0)));
+            let row = managed_bases!(base.access).filter(knowledge_bases::id.eq(DbUid(base.id.0)));
             row.select(BaseRow::as_select()).first(conn).await.optional()?
         })?;
         Ok(self.entries(row.into_iter().collect()).await?.pop())

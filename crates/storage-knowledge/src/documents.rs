@@ -5,8 +5,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_knowledge::{
-    BaseAccess, BaseRef, CitedDocument, ContentChange, Document, DocumentContent, DocumentRef,
-    DocumentStatus, DocumentStore, DocumentStored, GroupQuotas, NewContent,
+    BaseRef, CitedDocument, ContentChange, Document, DocumentContent, DocumentRef, DocumentStatus,
+    DocumentStore, DocumentStored, GroupQuotas, NewContent,
 };
 use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, knowledge_documents, knowledge_files,
@@ -28,12 +28,20 @@ pub struct SqlDocuments {
 /// Title, source, type and content of a document.
 type CitedRow = (String, Option<String>, String, Vec<u8>);
 
-/// Query of a document in its base.
+/// Query of a base that the caller may manage.
+macro_rules! base_of {
+    ($base:expr) => {
+        managed_bases!($base.access).filter(knowledge_bases::id.eq(DbUid($base.id.0)))
+    };
+}
+
+/// Query of a document that the caller may manage.
 macro_rules! row_of {
     ($document:expr) => {
-        knowledge_documents::table
-            .find(DbUid($document.document.0))
-            .filter(knowledge_documents::base_id.eq(DbUid($document.base.id.0)))
+        knowledge_documents::table.find(DbUid($document.document.0)).filter(
+            knowledge_documents::base_id
+                .eq_any(base_of!($document.base).select(knowledge_bases::id)),
+        )
     };
 }
 
@@ -42,39 +50,26 @@ impl SqlDocuments {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
-
-    /// Returns the owner of a base that the caller may manage.
-    async fn owner(&self, base: BaseRef) -> Result<Option<DbUid>, DbError> {
-        let owner = knowledge_bases::table.find(DbUid(base.id.0)).select(knowledge_bases::group_id);
-        let owner: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| owner.first(conn).await.optional()?)?;
-        Ok(owner.filter(|owner| match base.access {
-            BaseAccess::Server => true,
-            BaseAccess::Group(group) => group.0 == owner.0,
-        }))
-    }
 }
 
 #[async_trait]
 impl DocumentStore for SqlDocuments {
     async fn list(&self, base: BaseRef) -> Result<Option<Vec<Document>>, Unavailable> {
-        if self.owner(base).await?.is_none() {
+        let documents = base_of!(base)
+            .left_join(knowledge_documents::table)
+            .order((knowledge_documents::title, knowledge_documents::id));
+        let rows: Vec<Option<DocumentRow>> = on_conn!(self.db.reader(), |conn| {
+            documents.select(Option::<DocumentRow>::as_select()).load(conn).await?
+        })?;
+        if rows.is_empty() {
             return Ok(None);
         }
-        let documents = knowledge_documents::table
-            .filter(knowledge_documents::base_id.eq(DbUid(base.id.0)))
-            .order((knowledge_documents::title, knowledge_documents::id));
-        let rows: Vec<DocumentRow> = on_conn!(self.db.reader(), |conn| {
-            documents.select(DocumentRow::as_select()).load(conn).await?
-        })?;
-        let documents = rows.into_iter().map(Document::try_from).collect::<Result<_, _>>()?;
+        let documents =
+            rows.into_iter().flatten().map(Document::try_from).collect::<Result<_, _>>()?;
         Ok(Some(documents))
     }
 
     async fn find(&self, document: DocumentRef) -> Result<Option<Document>, Unavailable> {
-        if self.owner(document.base).await?.is_none() {
-            return Ok(None);
-        }
         let row: Option<DocumentRow> = on_conn!(self.db.reader(), |conn| {
             row_of!(document).select(DocumentRow::as_select()).first(conn).await.optional()?
         })?;
@@ -82,9 +77,6 @@ impl DocumentStore for SqlDocuments {
     }
 
     async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable> {
-        if self.owner(document.base).await?.is_none() {
-            return Ok(None);
-        }
         let file = row_of!(document)
             .inner_join(
                 knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
@@ -129,18 +121,17 @@ impl DocumentStore for SqlDocuments {
         defaults: GroupQuotas,
         change: ContentChange,
     ) -> Result<DocumentStored, Unavailable> {
-        let Some(owner) = self.owner(base).await? else { return Ok(DocumentStored::Unknown) };
-        let (db, base, content) = (&self.db, DbUid(base.id.0), &content);
-        let write = ContentWrite { db, base, owner, defaults, content, change };
+        let (db, id, content) = (&self.db, DbUid(base.id.0), &content);
         Ok(in_tx!(self.db, async |conn| -> Result<DocumentStored, DbError> {
-            conn.lock_group(owner).await?;
-            let row = knowledge_bases::table.find(base).select(knowledge_bases::id);
-            if row.first::<DbUid>(conn).await.optional()?.is_none() {
+            let owner = base_of!(base).select(knowledge_bases::group_id);
+            let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
                 return Ok(DocumentStored::Unknown);
-            }
+            };
+            conn.lock_group(owner).await?;
+            let write = ContentWrite { db, base: id, owner, defaults, content, change };
             if let Some(source) = &content.source_uri {
                 let stored = knowledge_documents::table
-                    .filter(knowledge_documents::base_id.eq(base))
+                    .filter(knowledge_documents::base_id.eq(id))
                     .filter(knowledge_documents::source_uri.eq(source))
                     .select(StoredDocument::as_select());
                 if let Some(stored) = stored.first(conn).await.optional()? {
@@ -159,11 +150,14 @@ impl DocumentStore for SqlDocuments {
         change: ContentChange,
     ) -> Result<DocumentStored, Unavailable> {
         let base = document.base;
-        let Some(owner) = self.owner(base).await? else { return Ok(DocumentStored::Unknown) };
-        let (db, base, content) = (&self.db, DbUid(base.id.0), &content);
-        let write = ContentWrite { db, base, owner, defaults, content, change };
+        let (db, id, content) = (&self.db, DbUid(base.id.0), &content);
         Ok(in_tx!(self.db, async |conn| -> Result<DocumentStored, DbError> {
+            let owner = base_of!(base).select(knowledge_bases::group_id);
+            let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
+                return Ok(DocumentStored::Unknown);
+            };
             conn.lock_group(owner).await?;
+            let write = ContentWrite { db, base: id, owner, defaults, content, change };
             let stored = row_of!(document).select(StoredDocument::as_select());
             match stored.first(conn).await.optional()? {
                 Some(stored) => conn.replace_document(write, stored).await,
@@ -177,9 +171,6 @@ impl DocumentStore for SqlDocuments {
         document: DocumentRef,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        if self.owner(document.base).await?.is_none() {
-            return Ok(false);
-        }
         let id = DbUid(document.document.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             // Claims of it are lost.
@@ -201,15 +192,16 @@ impl DocumentStore for SqlDocuments {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<Option<u64>, Unavailable> {
-        if self.owner(base).await?.is_none() {
-            return Ok(None);
-        }
         let idle = knowledge_documents::table
             .filter(knowledge_documents::base_id.eq(DbUid(base.id.0)))
             .filter(knowledge_documents::due_at.is_null())
             .order(knowledge_documents::id)
             .select(knowledge_documents::id);
         Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
+            let row = base_of!(base).select(knowledge_bases::id);
+            if row.first::<DbUid>(conn).await.optional()?.is_none() {
+                return Ok(None);
+            }
             let ids: Vec<DbUid> = idle.load(conn).await?;
             for id in &ids {
                 conn.queue_document(*id, DbInstant(at)).await?;
@@ -225,9 +217,6 @@ impl DocumentStore for SqlDocuments {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        if self.owner(document.base).await?.is_none() {
-            return Ok(false);
-        }
         let id = DbUid(document.document.0);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let failed = row_of!(document)

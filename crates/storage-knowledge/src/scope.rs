@@ -1,4 +1,27 @@
-//! Scope of searches: the bases that the members of a group search.
+//! Scopes: the bases that a caller manages, and those that a group searches.
+
+use pia_knowledge::BaseAccess;
+use pia_storage::DbUid;
+
+/// Returns whether a caller manages all bases, and otherwise the owner of those
+/// that it manages.
+pub(crate) fn managed_by(access: BaseAccess) -> (bool, DbUid) {
+    let owner = match access {
+        BaseAccess::Server => None,
+        BaseAccess::Group(group) => Some(group.0),
+    };
+    (owner.is_none(), DbUid(owner.unwrap_or_default()))
+}
+
+/// Query of the bases that a caller manages.
+macro_rules! managed_bases {
+    ($access:expr) => {{
+        let (is_server, owner) = crate::scope::managed_by($access);
+        knowledge_bases::table.filter(
+            knowledge_bases::group_id.eq(owner).or(is_server.into_sql::<diesel::sql_types::Bool>()),
+        )
+    }};
+}
 
 /// Query of a group's active personas, for [`is_searched!`].
 macro_rules! personas {
