@@ -1,0 +1,95 @@
+//! Tests of workers that crash, lose their claims or share a queue.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::fakes::{AFTER_LEASE, Fault, Step};
+
+#[tokio::test]
+async fn a_lost_claim_changes_nothing() {
+    let mut losses = 0;
+    for step in Step::OF_CLAIM {
+        for after in 0..5 {
+            let world = World::new();
+            world.store.set_fault(step, after, Fault::LosesClaim);
+
+            assert!(world.ingest().await);
+
+            let state = world.store.state();
+            if let Some(rows) = &state.rows_at_loss {
+                assert_eq!(&state.rows, rows, "{step:?} after {after}");
+                losses += 1;
+            }
+        }
+    }
+    assert!(losses > 15);
+}
+
+#[tokio::test]
+async fn a_crash_before_or_after_any_step_charges_and_stores_everything_once() {
+    let undisturbed = World::new();
+    undisturbed.ingest().await;
+    let expected = undisturbed.store.state().rows.charged;
+    let mut crashes = 0;
+
+    for step in [Step::Claim].into_iter().chain(Step::OF_CLAIM) {
+        for (after, fault) in
+            (0..5).flat_map(|it| [(it, Fault::CrashesBefore), (it, Fault::CrashesAfter)])
+        {
+            let world = World::new();
+            world.store.set_fault(step, after, fault);
+            let outcome = world.ingestion.ingest_next().await;
+            if !world.store.restart() {
+                continue;
+            }
+            assert!(outcome.is_err(), "{step:?} after {after}");
+            world.clock.advance(AFTER_LEASE);
+            world.ingestion.ingest_next().await.unwrap();
+
+            world.assert_published();
+            assert_eq!(world.store.state().rows.charged, expected);
+            let texts = world.embedder.0.lock().unwrap().concat();
+            // Only what was embedded but not yet stored is embedded again.
+            let repeated =
+                if (step, fault) == (Step::PutVectors, Fault::CrashesBefore) { 2 } else { 0 };
+            assert!(texts.len() <= 5 + repeated, "{step:?} after {after}: {}", texts.len());
+            crashes += 1;
+        }
+    }
+    assert!(crashes > 30);
+}
+
+#[tokio::test]
+async fn a_store_that_refuses_any_step_once_delays_a_document() {
+    for step in Step::OF_CLAIM {
+        let world = World::new();
+        world.store.set_fault(step, 0, Fault::Refuses);
+
+        world.ingest().await;
+
+        assert_eq!(world.row().status, DocumentStatus::Pending, "{step:?}");
+        world.clock.advance(OUTAGE_DELAY);
+        world.ingest().await;
+        world.assert_published();
+    }
+}
+
+#[tokio::test]
+async fn workers_share_a_queue() {
+    let world = World::new();
+    let base = world.row().base;
+    let documents: Vec<DocumentId> =
+        (0..6).map(|it| world.store.add(base, &format!("Document {it}"), TRAVEL)).collect();
+    let done = Mutex::new(0);
+
+    let work = || async {
+        while world.ingest().await {
+            *done.lock().unwrap() += 1;
+        }
+    };
+    tokio::join!(work(), work(), work());
+
+    assert_eq!(*done.lock().unwrap(), 7);
+    assert!(documents.iter().all(|it| world.store.document(*it).status == DocumentStatus::Ready));
+    world.assert_published();
+}
