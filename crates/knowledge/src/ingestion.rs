@@ -233,9 +233,10 @@ impl Ingestion {
     }
 }
 
-/// Returns the point of a chunk.
+/// Returns the point of a chunk. Its terms are those of what is embedded.
 pub(crate) fn point(chunk: IndexedChunk) -> VectorPoint {
-    let terms = document_terms(&format!("{} {} {}", chunk.path, chunk.context, chunk.text));
+    let above = [chunk.path.as_str(), &chunk.context];
+    let terms = document_terms(&embedded_text(&chunk.title, &above, &chunk.text));
     VectorPoint { chunk: chunk.id, base: chunk.base, dense: chunk.dense, terms }
 }
 

@@ -73,6 +73,7 @@ pub(crate) fn without_nul(text: &str) -> String {
 pub(crate) const INDEXED: (
     knowledge_chunks::id,
     knowledge_documents::base_id,
+    knowledge_documents::title,
     knowledge_chunks::path,
     knowledge_chunks::text,
     knowledge_chunks::context,
@@ -80,6 +81,7 @@ pub(crate) const INDEXED: (
 ) = (
     knowledge_chunks::id,
     knowledge_documents::base_id,
+    knowledge_documents::title,
     knowledge_chunks::path,
     knowledge_chunks::text,
     knowledge_chunks::context,
@@ -87,13 +89,15 @@ pub(crate) const INDEXED: (
 );
 
 /// Values of [`INDEXED`].
-pub(crate) type IndexedRow = (DbUid, DbUid, String, String, Option<String>, Option<Vec<u8>>);
+pub(crate) type IndexedRow =
+    (DbUid, DbUid, String, String, String, Option<String>, Option<Vec<u8>>);
 
 /// Returns the chunk of a row.
-pub(crate) fn indexed((id, base, path, text, context, vector): IndexedRow) -> IndexedChunk {
+pub(crate) fn indexed((id, base, title, path, text, context, vector): IndexedRow) -> IndexedChunk {
     IndexedChunk {
         id: ChunkId(id.0),
         base: KnowledgeBaseId(base.0),
+        title,
         path,
         text,
         context: context.unwrap_or_default(),

@@ -216,9 +216,10 @@ fn new_row(rows: &Rows, document: DocumentId, new: NewChunk) -> ChunkRow {
 
 fn indexed(rows: &Rows, chunk: &ChunkRow) -> IndexedChunk {
     let (new, dense) = (chunk.new.clone(), chunk.vector.clone().unwrap_or_default());
-    let base = rows.documents[&chunk.document].base;
+    let row = &rows.documents[&chunk.document];
+    let (base, title) = (row.base, row.title.clone());
     let context = chunk.context.clone().unwrap_or_default();
-    IndexedChunk { id: new.id, base, path: new.path, text: new.text, context, dense }
+    IndexedChunk { id: new.id, base, title, path: new.path, text: new.text, context, dense }
 }
 
 fn passage(rows: &Rows, chunk: &ChunkRow) -> StoredPassage {

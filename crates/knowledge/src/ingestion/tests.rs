@@ -12,6 +12,7 @@ use crate::fakes::{CountingEmbedder, InMemory, MarkdownFiles};
 use crate::ports::chunk_store::ChunkStore;
 use crate::ports::context_writer::{MockContextWriter, WrittenContext};
 use crate::ports::embedder::{Embedding, MockEmbedder, VECTOR_SIZE};
+use crate::terms::query_terms;
 
 /// Document of five sections, each a chunk.
 const TRAVEL: &str = "# Rail\n\nSecond class tickets only.\n\n# Air\n\nAsk the office first.\n\n\
@@ -119,6 +120,22 @@ async fn a_document_is_cut_embedded_in_batches_indexed_and_published() {
     let ordinals: Vec<i32> = state.rows.chunks.iter().map(|it| it.new.ordinal).collect();
     assert_eq!(ordinals, [0, 1, 2, 3, 4]);
     assert!(state.points.values().all(|it| !it.terms.is_empty() && it.dense.len() == VECTOR_SIZE));
+}
+
+#[tokio::test]
+async fn words_of_the_title_and_the_headings_find_every_chunk() {
+    let world = World::new();
+    world.ingest().await;
+
+    let chunks = world.store.published(None, 9).await.unwrap();
+    let state = world.store.state();
+    assert_eq!(chunks.len(), 5);
+    for chunk in chunks {
+        let terms = &state.points[&chunk.id].terms;
+        for word in query_terms(&format!("Travel {}", chunk.path)) {
+            assert!(terms.iter().any(|it| it.term == word.term), "{}", chunk.text);
+        }
+    }
 }
 
 #[tokio::test]

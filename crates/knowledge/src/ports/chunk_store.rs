@@ -32,6 +32,8 @@ pub struct IndexedChunk {
     pub id: ChunkId,
     /// Base.
     pub base: KnowledgeBaseId,
+    /// Title of the document.
+    pub title: String,
     /// Headings above the chunk.
     pub path: String,
     /// Text.
