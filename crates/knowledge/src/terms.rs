@@ -39,8 +39,10 @@ pub struct TermWeight {
 /// score that does not depend on other texts.
 pub fn document_terms(text: &str) -> Vec<TermWeight> {
     let (mut frequencies, mut words) = (BTreeMap::new(), 0_u16);
-    for_each_term(text, |term, weight| {
-        *frequencies.entry(term).or_insert(0.0) += weight;
+    for_each_word(text, |stems, weight| {
+        for stem in stems {
+            *frequencies.entry(*stem).or_insert(0.0) += weight;
+        }
         words = words.saturating_add(u16::from(weight >= 1.0));
     });
     let length = 1.0 - B + B * f32::from(words) / AVERAGE_WORDS;
@@ -48,18 +50,23 @@ pub fn document_terms(text: &str) -> Vec<TermWeight> {
     frequencies.into_iter().map(|(term, it)| TermWeight { term, weight: weight(it) }).collect()
 }
 
-/// Returns the terms of a question.
+/// Returns the terms of a question. The stems of a word share its weight, so that
+/// a word with two stems does not count twice.
 pub fn query_terms(text: &str) -> Vec<TermWeight> {
     let mut weights = BTreeMap::new();
-    for_each_term(text, |term, weight| {
-        let stored: &mut f32 = weights.entry(term).or_insert(0.0);
-        *stored = stored.max(weight);
+    for_each_word(text, |stems, weight| {
+        let share = if stems.len() > 1 { weight / 2.0 } else { weight };
+        for stem in stems {
+            let stored: &mut f32 = weights.entry(*stem).or_insert(0.0);
+            *stored = stored.max(share);
+        }
     });
     weights.into_iter().map(|(term, weight)| TermWeight { term, weight }).collect()
 }
 
-/// Calls `add` for each occurrence of a term.
-fn for_each_term(text: &str, mut add: impl FnMut(u32, f32)) {
+/// Calls `add` for each word, part of a word and pair of characters, with its
+/// different stems, of which there are two at most.
+fn for_each_word(text: &str, mut add: impl FnMut(&[u32], f32)) {
     // Documents may have letters in several forms, PDF above all.
     let text = text.nfkc().collect::<String>();
     let stemmers = [Stemmer::create(Algorithm::German), Stemmer::create(Algorithm::English)];
@@ -67,9 +74,9 @@ fn for_each_term(text: &str, mut add: impl FnMut(u32, f32)) {
     for word in text.unicode_words() {
         if word.chars().all(is_cjk) {
             for letter in word.chars() {
-                add(hash(letter.encode_utf8(&mut [0; 4])), 1.0);
+                add(&[hash(letter.encode_utf8(&mut [0; 4]))], 1.0);
                 if let Some(previous) = previous.replace(letter) {
-                    add(hash(&String::from_iter([previous, letter])), 1.0);
+                    add(&[hash(&String::from_iter([previous, letter]))], 1.0);
                 }
             }
             continue;
@@ -78,17 +85,10 @@ fn for_each_term(text: &str, mut add: impl FnMut(u32, f32)) {
         let word = word.to_lowercase();
         let mut stems = stemmers.each_ref().map(|it| hash(&it.stem(&word))).to_vec();
         stems.dedup();
-        add_all(&stems, 1.0, &mut add);
+        add(&stems, 1.0);
         for part in parts(&word) {
-            let stem = stemmers[0].stem(part);
-            add(hash(&stem), PART_WEIGHT);
+            add(&[hash(&stemmers[0].stem(part))], PART_WEIGHT);
         }
-    }
-}
-
-fn add_all(terms: &[u32], weight: f32, add: &mut impl FnMut(u32, f32)) {
-    for term in terms {
-        add(*term, weight);
     }
 }
 
@@ -147,6 +147,15 @@ mod tests {
         assert!(overlap("한국어", "나는 한국어를 배운다") > 2.0);
         assert!(overlap("サーバ", "新しいサーバーを買う") > 2.0);
         assert!(overlap("한국어", "나는 영화를 본다") < 0.01);
+    }
+
+    #[test]
+    fn a_word_with_two_stems_counts_once() {
+        // Their stems are the same in both languages, or differ.
+        let (same, differ) = ("hand", "anträge");
+        assert_eq!((query_terms(same).len(), query_terms(differ).len()), (1, 2));
+
+        assert!((overlap(same, same) - overlap(differ, differ)).abs() < 1e-6);
     }
 
     #[test]
