@@ -33,13 +33,16 @@ impl Default for ChunkingSettings {
 /// Part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextChunk {
-    /// Headings above it, the outermost first, joined by ` › `.
+    /// Headings that all of it is below, the outermost first, joined by ` › `.
     pub path: String,
     /// Text.
     pub text: String,
 }
 
 /// Cuts a text into chunks that end where sections, paragraphs or sentences do.
+///
+/// Small sections are joined if they have the same top heading: they need each
+/// other to say what they are about. Others would spoil the vector of both.
 pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk> {
     let outline = if text.is_markdown { Outline::read(&text.text) } else { Outline::default() };
     let max_chars = settings.max_chars.max(1);
@@ -64,7 +67,8 @@ pub fn split(text: &ExtractedText, settings: ChunkingSettings) -> Vec<TextChunk>
 
 /// Adds the chunks of a piece that begins at a position of the text. What a chunk
 /// repeats of an earlier section is left out, for it is not below the headings
-/// of what follows.
+/// of what follows. The end of a section, whose heading is in an earlier chunk,
+/// is not joined with the next.
 fn add_chunks<'a>(
     chunks: &mut Vec<TextChunk>,
     found: impl Iterator<Item = (usize, &'a str)>,
@@ -77,8 +81,19 @@ fn add_chunks<'a>(
         done = at + chunk.len();
         let section = outline.section(start + new_at, new);
         let is_within = new.is_empty() || outline.section(start + at, chunk) == section;
-        let text = if is_within { chunk } else { new };
-        chunks.push(TextChunk { path: outline.path(section), text: text.to_owned() });
+        let (at, text) = if is_within { (at, chunk) } else { (new_at, new) };
+        let (at, end) = (start + at, start + done);
+        let next = outline.end_of(section, at, end).and_then(|it| text.split_at_checked(it - at));
+        let (text, next) = next.unwrap_or((text, ""));
+        add(chunks, outline.path(section, end - next.len()), text);
+        add(chunks, outline.path(outline.section(end - next.len(), next), end), next);
+    }
+}
+
+fn add(chunks: &mut Vec<TextChunk>, path: String, text: &str) {
+    let text = text.trim_end();
+    if !text.is_empty() {
+        chunks.push(TextChunk { path, text: text.to_owned() });
     }
 }
 
@@ -88,18 +103,22 @@ fn add_chunks<'a>(
 fn pieces(text: &str, outline: &Outline, max_chars: usize) -> Vec<Range<usize>> {
     let size = max_chars.saturating_mul(CHUNKS_PER_PIECE).max(MIN_PIECE_BYTES);
     let (mut pieces, mut start) = (Vec::new(), 0_usize);
-    while text.len() - start > size {
-        let half = text.ceil_char_boundary(start + size / 2);
-        let limit = text.floor_char_boundary(start + size);
-        let end = outline.last_between(half, limit).unwrap_or_else(|| {
-            let tail = text.get(half..limit).unwrap_or_default();
-            let breaks = [tail.rfind("\n\n"), tail.rfind('\n'), tail.rfind(char::is_whitespace)];
-            breaks.into_iter().flatten().next().map_or(limit, |it| half + it)
-        });
-        pieces.push(start..end);
-        start = end;
+    for part in outline.parts(text).chain([text.len()]) {
+        while part - start > size {
+            let half = text.ceil_char_boundary(start + size / 2);
+            let limit = text.floor_char_boundary(start + size);
+            let end = outline.last_between(half, limit).unwrap_or_else(|| {
+                let tail = text.get(half..limit).unwrap_or_default();
+                let breaks =
+                    [tail.rfind("\n\n"), tail.rfind('\n'), tail.rfind(char::is_whitespace)];
+                breaks.into_iter().flatten().next().map_or(limit, |it| half + it)
+            });
+            pieces.push(start..end);
+            start = end;
+        }
+        pieces.push(start..part);
+        start = part;
     }
-    pieces.push(start..text.len());
     pieces
 }
 
@@ -136,6 +155,40 @@ mod tests {
         let all: Vec<_> = found.iter().flat_map(|it| words(&it.text)).collect();
         assert_eq!(all, words(&text));
         assert!(chunks(" \n ", false, 100).is_empty());
+    }
+
+    #[test]
+    fn joined_sections_are_below_the_headings_that_they_share() {
+        let text =
+            "# Travel\n\n## Rail\n\nSecond class.\n\n## Air\n\nAsk first.\n\n# Pay\n\nMonthly.\n";
+
+        let found = chunks(text, true, 1000);
+
+        assert_eq!(found.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["Travel", "Pay"]);
+        assert!(found[0].text.contains("## Rail") && found[0].text.contains("## Air"));
+    }
+
+    #[test]
+    fn a_title_without_a_text_stays_with_what_follows() {
+        let found = chunks("# Handbook\n\n# Rail\n\nSecond class.\n\n# Air\n\nAsk.\n", true, 1000);
+
+        assert!(found[0].text.starts_with("# Handbook") && found[0].text.ends_with("class."));
+        assert_eq!((found.len(), found[1].path.as_str()), (2, "Air"));
+    }
+
+    #[test]
+    fn the_end_of_a_section_keeps_its_headings() {
+        let rail = "Second class only, in every train. ".repeat(4);
+        let text = format!("# Travel\n\n## Rail\n\n{rail}\n\n## Air\n\nAsk first.\n");
+
+        let found = chunks(&text, true, 110);
+
+        let paths = |word: &str| {
+            let found = found.iter().filter(|it| it.text.contains(word));
+            found.map(|it| it.path.as_str()).collect::<Vec<_>>()
+        };
+        assert!(paths("train").ends_with(&["Travel › Rail"]), "{found:?}");
+        assert_eq!(paths("Ask"), ["Travel › Air"], "{found:?}");
     }
 
     #[test]
@@ -187,6 +240,7 @@ mod tests {
     fn long_texts_are_cut_in_pieces_that_lose_nothing() {
         let lines = format!("{}\n\n", "ä word ".repeat(50)).repeat(200);
         let heads = format!("{}\n\n# Head\n\n", "ä word ".repeat(60)).repeat(100);
+        let heads = format!("# Head\n\n{}", heads.replace("# Head", "## Head"));
         for text in [lines, heads, "ä".repeat(50_000), String::new()] {
             let outline = Outline::read(&text);
 
@@ -196,7 +250,7 @@ mod tests {
             assert_eq!(joined, text);
             assert!(pieces.iter().all(|it| it.len() <= 100 * CHUNKS_PER_PIECE));
             let is_heading =
-                |it: &Range<usize>| text.get(it.clone()).unwrap().starts_with("# Head");
+                |it: &Range<usize>| text.get(it.clone()).unwrap().starts_with("## Head");
             assert!(!text.contains('#') || pieces.iter().skip(1).all(is_heading));
         }
     }

@@ -12,6 +12,7 @@ const SEPARATOR: &str = " › ";
 /// Heading of a text.
 struct Heading {
     at: usize,
+    end: usize,
     level: HeadingLevel,
     title: String,
     /// Index of the heading that it is below.
@@ -28,7 +29,7 @@ impl Outline {
         let (mut outline, mut current) = (Self::default(), None);
         // Otherwise the front matter of a page would be a heading.
         let parser = Parser::new_ext(text, Options::ENABLE_YAML_STYLE_METADATA_BLOCKS);
-        for (event, Range { start, .. }) in parser.into_offset_iter() {
+        for (event, Range { start, end }) in parser.into_offset_iter() {
             match (event, &mut current) {
                 (Event::Start(Tag::Heading { level, .. }), _) => {
                     current = Some((start, level, String::new()));
@@ -40,7 +41,7 @@ impl Outline {
                 (Event::SoftBreak | Event::HardBreak, Some((_, _, title))) => title.push(' '),
                 (Event::End(TagEnd::Heading(_)), _) => {
                     if let Some((at, level, title)) = current.take() {
-                        outline.add(at, level, title);
+                        outline.add(at..end, level, title);
                     }
                 }
                 _ => {}
@@ -49,7 +50,7 @@ impl Outline {
         outline
     }
 
-    fn add(&mut self, at: usize, level: HeadingLevel, title: String) {
+    fn add(&mut self, Range { start: at, end }: Range<usize>, level: HeadingLevel, title: String) {
         let mut parent = self.0.len().checked_sub(1);
         while let Some(heading) = parent.and_then(|it| self.0.get(it)) {
             if heading.level < level {
@@ -57,7 +58,7 @@ impl Outline {
             }
             parent = heading.parent;
         }
-        self.0.push(Heading { at, level, title, parent });
+        self.0.push(Heading { at, end, level, title, parent });
     }
 
     /// Returns the innermost heading above a chunk at a position. A chunk whose
@@ -69,18 +70,55 @@ impl Outline {
         self.0.partition_point(|it| it.at < at + indent + line).checked_sub(1)
     }
 
-    /// Returns the titles of a heading and of those that it is below.
-    pub(super) fn path(&self, section: Option<usize>) -> String {
-        let mut titles = Vec::new();
+    /// Returns a heading and those that it is below, the outermost first.
+    fn above(&self, section: Option<usize>) -> Vec<&Heading> {
+        let mut above = Vec::new();
         let mut section = section;
         while let Some(heading) = section.and_then(|it| self.0.get(it)) {
-            titles.push(heading.title.trim());
+            above.push(heading);
             section = heading.parent;
         }
-        titles.reverse();
+        above.reverse();
+        above
+    }
+
+    /// Returns the headings after that of a section, up to a position.
+    fn below(&self, section: Option<usize>, end: usize) -> Range<usize> {
+        section.map_or(0, |it| it + 1)..self.0.partition_point(|it| it.at < end)
+    }
+
+    /// Returns the position at which a section ends before `end`, if it begins
+    /// before `start`.
+    pub(super) fn end_of(&self, section: Option<usize>, start: usize, end: usize) -> Option<usize> {
+        let heading = self.0.get(section?).filter(|it| it.at < start)?;
+        let next = self.0.get(self.below(section, end))?;
+        next.iter().find(|it| it.level <= heading.level).map(|it| it.at)
+    }
+
+    /// Returns the titles that a section and what follows it up to a position are
+    /// all below.
+    pub(super) fn path(&self, section: Option<usize>, end: usize) -> String {
+        let mut common = self.above(section);
+        for next in self.below(section, end) {
+            let next = self.above(Some(next));
+            let same = common.iter().zip(&next).take_while(|(a, b)| a.at == b.at).count();
+            common.truncate(same);
+        }
+        let titles: Vec<&str> = common.iter().map(|it| it.title.trim()).collect();
         let mut path = titles.join(SEPARATOR);
         path.truncate(path.floor_char_boundary(MAX_PATH_BYTES));
         path
+    }
+
+    /// Returns the positions of the headings that are below none, except after a
+    /// heading without a text.
+    pub(super) fn parts(&self, text: &str) -> impl Iterator<Item = usize> {
+        let has_text = move |(at, it): &(usize, &Heading)| {
+            let before = at.checked_sub(1).and_then(|at| self.0.get(at)).map_or(0, |it| it.end);
+            text.get(before..it.at).is_some_and(|it| !it.trim().is_empty())
+        };
+        let tops = self.0.iter().enumerate().filter(|it| it.1.parent.is_none());
+        tops.filter(has_text).map(|it| it.1.at)
     }
 
     /// Returns the position of the last heading after one position and not after
@@ -98,7 +136,7 @@ mod tests {
 
     fn paths(text: &str) -> Vec<String> {
         let outline = Outline::read(text);
-        (0..outline.0.len()).map(|it| outline.path(Some(it))).collect()
+        (0..outline.0.len()).map(|it| outline.path(Some(it), 0)).collect()
     }
 
     #[test]
