@@ -46,7 +46,7 @@ pub use ports::question_log::QuestionLog;
 pub use ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 pub use ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore};
 pub use questions::{UnansweredQuestion, UnansweredQuestions};
-pub use reconciliation::{Reconciliation, Repaired};
+pub use reconciliation::{Reconciliation, Repaired, VerifiedChunks};
 pub use retrieval::{
     Passage, Question, Retrieval, RetrievalError, RetrievalSettings, SearchedBase,
 };

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use pia_kernel::Unavailable;
+use pia_kernel::{KnowledgeBaseId, Unavailable};
 
 use crate::ingestion::point;
-use crate::ports::chunk_store::{ChunkId, ChunkStore};
+use crate::ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk};
 use crate::ports::vector_store::VectorStore;
 
 /// Number of chunks that are compared at once.
@@ -19,6 +19,15 @@ pub struct Repaired {
     pub restored: usize,
     /// Points without a chunk.
     pub deleted: usize,
+}
+
+/// Numbers of the chunks of a base.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VerifiedChunks {
+    /// Published chunks.
+    pub published: usize,
+    /// Those of them that have no point.
+    pub missing: usize,
 }
 
 /// Makes the vector store agree with the database, which is always right.
@@ -52,21 +61,38 @@ impl Reconciliation {
         Ok(Repaired { restored: self.restore().await?, deleted: self.delete_unknown().await? })
     }
 
+    /// Counts the chunks of a base that have no point, and changes nothing.
+    pub async fn verify(&self, base: KnowledgeBaseId) -> Result<VerifiedChunks, Unavailable> {
+        let (mut after, mut found) = (None, VerifiedChunks::default());
+        loop {
+            let mut chunks = self.chunks.published(after, CHUNKS_PER_STEP).await?;
+            let Some(last) = chunks.last() else { return Ok(found) };
+            after = Some(last.id);
+            chunks.retain(|it| it.base == base);
+            found.published += chunks.len();
+            found.missing += self.missing(chunks).await?.len();
+        }
+    }
+
     async fn restore(&self) -> Result<usize, Unavailable> {
         let (mut after, mut count) = (None, 0);
         loop {
             let chunks = self.chunks.published(after, CHUNKS_PER_STEP).await?;
             let Some(last) = chunks.last() else { return Ok(count) };
             after = Some(last.id);
-            let ids: Vec<ChunkId> = chunks.iter().map(|it| it.id).collect();
-            let existing = HashSet::<ChunkId>::from_iter(self.vectors.existing(&ids).await?);
-            let missing = chunks.into_iter().filter(|it| !existing.contains(&it.id));
-            let missing: Vec<_> = missing.map(point).collect();
+            let missing = self.missing(chunks).await?;
             if !missing.is_empty() {
                 count += missing.len();
-                self.vectors.put(missing).await?;
+                self.vectors.put(missing.into_iter().map(point).collect()).await?;
             }
         }
+    }
+
+    /// Returns those of the chunks that have no point.
+    async fn missing(&self, chunks: Vec<IndexedChunk>) -> Result<Vec<IndexedChunk>, Unavailable> {
+        let ids: Vec<ChunkId> = chunks.iter().map(|it| it.id).collect();
+        let existing = HashSet::<ChunkId>::from_iter(self.vectors.existing(&ids).await?);
+        Ok(chunks.into_iter().filter(|it| !existing.contains(&it.id)).collect())
     }
 
     async fn delete_unknown(&self) -> Result<usize, Unavailable> {
@@ -89,7 +115,7 @@ impl Reconciliation {
 mod tests {
     use std::collections::BTreeMap;
 
-    use pia_kernel::{GroupId, KnowledgeBaseId, LiveSetting, Timestamp};
+    use pia_kernel::{GroupId, LiveSetting, Timestamp};
     use pia_testkit::ManualClock;
 
     use super::*;
@@ -166,6 +192,23 @@ mod tests {
         let repaired = reconciliation.sweep().await.unwrap();
 
         assert_eq!((repaired.restored, points(&store)), (before.len(), before));
+    }
+
+    #[tokio::test]
+    async fn missing_points_of_a_base_are_counted() {
+        let (store, reconciliation, _) = ingested().await;
+        let base = store.state().rows.bases[0].1.id;
+        let published = CHUNKS_PER_STEP + 10;
+        let count = |missing| VerifiedChunks { published, missing };
+        assert_eq!(reconciliation.verify(base).await.unwrap(), count(0));
+        store.state().points.pop_first();
+        store.state().points.pop_last();
+
+        assert_eq!(reconciliation.verify(base).await.unwrap(), count(2));
+
+        assert_eq!(points(&store).len(), published - 2);
+        let other = KnowledgeBaseId::generate();
+        assert_eq!(reconciliation.verify(other).await.unwrap(), VerifiedChunks::default());
     }
 
     #[tokio::test]
