@@ -57,7 +57,7 @@ pub(crate) use administration::{AdministrationParts, administration};
 pub use ai::AiFactory;
 pub(crate) use groups::GroupPolicy;
 pub(crate) use infrastructure::{fold_addresses, master_keys};
-pub(crate) use knowledge::knowledge_bases;
+pub(crate) use knowledge::{knowledge_bases, open_vectors};
 
 /// Timeout of each part of the background work that shutdown waits for.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(10);

@@ -9,6 +9,7 @@ use pia_policy::FeedbackSettings;
 use pia_storage::DatabaseKind;
 
 use crate::fault::Reason;
+use crate::knowledge::vector_target;
 use crate::section::{Outcome, Section};
 use crate::snapshot::Snapshot;
 use crate::{
@@ -130,6 +131,8 @@ pub struct AdminConfig {
     pub catalogue: ListedEntries,
     /// Retention of the audit log.
     pub audit: Audit,
+    /// Vector store; `None` if knowledge is off.
+    pub vectors: Option<VectorTarget>,
 }
 
 impl Config {
@@ -241,7 +244,9 @@ impl AdminConfig {
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
         let catalogue = ListedEntries::from_section(&all.section("Ai").section("Providers"));
         let audit = Audit::from_section(&mut all.section("Audit"));
+        let vectors = vector_target(all);
         let (database, encryption) = (database?, encryption?);
-        Some(Self { database, encryption, license, server: server?, smtp, catalogue, audit })
+        let server = server?;
+        Some(Self { database, encryption, license, server, smtp, catalogue, audit, vectors })
     }
 }

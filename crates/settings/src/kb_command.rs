@@ -68,7 +68,7 @@ pub enum KbCommand {
         /// Base of the documents.
         base: String,
     },
-    /// Reports documents that searches do not find.
+    /// Reports documents that are not ready, and chunks without a point.
     Verify {
         /// Base to verify.
         base: String,

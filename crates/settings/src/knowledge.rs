@@ -73,11 +73,8 @@ impl KnowledgeConfig {
     /// Reads the three sections.
     pub(super) fn from_sections(all: &mut Section<'_>, catalogue: &ModelCatalogue) -> Self {
         let is_development = all.environment().is_development();
-        let dir = all.dir().to_owned();
+        let vectors = vector_target(all);
         let mut from = all.section("Knowledge");
-        let target = from.restart("ConnectionString").optional_or_blank::<ConnectionString>();
-        let default = is_development.then(|| VectorTarget::Embedded("vectors".into()));
-        let vectors = target.map_or(default, |it| it.0).map(|it| it.in_folder(&dir));
         let ingest_key = from.reload("IngestApiKey").optional::<IngestKey>().map(|it| it.0);
         let mode = from.reload("Mode").or(KnowledgeMode::default());
         let retrieval = RetrievalSettings {
@@ -111,6 +108,15 @@ impl KnowledgeConfig {
             max_attempts,
         }
     }
+}
+
+/// Reads the vector store; `None` if knowledge is off.
+pub(super) fn vector_target(all: &mut Section<'_>) -> Option<VectorTarget> {
+    let (is_development, dir) = (all.environment().is_development(), all.dir().to_owned());
+    let mut from = all.section("Knowledge");
+    let target = from.restart("ConnectionString").optional_or_blank::<ConnectionString>();
+    let default = is_development.then(|| VectorTarget::Embedded("vectors".into()));
+    target.map_or(default, |it| it.0).map(|it| it.in_folder(&dir))
 }
 
 /// Returns the embedder and the timeout of models; `None` if knowledge is off.

@@ -2,18 +2,21 @@
 //! which ingests the documents.
 
 mod files;
+mod verification;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use pia_kernel::{Clock, KnowledgeBaseId, LiveSetting};
 use pia_knowledge::{
-    BaseAccess, BaseDraft, BaseRef, Document, DocumentDraft, DocumentRef, DocumentStatus,
-    Documents, DraftError, KnowledgeBaseEntry, KnowledgeBases, KnowledgeError, MAX_CONTENT_BYTES,
+    BaseAccess, BaseDraft, BaseRef, ChunkStore, Document, DocumentDraft, DocumentRef,
+    DocumentStatus, Documents, DraftError, KnowledgeBaseEntry, KnowledgeBases, KnowledgeError,
+    MAX_CONTENT_BYTES,
 };
 use pia_policy::{Feature, LicenceState, Licensed};
-use pia_settings::KbCommand;
+use pia_settings::{KbCommand, VectorTarget};
 use pia_storage::Database;
+use pia_storage_knowledge::SqlChunks;
 
 use super::groups::GroupServices;
 use super::{AdminError, line};
@@ -24,6 +27,10 @@ use files::{FileSource, create_folder, export_name, list_files};
 pub(super) struct KbServices {
     bases: KnowledgeBases,
     documents: Documents,
+    /// Chunks, for a comparison with the vector store.
+    chunks: Arc<dyn ChunkStore>,
+    /// Vector store; `None` if knowledge is off.
+    vectors: Option<VectorTarget>,
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
 }
@@ -31,11 +38,13 @@ pub(super) struct KbServices {
 impl KbServices {
     pub(super) fn open(
         db: &Database,
+        vectors: Option<VectorTarget>,
         licence: LiveSetting<LicenceState>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let (bases, documents) = knowledge_bases(db, Arc::clone(clock));
-        Self { bases, documents, licence, clock: Arc::clone(clock) }
+        let chunks = Arc::new(SqlChunks::new(db.clone()));
+        Self { bases, documents, chunks, vectors, licence, clock: Arc::clone(clock) }
     }
 
     /// Checks that the licence includes knowledge bases.
@@ -149,8 +158,8 @@ impl KbServices {
         let base = self.meant(base).await?.base;
         let files = list_files(folder)?;
         let (mut stored, mut unchanged, mut failed) = (0, 0, String::new());
-        for file in files {
-            match self.import_file(base.id, &file).await {
+        for file in &files {
+            match self.import_file(base.id, file).await {
                 Ok(true) => stored += 1,
                 Ok(false) => unchanged += 1,
                 Err(AdminError::Knowledge(err @ KnowledgeError::Unavailable(_))) => {
@@ -213,23 +222,6 @@ impl KbServices {
             }
         }
         Ok(format!("{count} documents queued again\n"))
-    }
-
-    async fn verify(&self, base: &str) -> Result<String, AdminError> {
-        let base = self.meant(base).await?.base;
-        let documents = self.documents.list(server(base.id)).await?;
-        let count = documents.len();
-        let mut missing = String::new();
-        for Document { title, status, error, .. } in documents {
-            if status != DocumentStatus::Ready {
-                let error = error.map(|it| format!(": {it}")).unwrap_or_default();
-                line(&mut missing, format_args!("{title}: {}{error}", status.name()));
-            }
-        }
-        if missing.is_empty() {
-            return Ok(format!("Searches find all {count} documents of {}\n", base.name));
-        }
-        Err(AdminError::Unsound(format!("documents that searches do not find:\n{missing}")))
     }
 }
 

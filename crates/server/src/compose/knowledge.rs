@@ -55,7 +55,7 @@ impl KnowledgeParts {
         };
         api.is_enabled = true;
         let queue = SqlIngestQueue::new(base.db.clone());
-        let vectors = open(&stores.vectors).await?;
+        let vectors = open_vectors(&stores.vectors).await?;
         let is_alone = base.db.provider() == DatabaseKind::Sqlite;
         if is_alone && matches!(stores.vectors, VectorTarget::Embedded(_)) {
             // Its folder is locked, so no other instance ingests.
@@ -129,7 +129,10 @@ fn api(base: &Infrastructure<'_>) -> KnowledgeApi {
     KnowledgeApi { documents, bases, questions, is_enabled: false }
 }
 
-async fn open(target: &VectorTarget) -> Result<Arc<dyn VectorStore>, ComposeError> {
+/// Opens the vector store.
+pub(crate) async fn open_vectors(
+    target: &VectorTarget,
+) -> Result<Arc<dyn VectorStore>, ComposeError> {
     match target {
         VectorTarget::Embedded(folder) => {
             let folder: PathBuf = folder.clone();
