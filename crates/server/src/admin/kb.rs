@@ -2,6 +2,7 @@
 //! which ingests the documents.
 
 mod files;
+mod progress;
 mod verification;
 
 use std::path::Path;
@@ -22,6 +23,7 @@ use super::groups::GroupServices;
 use super::{AdminError, line};
 use crate::compose::knowledge_bases;
 use files::{FileSource, create_folder, export_name, list_files};
+use progress::ProgressLine;
 
 /// Services that administer knowledge bases, without a server around them.
 pub(super) struct KbServices {
@@ -157,8 +159,10 @@ impl KbServices {
     async fn import(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
         let base = self.meant(base).await?.base;
         let files = list_files(folder)?;
+        let progress = ProgressLine::new(files.len());
         let (mut stored, mut unchanged, mut failed) = (0, 0, String::new());
-        for file in &files {
+        for (number, file) in files.iter().enumerate() {
+            progress.show(number + 1, &file.name);
             match self.import_file(base.id, file).await {
                 Ok(true) => stored += 1,
                 Ok(false) => unchanged += 1,

@@ -4,6 +4,7 @@ mod chats;
 mod ingest;
 mod managers;
 mod matrix;
+mod operators;
 mod unanswered;
 
 use pia_server_testkit::client::{Client, TestResponse};

@@ -1,0 +1,36 @@
+//! `pia-server admin kb` beside a running server.
+
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::{base, documents, knowing, service, settled};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_is_imported_again_stores_what_has_changed() {
+    let app = knowing(TestDatabase::sqlite()).start().await;
+    let travel = base(&app, "Travel", "default").await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    };
+    write("rail.md", "# Rail\n\nSecond class.\n");
+    let import = format!("kb import Travel {}", folder.path().display());
+    assert_eq!(app.admin(&import).await.expect("files"), "1 files stored, 0 unchanged\n");
+
+    // As after an import that was interrupted.
+    write("air.md", "# Air\n\nAsk first.\n");
+    assert_eq!(app.admin(&import).await.expect("files"), "1 files stored, 1 unchanged\n");
+    write("rail.md", "# Rail\n\nFirst class.\n");
+    assert_eq!(app.admin(&import).await.expect("files"), "1 files stored, 1 unchanged\n");
+
+    let listed = service(&app, "GET", &documents(&travel), &json!(null)).await.body;
+    let listed = listed.as_array().expect("documents");
+    assert_eq!(listed.len(), 2);
+    for document in listed {
+        let id = document["id"].as_str().expect("an id");
+        assert_eq!(settled(&app, &travel, id).await["status"], "Ready");
+    }
+    let verified = app.admin("kb verify Travel").await.expect("a sound base");
+    assert!(verified.starts_with("Searches find all 2 documents of Travel\n"), "{verified}");
+    assert!(verified.contains("not compared: a server uses it"), "{verified}");
+}
