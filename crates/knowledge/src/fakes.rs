@@ -270,9 +270,9 @@ impl Embedder for CountingEmbedder {
         HashedEmbedder.min_similarity()
     }
 
-    async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError> {
+    async fn embed(&self, _model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError> {
         self.0.lock().unwrap().push(texts.clone());
-        HashedEmbedder.embed(texts).await
+        HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await
     }
 }
 

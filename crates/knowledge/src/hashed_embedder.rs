@@ -16,10 +16,15 @@ const LETTERS_WEIGHT: f32 = 0.15;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HashedEmbedder;
 
+impl HashedEmbedder {
+    /// Name of its only model.
+    pub const MODEL: &str = "hashed n-grams";
+}
+
 #[async_trait]
 impl Embedder for HashedEmbedder {
     fn model(&self) -> String {
-        "hashed n-grams".to_owned()
+        Self::MODEL.to_owned()
     }
 
     fn batch_size(&self) -> usize {
@@ -30,7 +35,10 @@ impl Embedder for HashedEmbedder {
         MIN_SIMILARITY
     }
 
-    async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError> {
+    async fn embed(&self, model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError> {
+        if model != Self::MODEL {
+            return Err(EmbedError::Rejected(format!("there is no model {model}")));
+        }
         let tokens = texts.iter().map(|it| it.unicode_words().count()).sum::<usize>();
         let vectors = texts.iter().map(|it| embed(it)).collect();
         Ok(Embedding { vectors, tokens: i64::try_from(tokens).unwrap_or(i64::MAX) })
@@ -87,11 +95,14 @@ mod tests {
         assert!(similarity("Which railway tickets are paid for?", text) > MIN_SIMILARITY);
         assert!(similarity("How do I reset my password?", text) < MIN_SIMILARITY);
 
-        let done = HashedEmbedder.embed(vec![text.to_owned(), String::new()]).await.unwrap();
+        let texts = vec![text.to_owned(), String::new()];
+        let done = HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await.unwrap();
         assert_eq!((done.vectors.len(), done.tokens), (2, 10));
         for vector in done.vectors {
             let length: f32 = vector.iter().map(|it| it * it).sum();
             assert!(vector.len() == VECTOR_SIZE && (length - 1.0).abs() < 1e-4);
         }
+        let other = HashedEmbedder.embed("bge-m3", Vec::new()).await;
+        assert!(matches!(other, Err(EmbedError::Rejected(_))));
     }
 }

@@ -185,7 +185,7 @@ impl Ingestion {
             .collect();
         let lengths: Vec<usize> = texts.iter().map(String::len).collect();
         self.reserve(claim, estimate(&lengths)).await?;
-        let embedding = self.embedder.embed(texts).await?;
+        let embedding = self.embedder.embed(&self.embedder.model(), texts).await?;
         let tokens = share(embedding.tokens, &lengths);
         let vectors = embedding.into_vectors(pending.len())?;
         let vectors = pending.iter().map(|it| it.id).zip(vectors);

@@ -127,7 +127,7 @@ impl Retrieval {
             return Ok(Vec::new());
         }
         let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
-        let embedding = self.embedder.embed(vec![text.to_owned()]).await?;
+        let embedding = self.embedder.embed(&self.embedder.model(), vec![text.to_owned()]).await?;
         let dense = embedding.into_vectors(1)?.pop().unwrap_or_default();
         let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
         let mut query =

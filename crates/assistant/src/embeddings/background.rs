@@ -61,6 +61,15 @@ impl BackgroundEmbeddings {
         Self { gateway, target }
     }
 
+    /// Returns embeddings by another model of the same provider.
+    pub fn by_model(&self, model: &str) -> Self {
+        let target = match self.target.model == model {
+            true => Arc::clone(&self.target),
+            false => Arc::new(Target { model: model.to_owned(), ..(*self.target).clone() }),
+        };
+        Self { gateway: self.gateway.clone(), target }
+    }
+
     /// Embeds texts. `dimensions` is sent if the model accepts it.
     pub async fn embed(
         &self,

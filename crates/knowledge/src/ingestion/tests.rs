@@ -59,7 +59,7 @@ impl World {
         let mut embedder = MockEmbedder::new();
         embedder.expect_model().return_const("mock".to_owned());
         embedder.expect_batch_size().return_const(2_usize);
-        embedder.expect_embed().returning(move |_| embed());
+        embedder.expect_embed().returning(move |_, _| embed());
         self.ingestion.embedder = Arc::new(embedder);
         self
     }

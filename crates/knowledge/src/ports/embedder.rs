@@ -61,8 +61,8 @@ pub enum EmbedError {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// Returns the name of the model, whose vectors cannot be compared with those
-    /// of others.
+    /// Returns the name of the configured model. Vectors of different models
+    /// cannot be compared.
     fn model(&self) -> String;
 
     /// Maximum number of texts in one call.
@@ -72,8 +72,9 @@ pub trait Embedder: Send + Sync {
     /// unrelated.
     fn min_similarity(&self) -> f32;
 
-    /// Embeds texts, at most [`batch_size`](Self::batch_size) of them.
-    async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError>;
+    /// Embeds texts, at most [`batch_size`](Self::batch_size) of them, with the
+    /// configured model or another one of its provider.
+    async fn embed(&self, model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError>;
 }
 
 #[cfg(test)]

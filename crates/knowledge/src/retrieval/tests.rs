@@ -221,7 +221,8 @@ async fn a_long_question_is_shortened_between_two_characters() {
     let lengths = Arc::<Mutex<Vec<usize>>>::default();
     let mut embedder = MockEmbedder::new();
     let seen = Arc::clone(&lengths);
-    embedder.expect_embed().returning(move |texts| {
+    embedder.expect_model().return_const("mock".to_owned());
+    embedder.expect_embed().returning(move |_, texts| {
         seen.lock().unwrap().extend(texts.iter().map(String::len));
         Ok(Embedding { vectors: vec![vec![1.0; VECTOR_SIZE]], tokens: 1 })
     });
@@ -241,7 +242,8 @@ async fn a_question_without_a_usable_vector_is_an_error() {
         [vec![], vec![vec![]], vec![vec![0.0; VECTOR_SIZE]], vec![vec![f32::NAN; VECTOR_SIZE]]]
     {
         let mut embedder = MockEmbedder::new();
-        embedder.expect_embed().return_once(|_| Ok(Embedding { vectors, tokens: 1 }));
+        embedder.expect_model().return_const("mock".to_owned());
+        embedder.expect_embed().return_once(|_, _| Ok(Embedding { vectors, tokens: 1 }));
         let retrieval = Retrieval { embedder: Arc::new(embedder), ..world.retrieval.clone() };
 
         let outcome = retrieval.search(world.question("lunch")).await;

@@ -34,9 +34,10 @@ impl Embedder for ProviderEmbedder {
         MIN_SIMILARITY
     }
 
-    async fn embed(&self, texts: Vec<String>) -> Result<Embedding, EmbedError> {
-        let dimensions = self.model.starts_with(SHORTENED).then_some(VECTOR_SIZE);
-        let call = self.embeddings.embed(&texts, dimensions);
+    async fn embed(&self, model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError> {
+        let dimensions = model.starts_with(SHORTENED).then_some(VECTOR_SIZE);
+        let embeddings = self.embeddings.by_model(model);
+        let call = embeddings.embed(&texts, dimensions);
         match tokio::time::timeout(self.timeout, call).await {
             Ok(Ok(done)) => Ok(Embedding { vectors: done.vectors, tokens: done.tokens }),
             Ok(Err(err)) => Err(to_embed_error(&err)),
