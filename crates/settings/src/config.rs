@@ -9,7 +9,7 @@ use pia_policy::FeedbackSettings;
 use pia_storage::DatabaseKind;
 
 use crate::fault::Reason;
-use crate::knowledge::vector_target;
+use crate::knowledge::{embedding_model, vector_target};
 use crate::section::{Outcome, Section};
 use crate::snapshot::Snapshot;
 use crate::{
@@ -133,6 +133,8 @@ pub struct AdminConfig {
     pub audit: Audit,
     /// Vector store; `None` if knowledge is off.
     pub vectors: Option<VectorTarget>,
+    /// Name of the model that embeds documents.
+    pub embedding_model: String,
 }
 
 impl Config {
@@ -244,9 +246,18 @@ impl AdminConfig {
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
         let catalogue = ListedEntries::from_section(&all.section("Ai").section("Providers"));
         let audit = Audit::from_section(&mut all.section("Audit"));
-        let vectors = vector_target(all);
+        let (vectors, embedding_model) = (vector_target(all), embedding_model(all));
         let (database, encryption) = (database?, encryption?);
-        let server = server?;
-        Some(Self { database, encryption, license, server, smtp, catalogue, audit, vectors })
+        Some(Self {
+            database,
+            encryption,
+            license,
+            server: server?,
+            smtp,
+            catalogue,
+            audit,
+            vectors,
+            embedding_model,
+        })
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_assistant::{KnowledgeMode, ModelCatalogue, ProviderType, Target};
 use pia_kernel::Secret;
-use pia_knowledge::{ChunkingSettings, RetrievalSettings, VECTOR_SIZE};
+use pia_knowledge::{ChunkingSettings, HashedEmbedder, RetrievalSettings, VECTOR_SIZE};
 
 use super::fault::Reason;
 use super::known_secrets;
@@ -119,16 +119,33 @@ pub(super) fn vector_target(all: &mut Section<'_>) -> Option<VectorTarget> {
     target.map_or(default, |it| it.0).map(|it| it.in_folder(&dir))
 }
 
+/// Reads the name of the model that embeds documents, for administration.
+pub(super) fn embedding_model(all: &mut Section<'_>) -> String {
+    let is_development = all.environment().is_development();
+    match provider_and_model(&mut all.section("Embeddings"), is_development) {
+        (Some(provider), _) if is_local(&provider) => HashedEmbedder::MODEL.to_owned(),
+        (_, model) => model,
+    }
+}
+
+fn provider_and_model(from: &mut Section<'_>, is_development: bool) -> (Option<String>, String) {
+    let provider = from.restart("ProviderId").optional_or_blank::<ProviderId>();
+    let default = is_development.then(|| LOCAL.to_owned());
+    let provider = provider.map_or(default, |it| it.0);
+    (provider, from.restart("Model").or(DEFAULT_MODEL.to_owned()))
+}
+
+fn is_local(provider: &str) -> bool {
+    provider.eq_ignore_ascii_case(LOCAL)
+}
+
 /// Returns the embedder and the timeout of models; `None` if knowledge is off.
 fn embedder(
     from: &mut Section<'_>,
     catalogue: &ModelCatalogue,
     is_development: bool,
 ) -> Option<(EmbedderConfig, Duration)> {
-    let provider = from.restart("ProviderId").optional_or_blank::<ProviderId>();
-    let default = is_development.then(|| LOCAL.to_owned());
-    let provider = provider.map_or(default, |it| it.0);
-    let model = from.restart("Model").or(DEFAULT_MODEL.to_owned());
+    let (provider, model) = provider_and_model(from, is_development);
     let dimension = from.restart("Dimension").or(VECTOR_SIZE);
     let timeout = from.restart("TimeoutSeconds").within(100_u32, 1..=3600);
     let timeout = Duration::from_secs(timeout.into());
@@ -138,7 +155,7 @@ fn embedder(
         return None;
     }
     let provider = provider?;
-    if provider.eq_ignore_ascii_case(LOCAL) {
+    if is_local(&provider) {
         return Some((EmbedderConfig::Hashed, timeout));
     }
     let entry = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider));
