@@ -14,7 +14,7 @@ use pia_kernel::Unavailable;
 use pia_knowledge::{ChunkId, FoundChunk, VectorPoint, VectorQuery, VectorStore};
 use qdrant_edge::OperationError;
 
-use crate::layout::{first_after, unavailable};
+use crate::layout::{first_after, is_empty, unavailable};
 use crate::setup_error::VectorSetupError;
 use shard::Shard;
 
@@ -64,7 +64,7 @@ impl VectorStore for EmbeddedVectors {
     }
 
     async fn search(&self, query: VectorQuery) -> Result<Vec<FoundChunk>, Unavailable> {
-        if query.bases.is_empty() || query.limit == 0 {
+        if is_empty(&query) {
             return Ok(Vec::new());
         }
         self.run(move |shard| {

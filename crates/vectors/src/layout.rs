@@ -1,7 +1,7 @@
 //! Layout of points, which both stores share.
 
 use pia_kernel::Unavailable;
-use pia_knowledge::ChunkId;
+use pia_knowledge::{ChunkId, VectorQuery};
 use uuid::Uuid;
 
 /// Name of the dense vector.
@@ -17,6 +17,12 @@ const CANDIDATES: usize = 4;
 /// Returns the number of candidates by each vector, for this number of results.
 pub(crate) fn candidates(limit: usize) -> usize {
     limit.saturating_mul(CANDIDATES)
+}
+
+/// Returns whether a search finds nothing, whatever is stored.
+pub(crate) fn is_empty(query: &VectorQuery) -> bool {
+    let has_vectors = !(query.dense.is_empty() && query.terms.is_empty());
+    query.bases.is_empty() || query.limit == 0 || !has_vectors
 }
 
 /// Returns the id from which a page begins; `None` if there can be none after

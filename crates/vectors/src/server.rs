@@ -12,7 +12,7 @@ use pia_knowledge::{ChunkId, FoundChunk, VectorPoint, VectorQuery, VectorStore};
 use qdrant_client::Qdrant;
 use tokio::sync::OnceCell;
 
-use crate::layout::{first_after, unavailable};
+use crate::layout::{first_after, is_empty, unavailable};
 use crate::setup_error::VectorSetupError;
 use call::{CallError, READ_TIMEOUT, WRITE_TIMEOUT, within};
 
@@ -73,7 +73,7 @@ impl VectorStore for ServerVectors {
     }
 
     async fn search(&self, query: VectorQuery) -> Result<Vec<FoundChunk>, Unavailable> {
-        if query.bases.is_empty() || query.limit == 0 {
+        if is_empty(&query) {
             return Ok(Vec::new());
         }
         let search = self.client().await?.query(request::search(query));

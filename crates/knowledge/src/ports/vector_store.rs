@@ -25,7 +25,7 @@ pub struct VectorPoint {
 pub struct VectorQuery {
     /// Bases to search; nothing outside of them is found.
     pub bases: Vec<KnowledgeBaseId>,
-    /// Dense vector of the question.
+    /// Dense vector of the question; an empty one compares terms alone.
     pub dense: Vec<f32>,
     /// Terms of the question; without any, only dense vectors are compared.
     pub terms: Vec<TermWeight>,

@@ -51,12 +51,15 @@ pub(super) fn ids(chunks: &[ChunkId]) -> Vec<PointId> {
     chunks.iter().map(|it| PointId::Uuid(it.0)).collect()
 }
 
-/// Returns a search by dense vectors, and by terms if there are any.
+/// Returns a search by dense vectors and by terms, as far as there are any.
 pub(super) fn search(query: VectorQuery) -> Result<QueryRequest, OperationError> {
     let filter = within(&query.bases)?;
+    let has_dense = !query.dense.is_empty();
     let dense = nearest(DENSE, Vector::new_dense(query.dense));
     let (prefetches, scoring, filter) = if query.terms.is_empty() {
         (Vec::new(), dense, Some(filter))
+    } else if !has_dense {
+        (Vec::new(), nearest(TERMS, sparse(&query.terms)?), Some(filter))
     } else {
         let terms = nearest(TERMS, sparse(&query.terms)?);
         let prefetches = [dense, terms].map(|it| prefetch(it, query.limit, filter.clone()));

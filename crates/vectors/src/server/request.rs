@@ -45,17 +45,20 @@ fn ids(chunks: &[ChunkId]) -> Vec<PointId> {
     chunks.iter().map(|it| PointId::from(it.to_string())).collect()
 }
 
-/// Returns a search by dense vectors, and by terms if there are any.
+/// Returns a search by dense vectors and by terms, as far as there are any.
 pub(super) fn search(query: VectorQuery) -> QueryPoints {
     let bases: Vec<_> = query.bases.iter().map(ToString::to_string).collect();
     let filter = Filter::must([Condition::matches(BASE, bases)]);
-    let dense = VectorInput::new_dense(query.dense);
     let search = QueryPointsBuilder::new(ALIAS).limit(count(query.limit)).with_payload(false);
+    let (indices, values) = sparse(&query.terms);
+    let terms = VectorInput::new_sparse(indices, values);
+    if query.dense.is_empty() {
+        return search.query(Query::new_nearest(terms)).using(TERMS).filter(filter).build();
+    }
+    let dense = VectorInput::new_dense(query.dense);
     if query.terms.is_empty() {
         return search.query(Query::new_nearest(dense)).using(DENSE).filter(filter).build();
     }
-    let (indices, values) = sparse(&query.terms);
-    let terms = VectorInput::new_sparse(indices, values);
     let prefetches = [(DENSE, dense), (TERMS, terms)]
         .map(|(name, vector)| prefetch(name, vector, query.limit, filter.clone()));
     search.prefetch(prefetches.to_vec()).query(Query::new_fusion(Fusion::Rrf)).build()

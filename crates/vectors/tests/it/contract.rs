@@ -44,6 +44,7 @@ contract!(
     nothing_is_found_without_bases_or_places,
     ranks_by_dense_vectors_and_by_terms_are_fused,
     without_terms_the_closest_vectors_are_found,
+    without_a_vector_the_best_terms_are_found,
     rare_terms_count_more_than_frequent_ones,
     deleted_points_are_not_found,
     a_point_that_is_stored_again_exists_once,
@@ -119,6 +120,18 @@ async fn without_terms_the_closest_vectors_are_found(store: &dyn VectorStore) {
     store.put(stored.to_vec()).await.unwrap();
     let found = search(store, query(&[base], axis(0), &[])).await;
     assert_eq!(found, [stored[1].chunk, stored[2].chunk, stored[0].chunk]);
+}
+
+async fn without_a_vector_the_best_terms_are_found(store: &dyn VectorStore) {
+    let base = KnowledgeBaseId::generate();
+    let stored = [0.5, 2.0].map(|it| point(base, axis(0), &[(1, it)]));
+    store.put(stored.to_vec()).await.unwrap();
+    store.put(vec![point(base, axis(0), &[(2, 1.0)])]).await.unwrap();
+
+    let found = search(store, query(&[base], Vec::new(), &[(1, 1.0)])).await;
+
+    assert_eq!(found, [stored[1].chunk, stored[0].chunk]);
+    assert!(search(store, query(&[base], Vec::new(), &[])).await.is_empty());
 }
 
 async fn rare_terms_count_more_than_frequent_ones(store: &dyn VectorStore) {

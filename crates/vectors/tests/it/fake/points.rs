@@ -52,8 +52,12 @@ fn search(request: QueryPoints) -> VectorQuery {
         };
         [dense, PrefetchQuery::default()]
     });
-    assert_eq!(dense.using.as_deref(), Some("dense"));
     let bases = wire::bases(&dense.filter.clone().unwrap());
+    if dense.using.as_deref() == Some("terms") {
+        let terms = wire::query_terms(dense.query);
+        return VectorQuery { bases, dense: Vec::new(), terms, limit };
+    }
+    assert_eq!(dense.using.as_deref(), Some("dense"));
     if terms == PrefetchQuery::default() {
         return VectorQuery { bases, dense: wire::dense(dense.query), terms: Vec::new(), limit };
     }
