@@ -38,6 +38,10 @@ pub struct KnowledgeBaseEntry {
     pub document_count: i64,
     /// Groups that it is shared with, beside its owner.
     pub shared_with: Vec<GroupId>,
+    /// Model that embedded what searches find.
+    pub model: Option<String>,
+    /// Model with which the base is being indexed again.
+    pub reindex_model: Option<String>,
 }
 
 /// Bases that a caller may manage.

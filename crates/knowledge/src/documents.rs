@@ -160,13 +160,18 @@ impl Documents {
         if queued { Ok(()) } else { Err(KnowledgeError::NotFailed) }
     }
 
-    /// Queues all documents of a base again, for a new model or other sizes of
-    /// chunks. Searches find the previous content of each until it is ready.
+    /// Queues all documents of a base again, for this model or other sizes of
+    /// chunks. Searches find their previous content until all of them are ready.
     /// Returns the number of documents.
-    pub async fn reindex(&self, by: Option<UserId>, base: BaseRef) -> Result<u64, KnowledgeError> {
+    pub async fn reindex(
+        &self,
+        by: Option<UserId>,
+        base: BaseRef,
+        model: &str,
+    ) -> Result<u64, KnowledgeError> {
         let (now, object) = (self.clock.now(), format!("knowledge-base:{}", base.id));
         let effects = SideEffects::of_object(now, by, object, "KnowledgeBase.Reindexed");
-        self.store.reindex(base, now, effects).await?.ok_or(KnowledgeError::NotFound)
+        self.store.reindex(base, model, now, effects).await?.ok_or(KnowledgeError::NotFound)
     }
 
     fn change(&self, by: Option<UserId>) -> ContentChange {

@@ -1,6 +1,7 @@
 //! Stores in memory, for tests.
 
 mod database;
+mod reindexing;
 mod vectors;
 
 use std::collections::{BTreeMap, HashMap};
@@ -76,8 +77,10 @@ pub(crate) struct Row {
     pub(crate) error: Option<String>,
     pub(crate) due_at: Option<Timestamp>,
     pub(crate) failures: u32,
+    /// True if the new content waits for that of others.
+    pub(crate) is_held: bool,
     fence: i64,
-    is_split: bool,
+    split_for: Option<String>,
     reserved: i64,
 }
 
@@ -101,6 +104,25 @@ pub(crate) struct Rows {
     pub(crate) charged: i64,
     pub(crate) retrieved: Vec<DocumentId>,
     pub(crate) bases: Vec<(GroupId, SearchedBase)>,
+    pub(crate) models: BTreeMap<KnowledgeBaseId, BaseModels>,
+}
+
+/// Model of what searches find in a base, and the one with which it is indexed
+/// again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct BaseModels {
+    pub(crate) model: Option<String>,
+    pub(crate) reindex_model: Option<String>,
+}
+
+impl BaseModels {
+    fn target(&self) -> Option<&String> {
+        self.reindex_model.as_ref().or(self.model.as_ref())
+    }
+
+    fn is_changing(&self) -> bool {
+        self.reindex_model.is_some() && self.reindex_model != self.model
+    }
 }
 
 /// Contents of both stores, and the faults that they are to have.
@@ -147,7 +169,8 @@ impl InMemory {
             due_at: Some(Timestamp::UNIX_EPOCH),
             failures: 0,
             fence: 0,
-            is_split: false,
+            is_held: false,
+            split_for: None,
             reserved: 0,
         };
         self.state().rows.documents.insert(id, row);
@@ -161,7 +184,7 @@ impl InMemory {
         row.content = content.to_owned();
         row.status = DocumentStatus::Pending;
         row.due_at = Some(Timestamp::UNIX_EPOCH);
-        (row.fence, row.is_split) = (row.fence + 1, false);
+        (row.fence, row.split_for, row.is_held) = (row.fence + 1, None, false);
     }
 
     pub(crate) fn document(&self, document: DocumentId) -> Row {

@@ -135,17 +135,18 @@ impl Ingestion {
     }
 
     async fn ingest(&self, job: &IngestJob) -> Result<(), IngestError> {
-        if !job.is_split {
-            let chunks = self.cut(job).await?;
-            held(self.queue.put_chunks(job.claim, chunks).await?)?;
+        let model = job.model.clone().unwrap_or_else(|| self.embedder.model());
+        if job.split_for.as_ref() != Some(&model) {
+            let chunks = self.cut(job, &model).await?;
+            held(self.queue.put_chunks(job.claim, &model, chunks).await?)?;
         }
-        while self.embed_batch(job).await? {}
+        while self.embed_batch(job, &model).await? {}
         self.index(job.claim).await?;
         held(self.queue.publish(job.claim).await?)
     }
 
     /// Extracts the text of a document and cuts it.
-    async fn cut(&self, job: &IngestJob) -> Result<Vec<NewChunk>, IngestError> {
+    async fn cut(&self, job: &IngestJob, model: &str) -> Result<Vec<NewChunk>, IngestError> {
         self.extend(job.claim).await?;
         let text = self.extractor.extract(job.content_type, job.content.clone()).await;
         let text = text.map_err(|err| match err {
@@ -154,7 +155,7 @@ impl Ingestion {
         })?;
         self.extend(job.claim).await?;
         let chunking = self.settings.get().chunking;
-        let chunks = cut_text((&self.embedder.model(), &job.title), &text, chunking);
+        let chunks = cut_text((model, &job.title), &text, chunking);
         if chunks.is_empty() {
             return Err(IngestError::Permanent(ExtractError::NoText.to_string()));
         }
@@ -166,7 +167,7 @@ impl Ingestion {
 
     /// Embeds the next chunks, or writes their contexts. Returns false if none
     /// are left.
-    async fn embed_batch(&self, job: &IngestJob) -> Result<bool, IngestError> {
+    async fn embed_batch(&self, job: &IngestJob, model: &str) -> Result<bool, IngestError> {
         let claim = job.claim;
         self.extend(claim).await?;
         let pending = self.queue.pending(claim, self.embedder.batch_size()).await?;
@@ -185,7 +186,7 @@ impl Ingestion {
             .collect();
         let lengths: Vec<usize> = texts.iter().map(String::len).collect();
         self.reserve(claim, estimate(&lengths)).await?;
-        let embedding = self.embedder.embed(&self.embedder.model(), texts).await?;
+        let embedding = self.embedder.embed(model, texts).await?;
         let tokens = share(embedding.tokens, &lengths);
         let vectors = embedding.into_vectors(pending.len())?;
         let vectors = pending.iter().map(|it| it.id).zip(vectors);

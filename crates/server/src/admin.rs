@@ -162,7 +162,7 @@ impl AdminServices {
         let callers = CallerCache::new(accounts, Arc::clone(&clock));
         let groups = GroupServices::open(&db, &callers, licence.state(), &clock, &config.catalogue);
         let credits = CreditServices::open(&db, &clock);
-        let kb = KbServices::open(&db, config.vectors.clone(), licence.state(), &clock);
+        let kb = KbServices::open(&db, config, licence.state(), &clock);
         let audit = AuditServices::open(&db, config.audit.stored, &clock);
         let public_url = config.server.public_url.to_string();
         let parts = AdministrationParts { seats, callers, public_url, clock };

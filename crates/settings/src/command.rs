@@ -67,6 +67,7 @@ server is running:
   kb export BASE FOLDER          write the files of all documents into a folder
   kb retry BASE                  queue all documents that failed again
   kb reindex BASE                queue all documents again, for a new model
+                                 or other sizes of chunks
   kb verify BASE                 report documents that searches do not find
 
  Credits

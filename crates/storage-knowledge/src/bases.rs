@@ -40,6 +40,8 @@ struct BaseRow {
     group_id: DbUid,
     name: String,
     prompt: Option<String>,
+    model: Option<String>,
+    reindex_model: Option<String>,
     created_at: DbInstant,
 }
 
@@ -84,6 +86,8 @@ impl SqlKnowledgeBases {
         let entry = |row: BaseRow| KnowledgeBaseEntry {
             document_count: counts.get(&row.id.0).copied().unwrap_or_default(),
             shared_with: shared_with(row.id),
+            model: row.model.clone(),
+            reindex_model: row.reindex_model.clone(),
             base: row.into(),
         };
         Ok(rows.into_iter().map(entry).collect())

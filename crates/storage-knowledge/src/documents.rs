@@ -16,7 +16,9 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 
 use crate::document_row::{DocumentRow, parse_type};
 use crate::new_content::{ContentWrite, StoreContent, StoredDocument};
+use crate::publication::PublishContent;
 use crate::quotas::LoadGroupUsage;
+use crate::reindexing::StartReindex;
 use crate::removal::RemoveChunks;
 
 /// Documents of knowledge bases, in SQL.
@@ -171,16 +173,19 @@ impl DocumentStore for SqlDocuments {
         document: DocumentRef,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let id = DbUid(document.document.0);
+        let (id, base) = (DbUid(document.document.0), DbUid(document.base.id.0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             // Claims of it are lost.
             let fence = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
             if diesel::update(row_of!(document)).set(fence).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.remove_chunks(id, true).await?;
-            conn.remove_chunks(id, false).await?;
+            conn.remove_chunks(&[id], true).await?;
+            conn.remove_chunks(&[id], false).await?;
             diesel::delete(knowledge_documents::table.find(id)).execute(conn).await?;
+            // The base may have waited for it.
+            conn.finish_reindex(base).await?;
+            conn.forget_model(base).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
         })?)
@@ -189,25 +194,18 @@ impl DocumentStore for SqlDocuments {
     async fn reindex(
         &self,
         base: BaseRef,
+        model: &str,
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<Option<u64>, Unavailable> {
-        let idle = knowledge_documents::table
-            .filter(knowledge_documents::base_id.eq(DbUid(base.id.0)))
-            .filter(knowledge_documents::due_at.is_null())
-            .order(knowledge_documents::id)
-            .select(knowledge_documents::id);
         Ok(in_tx!(self.db, async |conn| -> Result<Option<u64>, DbError> {
             let row = base_of!(base).select(knowledge_bases::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(None);
             }
-            let ids: Vec<DbUid> = idle.load(conn).await?;
-            for id in &ids {
-                conn.queue_document(*id, DbInstant(at)).await?;
-            }
+            let count = conn.start_reindex(DbUid(base.id.0), model, DbInstant(at)).await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(Some(ids.len() as u64))
+            Ok(Some(count))
         })?)
     }
 

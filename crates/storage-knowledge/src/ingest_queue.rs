@@ -27,7 +27,8 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn
 
 use crate::chunk_rows::{ChunkRow, CopyVectors, INDEXED, IndexedRow, indexed, without_nul};
 use crate::month::month;
-use crate::quotas::{LoadGroupUsage, sum};
+use crate::publication::PublishContent;
+use crate::quotas::LoadGroupUsage;
 use crate::removal::RemoveChunks;
 use crate::vector_bytes::to_bytes;
 use crate::vector_update::{VectorRow, VectorUpdate};
@@ -122,6 +123,7 @@ impl IngestQueue for SqlIngestQueue {
     async fn put_chunks(
         &self,
         claim: IngestClaim,
+        model: &str,
         chunks: Vec<NewChunk>,
     ) -> Result<bool, Unavailable> {
         let document = DbUid(claim.document.0);
@@ -131,7 +133,7 @@ impl IngestQueue for SqlIngestQueue {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
             }
-            conn.remove_chunks(document, false).await?;
+            conn.remove_chunks(&[document], false).await?;
             for rows in rows.chunks(CHUNKS_PER_INSERT) {
                 conn.insert_all(rows.to_vec()).await?;
             }
@@ -139,7 +141,7 @@ impl IngestQueue for SqlIngestQueue {
             let embedded = new_chunks!(claim).filter(knowledge_chunks::vector.is_not_null());
             let embedded: i64 = embedded.count().get_result(conn).await?;
             let split = (
-                knowledge_documents::is_split.eq(true),
+                knowledge_documents::new_model.eq(Some(model)),
                 knowledge_documents::new_chunks.eq(count),
                 knowledge_documents::new_embedded.eq(embedded),
             );
@@ -282,24 +284,39 @@ impl IngestQueue for SqlIngestQueue {
 
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
         let document = DbUid(claim.document.0);
+        let row = of_claim!(claim).select((
+            knowledge_documents::base_id,
+            knowledge_documents::new_model,
+            knowledge_documents::is_held,
+        ));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
             }
-            let tokens = new_chunks!(claim).select(sum("tokens"));
-            let tokens: Option<i64> = tokens.first(conn).await?;
-            conn.remove_chunks(document, true).await?;
-            let published = knowledge_chunks::is_published.eq(true);
-            diesel::update(new_chunks!(claim)).set(published).execute(conn).await?;
-            let ready = (
-                knowledge_documents::status.eq(DocumentStatus::Ready.name()),
-                knowledge_documents::error.eq(None::<String>),
-                knowledge_documents::chunk_count.eq(knowledge_documents::new_chunks),
-                knowledge_documents::tokens.eq(tokens.unwrap_or_default()),
-                knowledge_documents::failures.eq(0),
-                knowledge_documents::due_at.eq(None::<DbInstant>),
-            );
-            diesel::update(of_claim!(claim)).set(ready).execute(conn).await?;
+            let (base, model, is_held): (DbUid, Option<String>, bool) = row.first(conn).await?;
+            let Some(models) = conn.lock_base(base).await? else { return Ok(false) };
+            if models.target().is_some_and(|it| Some(it) != model.as_ref()) {
+                // Another document was the first of its base: this one starts over
+                // with its model, once the claim has ended.
+                let lost = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
+                diesel::update(of_claim!(claim)).set(lost).execute(conn).await?;
+                return Ok(false);
+            }
+            if models.holds(is_held) {
+                let held = (
+                    knowledge_documents::is_held.eq(true),
+                    knowledge_documents::failures.eq(0),
+                    knowledge_documents::due_at.eq(None::<DbInstant>),
+                );
+                diesel::update(of_claim!(claim)).set(held).execute(conn).await?;
+            } else {
+                conn.publish_documents(&[document]).await?;
+                let first = knowledge_bases::table.find(base);
+                let model = knowledge_bases::model.eq(model);
+                let first = first.filter(knowledge_bases::model.is_null());
+                diesel::update(first).set(model).execute(conn).await?;
+            }
+            conn.finish_reindex(base).await?;
             Ok(true)
         })?)
     }
@@ -340,8 +357,19 @@ impl IngestQueue for SqlIngestQueue {
             knowledge_documents::fence.eq(knowledge_documents::fence + 1),
             knowledge_documents::due_at.eq(retry_at.map(DbInstant)),
         );
-        let fail = diesel::update(of_claim!(claim)).set(failed);
-        let done = on_conn!(self.db.writer(), |conn| fail.execute(conn).await?)?;
-        Ok(done == 1)
+        let base = knowledge_documents::table
+            .find(DbUid(claim.document.0))
+            .select(knowledge_documents::base_id);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if diesel::update(of_claim!(claim)).set(failed).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            if retry_at.is_none() {
+                // The base may have waited for it.
+                let base: DbUid = base.first(conn).await?;
+                conn.finish_reindex(base).await?;
+            }
+            Ok(true)
+        })?)
     }
 }

@@ -12,6 +12,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, connection_
 
 use crate::document_row::{parse_status, parse_type};
 use crate::month::month;
+use crate::publication::AT_ONCE;
 use crate::quotas::LoadGroupUsage;
 use crate::removal::RemoveChunks;
 
@@ -54,7 +55,7 @@ struct NewRow<'a> {
     tokens: i64,
     new_chunks: i64,
     new_embedded: i64,
-    is_split: bool,
+    is_held: bool,
     reserved_tokens: i64,
     failures: i32,
     fence: i64,
@@ -79,7 +80,7 @@ impl<'a> NewRow<'a> {
             tokens: 0,
             new_chunks: 0,
             new_embedded: 0,
-            is_split: false,
+            is_held: false,
             reserved_tokens: 0,
             failures: 0,
             fence: 0,
@@ -156,7 +157,7 @@ connection_trait! {
                 knowledge_documents::updated_at.eq(at),
             );
             diesel::update(row).set(new).execute(self).await?;
-            self.queue_document(stored.id, at).await?;
+            self.queue_documents(&[stored.id], at).await?;
             self.write_file(stored.id, &content.content).await?;
             self.write_effects(write.db, &change.replaced(document)).await?;
             Ok(DocumentStored::Replaced(document))
@@ -178,22 +179,31 @@ connection_trait! {
             Ok(())
         }
 
-        /// Queues a document for ingestion from the start. Claims of it are lost.
-        async fn queue_document(&mut self, document: DbUid, at: DbInstant) -> Result<(), DbError> {
-            let queued = (
-                knowledge_documents::status.eq(DocumentStatus::Pending.name()),
-                knowledge_documents::error.eq(None::<String>),
-                knowledge_documents::is_split.eq(false),
-                knowledge_documents::new_chunks.eq(0),
-                knowledge_documents::new_embedded.eq(0),
-                knowledge_documents::reserved_tokens.eq(0),
-                knowledge_documents::failures.eq(0),
-                knowledge_documents::fence.eq(knowledge_documents::fence + 1),
-                knowledge_documents::due_at.eq(Some(at)),
-            );
-            let row = knowledge_documents::table.find(document);
-            diesel::update(row).set(queued).execute(self).await?;
-            self.remove_chunks(document, false).await
+        /// Queues documents for ingestion from the start. Claims of them are lost.
+        async fn queue_documents(
+            &mut self,
+            documents: &[DbUid],
+            at: DbInstant,
+        ) -> Result<(), DbError> {
+            for documents in documents.chunks(AT_ONCE) {
+                let queued = (
+                    knowledge_documents::status.eq(DocumentStatus::Pending.name()),
+                    knowledge_documents::error.eq(None::<String>),
+                    knowledge_documents::new_model.eq(None::<String>),
+                    knowledge_documents::is_held.eq(false),
+                    knowledge_documents::new_chunks.eq(0),
+                    knowledge_documents::new_embedded.eq(0),
+                    knowledge_documents::reserved_tokens.eq(0),
+                    knowledge_documents::failures.eq(0),
+                    knowledge_documents::fence.eq(knowledge_documents::fence + 1),
+                    knowledge_documents::due_at.eq(Some(at)),
+                );
+                let rows =
+                    knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
+                diesel::update(rows).set(queued).execute(self).await?;
+                self.remove_chunks(documents, false).await?;
+            }
+            Ok(())
         }
 
         /// Returns another document of the base with this content.

@@ -10,22 +10,24 @@ use pia_storage::{DbError, DbUid, connection_trait};
 connection_trait! {
     /// Removal of chunks.
     pub(crate) trait RemoveChunks {
-        /// Deletes the chunks of a document, published or not, and queues their
-        /// points for removal.
+        /// Deletes the chunks of documents, published or not, and queues their
+        /// points for removal. SQLite takes 32,766 documents at once.
         async fn remove_chunks(
             &mut self,
-            document: DbUid,
+            documents: &[DbUid],
             is_published: bool,
         ) -> Result<(), DbError> {
-            let chunks = knowledge_chunks::table
-                .filter(knowledge_chunks::document_id.eq(document))
-                .filter(knowledge_chunks::is_published.eq(is_published));
+            let chunks = || {
+                knowledge_chunks::table
+                    .filter(knowledge_chunks::document_id.eq_any(documents))
+                    .filter(knowledge_chunks::is_published.eq(is_published))
+            };
             diesel::insert_into(knowledge_removed_chunks::table)
-                .values(chunks.select(knowledge_chunks::id))
+                .values(chunks().select(knowledge_chunks::id))
                 .into_columns(knowledge_removed_chunks::id)
                 .execute(self)
                 .await?;
-            diesel::delete(chunks).execute(self).await?;
+            diesel::delete(chunks()).execute(self).await?;
             Ok(())
         }
 

@@ -803,6 +803,8 @@ diesel::table! {
         name -> Text,
         name_folded -> Text,
         prompt -> Nullable<Text>,
+        model -> Nullable<Text>,
+        reindex_model -> Nullable<Text>,
         created_at -> Instant,
         served_at -> Instant,
     }
@@ -844,7 +846,8 @@ diesel::table! {
         tokens -> BigInt,
         new_chunks -> BigInt,
         new_embedded -> BigInt,
-        is_split -> Bool,
+        new_model -> Nullable<Text>,
+        is_held -> Bool,
         reserved_tokens -> BigInt,
         failures -> Integer,
         fence -> BigInt,

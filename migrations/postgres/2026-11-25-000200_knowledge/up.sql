@@ -1,13 +1,16 @@
 -- Knowledge bases, each of a group that owns it, and the groups that they are
--- shared with.
+-- shared with. model embedded what searches find; reindex_model is set while the
+-- base is indexed again, and embeds what will replace it.
 CREATE TABLE knowledge_bases (
-    id          UUID NOT NULL PRIMARY KEY,
-    group_id    UUID NOT NULL REFERENCES user_groups (id),
-    name        TEXT NOT NULL,
-    name_folded TEXT COLLATE "C" NOT NULL UNIQUE,
-    prompt      TEXT,
-    created_at  TIMESTAMPTZ NOT NULL,
-    served_at   TIMESTAMPTZ NOT NULL
+    id            UUID NOT NULL PRIMARY KEY,
+    group_id      UUID NOT NULL REFERENCES user_groups (id),
+    name          TEXT NOT NULL,
+    name_folded   TEXT COLLATE "C" NOT NULL UNIQUE,
+    prompt        TEXT,
+    model         TEXT COLLATE "C",
+    reindex_model TEXT COLLATE "C",
+    created_at    TIMESTAMPTZ NOT NULL,
+    served_at     TIMESTAMPTZ NOT NULL
 );
 CREATE INDEX knowledge_bases_of_group ON knowledge_bases (group_id);
 CREATE TABLE knowledge_base_groups (
@@ -24,7 +27,8 @@ CREATE TABLE persona_knowledge_bases (
 CREATE INDEX persona_knowledge_bases_of_base ON persona_knowledge_bases (base_id);
 
 -- Documents. fence is the number of the last claim by a worker, new_… are of
--- the content that is being ingested beside the published one.
+-- the content that is being ingested beside the published one. That of a held
+-- document is published when its base was indexed again.
 CREATE TABLE knowledge_documents (
     id                UUID NOT NULL PRIMARY KEY,
     base_id           UUID NOT NULL REFERENCES knowledge_bases (id) ON DELETE CASCADE,
@@ -39,7 +43,8 @@ CREATE TABLE knowledge_documents (
     tokens            BIGINT NOT NULL,
     new_chunks        BIGINT NOT NULL,
     new_embedded      BIGINT NOT NULL,
-    is_split          BOOLEAN NOT NULL,
+    new_model         TEXT COLLATE "C",
+    is_held           BOOLEAN NOT NULL,
     reserved_tokens   BIGINT NOT NULL,
     failures          INTEGER NOT NULL,
     fence             BIGINT NOT NULL,

@@ -1,13 +1,16 @@
 -- Knowledge bases, each of a group that owns it, and the groups that they are
--- shared with.
+-- shared with. model embedded what searches find; reindex_model is set while the
+-- base is indexed again, and embeds what will replace it.
 CREATE TABLE knowledge_bases (
-    id          BLOB NOT NULL PRIMARY KEY,
-    group_id    BLOB NOT NULL REFERENCES user_groups (id),
-    name        TEXT NOT NULL,
-    name_folded TEXT NOT NULL UNIQUE,
-    prompt      TEXT,
-    created_at  INTEGER NOT NULL,
-    served_at   INTEGER NOT NULL
+    id            BLOB NOT NULL PRIMARY KEY,
+    group_id      BLOB NOT NULL REFERENCES user_groups (id),
+    name          TEXT NOT NULL,
+    name_folded   TEXT NOT NULL UNIQUE,
+    prompt        TEXT,
+    model         TEXT,
+    reindex_model TEXT,
+    created_at    INTEGER NOT NULL,
+    served_at     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX knowledge_bases_of_group ON knowledge_bases (group_id);
 CREATE TABLE knowledge_base_groups (
@@ -24,7 +27,8 @@ CREATE TABLE persona_knowledge_bases (
 CREATE INDEX persona_knowledge_bases_of_base ON persona_knowledge_bases (base_id);
 
 -- Documents. fence is the number of the last claim by a worker, new_… are of
--- the content that is being ingested beside the published one.
+-- the content that is being ingested beside the published one. That of a held
+-- document is published when its base was indexed again.
 CREATE TABLE knowledge_documents (
     id                BLOB NOT NULL PRIMARY KEY,
     base_id           BLOB NOT NULL REFERENCES knowledge_bases (id) ON DELETE CASCADE,
@@ -39,7 +43,8 @@ CREATE TABLE knowledge_documents (
     tokens            INTEGER NOT NULL,
     new_chunks        INTEGER NOT NULL,
     new_embedded      INTEGER NOT NULL,
-    is_split          INTEGER NOT NULL,
+    new_model         TEXT,
+    is_held           INTEGER NOT NULL,
     reserved_tokens   INTEGER NOT NULL,
     failures          INTEGER NOT NULL,
     fence             INTEGER NOT NULL,

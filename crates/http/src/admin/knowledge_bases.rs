@@ -184,7 +184,7 @@ fn creation_error(err: KnowledgeError) -> HttpError {
 
 impl From<KnowledgeBaseEntry> for KnowledgeBaseResponse {
     fn from(entry: KnowledgeBaseEntry) -> Self {
-        let KnowledgeBaseEntry { base, document_count, shared_with } = entry;
+        let KnowledgeBaseEntry { base, document_count, shared_with, .. } = entry;
         Self {
             id: base.id.to_string(),
             name: base.name,

@@ -27,7 +27,13 @@ fn documents(store: MockDocumentStore) -> Documents {
         let (owner, name) = (GroupId::generate(), "Handbook".to_owned());
         let created_at = Timestamp::UNIX_EPOCH;
         let base = KnowledgeBase { id: it.id, owner, name, prompt: None, created_at };
-        Ok(Some(KnowledgeBaseEntry { base, document_count: 0, shared_with: Vec::new() }))
+        Ok(Some(KnowledgeBaseEntry {
+            base,
+            document_count: 0,
+            shared_with: Vec::new(),
+            model: None,
+            reindex_model: None,
+        }))
     });
     with_bases(bases, store)
 }

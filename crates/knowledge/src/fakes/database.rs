@@ -27,6 +27,7 @@ impl IngestQueue for InMemory {
             let (id, row) = due.min_by_key(|(_, it)| it.due_at)?;
             row.status = DocumentStatus::Processing;
             (row.fence, row.due_at, row.reserved) = (row.fence + 1, Some(now + lease), 0);
+            let models = state.rows.models.entry(row.base).or_default();
             Some(IngestJob {
                 claim: IngestClaim { document: *id, fence: row.fence },
                 base: row.base,
@@ -35,7 +36,8 @@ impl IngestQueue for InMemory {
                 content_type: ContentType::Markdown,
                 content: row.content.clone().into_bytes(),
                 failures: row.failures,
-                is_split: row.is_split,
+                model: models.target().cloned(),
+                split_for: row.split_for.clone(),
             })
         })
     }
@@ -57,11 +59,12 @@ impl IngestQueue for InMemory {
     async fn put_chunks(
         &self,
         claim: IngestClaim,
+        model: &str,
         chunks: Vec<NewChunk>,
     ) -> Result<bool, Unavailable> {
         self.step(Step::PutChunks, |state| {
             let Some(row) = state.held(claim) else { return false };
-            row.is_split = true;
+            row.split_for = Some(model.to_owned());
             state.remove_chunks(claim.document, false);
             let rows: Vec<ChunkRow> =
                 chunks.into_iter().map(|it| new_row(&state.rows, claim.document, it)).collect();
@@ -163,13 +166,21 @@ impl IngestQueue for InMemory {
 
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
         self.step(Step::Publish, |state| {
-            let Some(row) = state.held(claim) else { return false };
-            row.status = DocumentStatus::Ready;
-            (row.error, row.due_at, row.failures) = (None, None, 0);
-            state.remove_chunks(claim.document, true);
-            for chunk in state.new_chunks(claim) {
-                chunk.is_published = true;
+            let Some(row) = state.held(claim).map(|it| it.clone()) else { return false };
+            let models = state.rows.models.entry(row.base).or_default();
+            if models.target().is_some_and(|it| Some(it) != row.split_for.as_ref()) {
+                state.rows.documents.get_mut(&claim.document).unwrap().fence += 1;
+                return false;
             }
+            let is_reindexed = models.model.is_some() && models.reindex_model.is_some();
+            if is_reindexed && (row.is_held || models.is_changing()) {
+                let row = state.rows.documents.get_mut(&claim.document).unwrap();
+                (row.is_held, row.due_at) = (true, None);
+            } else {
+                models.model = models.model.take().or(row.split_for);
+                state.publish_document(claim.document);
+            }
+            state.finish_reindex(row.base);
             true
         })
     }
@@ -200,6 +211,8 @@ impl IngestQueue for InMemory {
             row.status = retry_at.map_or(DocumentStatus::Failed, |_| DocumentStatus::Pending);
             (row.error, row.due_at) = (Some(reason.to_owned()), retry_at);
             (row.failures, row.fence, row.reserved) = (row.failures + 1, row.fence + 1, 0);
+            let base = row.base;
+            state.finish_reindex(base);
             true
         })
     }

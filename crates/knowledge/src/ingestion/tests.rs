@@ -2,6 +2,7 @@
 
 mod claims;
 mod failures;
+mod reindexing;
 
 use pia_kernel::{DocumentId, GroupId, Timestamp};
 use pia_testkit::ManualClock;

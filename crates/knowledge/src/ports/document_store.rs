@@ -131,11 +131,14 @@ pub trait DocumentStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Queues all documents of a base that are not queued already. Returns their
-    /// number; `None` if there is no such base.
+    /// Queues all documents of a base, to be embedded by this model. Searches find
+    /// their previous content until all of them are ready. If the base is indexed
+    /// by this model already, only documents that failed are queued. Returns
+    /// their number; `None` if there is no such base.
     async fn reindex(
         &self,
         base: BaseRef,
+        model: &str,
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<Option<u64>, Unavailable>;

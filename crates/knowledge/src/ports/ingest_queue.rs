@@ -36,8 +36,11 @@ pub struct IngestJob {
     /// Number of attempts that failed, or whose worker disappeared, since the
     /// last batch was embedded.
     pub failures: u32,
-    /// True if the chunks of this content are stored already.
-    pub is_split: bool,
+    /// Model that embeds the chunks: that of the base, or the one with which it is
+    /// indexed again; `None` if the base has none yet.
+    pub model: Option<String>,
+    /// Model for which the chunks of this content were stored, if they were.
+    pub split_for: Option<String>,
 }
 
 /// Chunk to be stored.
@@ -101,12 +104,13 @@ pub trait IngestQueue: Send + Sync {
     /// Extends a claim.
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable>;
 
-    /// Stores the chunks of a document's new content beside the published ones,
-    /// with the contexts and vectors of published chunks that have the same
-    /// hash.
+    /// Stores the chunks of a document's new content, to be embedded by this
+    /// model, beside the published ones, with the contexts and vectors of
+    /// published chunks that have the same hash.
     async fn put_chunks(
         &self,
         claim: IngestClaim,
+        model: &str,
         chunks: Vec<NewChunk>,
     ) -> Result<bool, Unavailable>;
 
@@ -157,7 +161,15 @@ pub trait IngestQueue: Send + Sync {
     ) -> Result<Vec<IndexedChunk>, Unavailable>;
 
     /// Makes the new content the one that searches find, and the document
-    /// `Ready`. Points of the previous content are queued for removal.
+    /// `Ready`. Points of the previous content are queued for removal. The first
+    /// document determines the model of its base; for another model this returns
+    /// false, and the document starts over.
+    ///
+    /// While the base is indexed again, the content is held instead. Once no
+    /// document that searches find is waited for, all that is held is published,
+    /// and the base has its new model: also if the last one failed or was deleted.
+    /// A document that failed keeps its previous content, unless that is of
+    /// another model.
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable>;
 
     /// Releases a claim: the document is tried again at `retry_at`, for this

@@ -15,7 +15,7 @@ use pia_knowledge::{
     MAX_CONTENT_BYTES,
 };
 use pia_policy::{Feature, LicenceState, Licensed};
-use pia_settings::{KbCommand, VectorTarget};
+use pia_settings::{AdminConfig, KbCommand, VectorTarget};
 use pia_storage::Database;
 use pia_storage_knowledge::SqlChunks;
 
@@ -33,6 +33,8 @@ pub(super) struct KbServices {
     chunks: Arc<dyn ChunkStore>,
     /// Vector store; `None` if knowledge is off.
     vectors: Option<VectorTarget>,
+    /// Model with which bases are indexed again.
+    model: String,
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
 }
@@ -40,13 +42,14 @@ pub(super) struct KbServices {
 impl KbServices {
     pub(super) fn open(
         db: &Database,
-        vectors: Option<VectorTarget>,
+        config: &AdminConfig,
         licence: LiveSetting<LicenceState>,
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let (bases, documents) = knowledge_bases(db, Arc::clone(clock));
         let chunks = Arc::new(SqlChunks::new(db.clone()));
-        Self { bases, documents, chunks, vectors, licence, clock: Arc::clone(clock) }
+        let (vectors, model) = (config.vectors.clone(), config.embedding_model.clone());
+        Self { bases, documents, chunks, vectors, model, licence, clock: Arc::clone(clock) }
     }
 
     /// Checks that the licence includes knowledge bases.
@@ -101,8 +104,9 @@ impl KbServices {
             KbCommand::Retry { base } => self.retry(&base).await,
             KbCommand::Reindex { base } => {
                 let base = self.meant(&base).await?.base;
-                let count = self.documents.reindex(None, server(base.id)).await?;
-                Ok(format!("{count} documents of {} queued\n", base.name))
+                let count = self.documents.reindex(None, server(base.id), &self.model).await?;
+                let (name, model) = (base.name, &self.model);
+                Ok(format!("{count} documents of {name} queued, to be embedded by {model}\n"))
             }
             KbCommand::Verify { base } => self.verify(&base).await,
         }
@@ -125,7 +129,7 @@ impl KbServices {
             return Ok(text.to_owned());
         }
         let mut reported = String::new();
-        for KnowledgeBaseEntry { base, document_count, shared_with } in bases {
+        for KnowledgeBaseEntry { base, document_count, shared_with, .. } in bases {
             let shared = match shared_with.len() {
                 0 => String::new(),
                 count => format!(", shared with {count} groups"),
@@ -140,8 +144,11 @@ impl KbServices {
     }
 
     async fn show(&self, base: &str) -> Result<String, AdminError> {
-        let base = self.meant(base).await?.base;
-        let mut reported = format!("{} {}\n", base.id, base.name);
+        let KnowledgeBaseEntry { base, model, reindex_model, .. } = self.meant(base).await?;
+        let model = model.map(|it| format!(", embedded by {it}")).unwrap_or_default();
+        let reindex = reindex_model.map(|it| format!(", being indexed again by {it}"));
+        let reindex = reindex.unwrap_or_default();
+        let mut reported = format!("{} {}{model}{reindex}\n", base.id, base.name);
         for document in self.documents.list(server(base.id)).await? {
             let Document { id, title, status, chunk_count, error, .. } = document;
             let error = error.map(|it| format!(": {it}")).unwrap_or_default();

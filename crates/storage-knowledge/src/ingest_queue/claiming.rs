@@ -10,6 +10,7 @@ use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
 
 use super::SqlIngestQueue;
 use crate::document_row::parse_type;
+use crate::publication::BaseModels;
 
 /// Number of due documents that are read together, so that a worker who loses
 /// the race for the first still gets another.
@@ -18,7 +19,7 @@ const AT_ONCE: i64 = 16;
 /// Document that is due: its id, its last claim, and its base.
 type DueRow = (DbUid, i64, DbUid);
 /// Columns of a claimed document.
-type ClaimedRow = (String, String, i32, bool, DbUid, Vec<u8>);
+type ClaimedRow = (String, String, i32, Option<String>, DbUid, BaseModels, Vec<u8>);
 
 impl SqlIngestQueue {
     /// Reads documents that are due, in the order in which they are served.
@@ -88,13 +89,14 @@ impl SqlIngestQueue {
                 knowledge_documents::title,
                 knowledge_documents::content_type,
                 knowledge_documents::failures,
-                knowledge_documents::is_split,
+                knowledge_documents::new_model,
                 knowledge_bases::group_id,
+                (knowledge_bases::model, knowledge_bases::reindex_model),
                 knowledge_files::content,
             ));
         let row: Option<ClaimedRow> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
-        let Some((title, content_type, failures, is_split, owner, content)) = row else {
+        let Some((title, content_type, failures, split_for, owner, models, content)) = row else {
             return Ok(None);
         };
         Ok(Some(IngestJob {
@@ -105,7 +107,8 @@ impl SqlIngestQueue {
             content_type: parse_type(&content_type)?,
             content,
             failures: u32::try_from(failures).unwrap_or_default(),
-            is_split,
+            model: models.target().cloned(),
+            split_for,
         }))
     }
 }

@@ -10,7 +10,7 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 
 use crate::fixture::{
-    DEFAULT, NOW, QUOTAS, base, change, chunk, claim, content, document, group, ingest, of,
+    DEFAULT, MODEL, NOW, QUOTAS, base, change, chunk, claim, content, document, group, ingest, of,
     persona, put, server,
 };
 
@@ -22,7 +22,6 @@ pia_testkit::contract! {
     concurrent_documents_do_not_exceed_the_quotas_of_the_owner,
     a_replacement_counts_its_growth_alone,
     a_failed_document_is_queued_again,
-    all_documents_of_a_base_are_indexed_again,
     a_manager_of_another_group_finds_nothing,
     members_read_documents_of_the_bases_that_they_search,
 }
@@ -138,33 +137,15 @@ async fn a_failed_document_is_queued_again(db: Database) {
 
     assert!(documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
     let again = claim(&db, NOW).await.unwrap();
-    assert!(queue.put_chunks(again.claim, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.put_chunks(again.claim, MODEL, vec![chunk(0, "one")]).await.unwrap());
     assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
     // The same content is queued again if it failed.
     let sent = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
     assert_eq!(sent.unwrap(), DocumentStored::Replaced(id));
     let sent = claim(&db, NOW).await.unwrap();
     // It continues where it failed.
-    assert!(sent.is_split);
+    assert_eq!(sent.split_for.as_deref(), Some(MODEL));
     assert_eq!((sent.failures, queue.pending(sent.claim, 9).await.unwrap().len()), (0, 1));
-}
-
-async fn all_documents_of_a_base_are_indexed_again(db: Database) {
-    let (documents, travel) = (SqlDocuments::new(db.clone()), base(&db, "Travel", DEFAULT).await);
-    document(&db, travel, "one").await;
-    let before = ingest(&db).await;
-    let waiting = document(&db, travel, "two").await;
-    let reindex = documents.reindex(server(travel), NOW, SideEffects::default()).await.unwrap();
-    assert_eq!(reindex, Some(1));
-    let unknown = server(KnowledgeBaseId::generate());
-    assert_eq!(documents.reindex(unknown, NOW, SideEffects::default()).await.unwrap(), None);
-
-    // Searches find the previous chunks until the new ones are published.
-    let store = SqlChunks::new(db.clone());
-    assert_eq!(store.passages(&before).await.unwrap().len(), 1);
-    let claimed = [claim(&db, NOW).await.unwrap(), claim(&db, NOW).await.unwrap()];
-    assert!(claimed.iter().any(|it| it.claim.document == waiting));
-    assert!(claim(&db, NOW).await.is_none());
 }
 
 async fn a_manager_of_another_group_finds_nothing(db: Database) {

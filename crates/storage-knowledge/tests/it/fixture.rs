@@ -5,8 +5,8 @@ use std::time::Duration;
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp};
 use pia_knowledge::{
     BaseAccess, BaseChanged, BaseRef, BaseStore, ChunkId, ContentChange, ContentType, DocumentRef,
-    DocumentStore, DocumentStored, GroupQuotas, IngestJob, IngestQueue, KnowledgeBase, NewChunk,
-    NewContent, VECTOR_SIZE,
+    DocumentStore, DocumentStored, GroupQuotas, IngestClaim, IngestJob, IngestQueue, KnowledgeBase,
+    NewChunk, NewContent, VECTOR_SIZE,
 };
 use pia_policy::{
     Group, GroupName, GroupStore, PersonaDraft, PersonaQuotas, PersonaStore, PublishedPersona,
@@ -17,6 +17,8 @@ use pia_storage_policy::{SqlGroups, SqlManagedPersonas};
 use uuid::Uuid;
 
 pub(crate) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+/// Model of all bases.
+pub(crate) const MODEL: &str = "m1";
 pub(crate) const LEASE: Duration = Duration::from_mins(5);
 /// Default group.
 pub(crate) const DEFAULT: GroupId =
@@ -137,15 +139,21 @@ pub(crate) fn vector(first: f32) -> Vec<f32> {
 
 /// Ingests the next document with one chunk a word. Returns the chunks.
 pub(crate) async fn ingest(db: &Database) -> Vec<ChunkId> {
+    let (claim, chunks) = embed(db, MODEL).await;
+    assert!(SqlIngestQueue::new(db.clone()).publish(claim).await.unwrap());
+    chunks
+}
+
+/// Embeds the next document, without publishing it.
+pub(crate) async fn embed(db: &Database, model: &str) -> (IngestClaim, Vec<ChunkId>) {
     let queue = SqlIngestQueue::new(db.clone());
     let job = claim(db, NOW).await.unwrap();
     let text = String::from_utf8(job.content).unwrap();
     let chunks: Vec<_> = text.split(' ').zip(0..).map(|(word, at)| chunk(at, word)).collect();
     let ids: Vec<_> = chunks.iter().map(|it| it.id).collect();
-    assert!(queue.put_chunks(job.claim, chunks).await.unwrap());
+    assert!(queue.put_chunks(job.claim, model, chunks).await.unwrap());
     let pending = queue.pending(job.claim, 100).await.unwrap();
     let vectors = pending.iter().map(|it| (it.id, vector(1.0), 2)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
-    assert!(queue.publish(job.claim).await.unwrap());
-    ids
+    (job.claim, ids)
 }

@@ -8,3 +8,4 @@ mod documents;
 mod fixture;
 mod questions;
 mod queue;
+mod reindexing;

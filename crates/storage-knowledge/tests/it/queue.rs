@@ -10,7 +10,7 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
 
 use crate::fixture::{
-    DEFAULT, LEASE, NOW, base, chunk, claim, document, group, ingest, of, put, vector,
+    DEFAULT, LEASE, MODEL, NOW, base, chunk, claim, document, group, ingest, of, put, vector,
 };
 
 pia_testkit::contract! {
@@ -57,19 +57,19 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     document(&db, travel, "one").await;
     let first = claim(&db, NOW).await.unwrap();
     assert!(claim(&db, NOW + LEASE / 2).await.is_none());
-    assert!(queue.put_chunks(first.claim, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.put_chunks(first.claim, MODEL, vec![chunk(0, "one")]).await.unwrap());
     assert!(queue.extend(first.claim, NOW + LEASE * 2).await.unwrap());
     assert!(claim(&db, NOW + LEASE).await.is_none());
 
     let second = claim(&db, NOW + LEASE * 2).await.unwrap();
-    assert!(second.is_split && second.claim.fence > first.claim.fence);
+    assert!(second.split_for.as_deref() == Some(MODEL) && second.claim.fence > first.claim.fence);
     // The worker may have died of the document.
     assert_eq!(second.failures, 1);
     let lost = first.claim;
     let pending = queue.pending(second.claim, 9).await.unwrap();
     let vectors = vec![(pending[0].id, vector(1.0), 1)];
     assert!(!queue.extend(lost, NOW).await.unwrap());
-    assert!(!queue.put_chunks(lost, Vec::new()).await.unwrap());
+    assert!(!queue.put_chunks(lost, MODEL, Vec::new()).await.unwrap());
     assert!(!queue.put_vectors(lost, vectors.clone(), NOW).await.unwrap());
     assert_eq!(queue.reserve(lost, 1, 100, NOW).await.unwrap(), Reserved::Lost);
     assert!(!queue.publish(lost).await.unwrap());
@@ -99,19 +99,19 @@ async fn new_content_ends_a_claim(db: Database) {
     put(&db, travel, Some("a"), "one").await;
     let first = claim(&db, NOW).await.unwrap();
     let old = chunk(0, "one");
-    assert!(queue.put_chunks(first.claim, vec![old.clone()]).await.unwrap());
+    assert!(queue.put_chunks(first.claim, MODEL, vec![old.clone()]).await.unwrap());
     put(&db, travel, Some("a"), "two").await;
 
     assert!(!queue.publish(first.claim).await.unwrap());
     // The worker may have stored its point.
     assert_eq!(SqlChunks::new(db.clone()).removed(9).await.unwrap(), [old.id]);
     let second = claim(&db, NOW).await.unwrap();
-    assert_eq!((second.content, second.is_split), (b"two".to_vec(), false));
+    assert_eq!((second.content, second.split_for), (b"two".to_vec(), None));
 
     let documents = SqlDocuments::new(db.clone());
     let id = second.claim.document;
     assert!(documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
-    assert!(!queue.put_chunks(second.claim, vec![chunk(0, "two")]).await.unwrap());
+    assert!(!queue.put_chunks(second.claim, MODEL, vec![chunk(0, "two")]).await.unwrap());
 }
 
 async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
@@ -122,7 +122,7 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
 
     let job = claim(&db, NOW).await.unwrap();
     let chunks = vec![chunk(0, "one"), chunk(1, "three")];
-    assert!(queue.put_chunks(job.claim, chunks.clone()).await.unwrap());
+    assert!(queue.put_chunks(job.claim, MODEL, chunks.clone()).await.unwrap());
     let pending = queue.pending(job.claim, 9).await.unwrap();
     assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [chunks[1].id]);
     let document = SqlDocuments::new(db.clone()).find(of(travel, job.claim.document)).await;
@@ -134,7 +134,7 @@ async fn contexts_are_stored_and_charged(db: Database) {
     put(&db, travel, Some("a"), "one").await;
     let job = claim(&db, NOW).await.unwrap();
     let new = chunk(0, "one");
-    assert!(queue.put_chunks(job.claim, vec![new.clone(), chunk(1, "two")]).await.unwrap());
+    assert!(queue.put_chunks(job.claim, MODEL, vec![new.clone(), chunk(1, "two")]).await.unwrap());
     assert_eq!(queue.beginning(job.claim).await.unwrap(), "one\ntwo");
     let contexts = vec![(new.id, "About one.".to_owned(), 30)];
     assert!(queue.put_contexts(job.claim, contexts.clone(), NOW).await.unwrap());
@@ -154,7 +154,7 @@ async fn contexts_are_stored_and_charged(db: Database) {
     // A chunk that did not change keeps its context.
     put(&db, travel, Some("a"), "three").await;
     let job = claim(&db, NOW).await.unwrap();
-    assert!(queue.put_chunks(job.claim, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.put_chunks(job.claim, MODEL, vec![chunk(0, "one")]).await.unwrap());
     assert!(queue.pending(job.claim, 9).await.unwrap().is_empty());
     assert_eq!(queue.embedded(job.claim, 0, 9).await.unwrap()[0].context, "About one.");
 }
@@ -175,7 +175,7 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
     let holder = claims[all.iter().position(reserved).unwrap()];
     let waiting = claims[all.iter().position(|it| !reserved(it)).unwrap()];
     let new = chunk(0, "x");
-    assert!(queue.put_chunks(holder, vec![new.clone()]).await.unwrap());
+    assert!(queue.put_chunks(holder, MODEL, vec![new.clone()]).await.unwrap());
     assert!(queue.put_vectors(holder, vec![(new.id, vector(1.0), 20)], NOW).await.unwrap());
     assert_eq!(queue.reserve(waiting, 41, 100, NOW).await.unwrap(), Reserved::QuotaExceeded);
     assert_eq!(queue.reserve(waiting, 40, 100, NOW).await.unwrap(), Reserved::Done);

@@ -1,9 +1,10 @@
 //! `pia-server admin kb` beside a running server.
 
+use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{base, documents, knowing, service, settled};
+use super::{base, documents, ingested, knowing, service, settled};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_is_imported_again_stores_what_has_changed() {
@@ -33,4 +34,28 @@ async fn a_folder_that_is_imported_again_stores_what_has_changed() {
     let verified = app.admin("kb verify Travel").await.expect("a sound base");
     assert!(verified.starts_with("Searches find all 2 documents of Travel\n"), "{verified}");
     assert!(verified.contains("not compared: a server uses it"), "{verified}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_is_indexed_again_and_found_meanwhile() {
+    let app = knowing(TestDatabase::sqlite()).start().await;
+    let travel = base(&app, "Travel", "default").await;
+    for (title, content) in [("Rail", "Second class only."), ("Air", "Ask the office first.")] {
+        ingested(&app, &travel, title, content).await;
+    }
+
+    let queued = app.admin("kb reindex Travel").await.expect("documents");
+
+    assert_eq!(queued, "2 documents of Travel queued, to be embedded by hashed n-grams\n");
+    // The chunks of each document are replaced, all of them at once.
+    let published = "knowledge_chunks WHERE is_published";
+    until(async || {
+        assert_eq!(app.count(published).await, 2);
+        let shown = app.admin("kb show Travel").await.expect("a base");
+        (!shown.contains("being indexed again")).then_some(())
+    })
+    .await;
+    let shown = app.admin("kb show Travel").await.expect("a base");
+    assert!(shown.contains("Travel, embedded by hashed n-grams\n"), "{shown}");
+    assert_eq!((shown.matches(": Ready, 1 chunks").count(), app.count(published).await), (2, 2));
 }

@@ -1,0 +1,154 @@
+//! Publication of new content, of one document or of a base that was indexed
+//! again.
+
+use diesel::dsl::{exists, not, sql};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
+use diesel_async::RunQueryDsl;
+use pia_knowledge::DocumentStatus;
+use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
+
+use crate::removal::RemoveChunks;
+
+/// Number of documents that are changed in one statement.
+pub(crate) const AT_ONCE: usize = 1_000;
+/// Tokens of the chunks of a document.
+const TOKENS: &str = "(SELECT CAST(COALESCE(SUM(knowledge_chunks.tokens), 0) AS BIGINT) \
+    FROM knowledge_chunks WHERE knowledge_chunks.document_id = knowledge_documents.id)";
+
+/// Models of a base.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = knowledge_bases)]
+pub(crate) struct BaseModels {
+    /// Model that embedded what searches find.
+    pub(crate) model: Option<String>,
+    /// Model with which the base is indexed again.
+    pub(crate) reindex_model: Option<String>,
+}
+
+impl BaseModels {
+    /// Returns the model that embeds new content; `None` leaves the choice to the
+    /// first document.
+    pub(crate) fn target(&self) -> Option<&String> {
+        self.reindex_model.as_ref().or(self.model.as_ref())
+    }
+
+    /// Returns whether searches find content of another model than new content
+    /// has.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.reindex_model.is_some() && self.reindex_model != self.model
+    }
+
+    /// Returns whether the new content of a document waits for that of others.
+    pub(crate) fn holds(&self, is_held: bool) -> bool {
+        self.model.is_some() && self.reindex_model.is_some() && (is_held || self.is_changing())
+    }
+}
+
+connection_trait! {
+    /// Publication of new content.
+    pub(crate) trait PublishContent {
+        /// Locks a base until the commit and loads its models; `None` if it is
+        /// gone. Documents are locked before their base, except such as no worker
+        /// has.
+        async fn lock_base(&mut self, base: DbUid) -> Result<Option<BaseModels>, DbError> {
+            let row = knowledge_bases::table.find(base);
+            let lock = knowledge_bases::served_at.eq(knowledge_bases::served_at);
+            diesel::update(row).set(lock).execute(self).await?;
+            Ok(row.select(BaseModels::as_select()).first(self).await.optional()?)
+        }
+
+        /// Makes the new content of documents the one that searches find.
+        async fn publish_documents(&mut self, documents: &[DbUid]) -> Result<(), DbError> {
+            for documents in documents.chunks(AT_ONCE) {
+                self.remove_chunks(documents, true).await?;
+                let chunks = knowledge_chunks::table
+                    .filter(knowledge_chunks::document_id.eq_any(documents));
+                let published = knowledge_chunks::is_published.eq(true);
+                diesel::update(chunks).set(published).execute(self).await?;
+                let ready = (
+                    knowledge_documents::status.eq(DocumentStatus::Ready.name()),
+                    knowledge_documents::error.eq(None::<String>),
+                    knowledge_documents::chunk_count.eq(knowledge_documents::new_chunks),
+                    knowledge_documents::tokens.eq(sql::<BigInt>(TOKENS)),
+                    knowledge_documents::new_model.eq(None::<String>),
+                    knowledge_documents::is_held.eq(false),
+                    knowledge_documents::failures.eq(0),
+                    knowledge_documents::due_at.eq(None::<DbInstant>),
+                );
+                let rows =
+                    knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
+                diesel::update(rows).set(ready).execute(self).await?;
+            }
+            Ok(())
+        }
+
+        /// Removes documents from what searches find.
+        async fn withdraw_documents(&mut self, documents: &[DbUid]) -> Result<(), DbError> {
+            for documents in documents.chunks(AT_ONCE) {
+                self.remove_chunks(documents, true).await?;
+                let withdrawn =
+                    (knowledge_documents::chunk_count.eq(0), knowledge_documents::tokens.eq(0));
+                let rows =
+                    knowledge_documents::table.filter(knowledge_documents::id.eq_any(documents));
+                diesel::update(rows).set(withdrawn).execute(self).await?;
+            }
+            Ok(())
+        }
+
+        /// Lets the next document choose the model of a base in which searches find
+        /// nothing. The base is locked.
+        async fn forget_model(&mut self, base: DbUid) -> Result<(), DbError> {
+            let searched = knowledge_documents::table
+                .filter(knowledge_documents::base_id.eq(base))
+                .filter(knowledge_documents::chunk_count.gt(0));
+            let empty = knowledge_bases::table.find(base).filter(not(exists(searched)));
+            let none = knowledge_bases::model.eq(None::<String>);
+            diesel::update(empty).set(none).execute(self).await?;
+            Ok(())
+        }
+
+        /// Publishes what a base that is being indexed again holds, unless it
+        /// still waits for a document. With another model, documents that failed
+        /// are found no longer: their vectors could not be compared.
+        async fn finish_reindex(&mut self, base: DbUid) -> Result<(), DbError> {
+            let Some(models) = self.lock_base(base).await? else { return Ok(()) };
+            let Some(model) = &models.reindex_model else { return Ok(()) };
+            let is_changing = models.is_changing();
+            let documents = knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
+            let waiting: i64 = documents
+                .filter(knowledge_documents::due_at.is_not_null())
+                .filter(knowledge_documents::chunk_count.gt(0))
+                .filter(knowledge_documents::is_held.eq(true).or(is_changing.into_sql::<Bool>()))
+                .count()
+                .get_result(self)
+                .await?;
+            if waiting > 0 {
+                return Ok(());
+            }
+            let held = documents
+                .filter(knowledge_documents::is_held.eq(true))
+                .filter(knowledge_documents::status.eq(DocumentStatus::Processing.name()))
+                .select(knowledge_documents::id);
+            let held: Vec<DbUid> = held.load(self).await?;
+            self.publish_documents(&held).await?;
+            // All others have failed.
+            let failed = documents
+                .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()));
+            let released = knowledge_documents::is_held.eq(false);
+            diesel::update(failed).set(released).execute(self).await?;
+            if is_changing {
+                let failed = failed.select(knowledge_documents::id);
+                let failed: Vec<DbUid> = failed.load(self).await?;
+                self.withdraw_documents(&failed).await?;
+            }
+            let finished = (
+                knowledge_bases::model.eq(Some(model)),
+                knowledge_bases::reindex_model.eq(None::<String>),
+            );
+            diesel::update(knowledge_bases::table.find(base)).set(finished).execute(self).await?;
+            Ok(())
+        }
+    }
+}

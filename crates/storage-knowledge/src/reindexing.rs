@@ -1,0 +1,68 @@
+//! Indexing of a base again.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_knowledge::DocumentStatus;
+use pia_storage::schema::{knowledge_bases, knowledge_documents};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
+
+use crate::new_content::StoreContent;
+use crate::publication::{AT_ONCE, PublishContent};
+
+connection_trait! {
+    /// Indexing of a base again.
+    pub(crate) trait StartReindex {
+        /// Queues the documents of a base, and holds the new content of those that
+        /// searches find until all have it. Returns their number.
+        ///
+        /// While the base is indexed by this model already, only documents that
+        /// failed are queued. By another model, those that wait start over too.
+        async fn start_reindex(
+            &mut self,
+            base: DbUid,
+            model: &str,
+            at: DbInstant,
+        ) -> Result<u64, DbError> {
+            let documents =
+                knowledge_documents::table.filter(knowledge_documents::base_id.eq(base));
+            // Before their base, as workers do.
+            let lock = knowledge_documents::fence.eq(knowledge_documents::fence);
+            diesel::update(documents).set(lock).execute(self).await?;
+            let Some(models) = self.lock_base(base).await? else { return Ok(0) };
+            if models.reindex_model.as_deref() == Some(model) {
+                let failed = documents
+                    .filter(knowledge_documents::status.eq(DocumentStatus::Failed.name()))
+                    .select(knowledge_documents::id);
+                let failed: Vec<DbUid> = failed.load(self).await?;
+                for document in &failed {
+                    self.resume_document(*document, at).await?;
+                }
+                return Ok(failed.len() as u64);
+            }
+            let is_changing = models.target().is_some_and(|it| it != model);
+            let queued = documents
+                .filter(
+                    knowledge_documents::due_at
+                        .is_null()
+                        .or(is_changing.into_sql::<diesel::sql_types::Bool>()),
+                )
+                .select(knowledge_documents::id);
+            let queued: Vec<DbUid> = queued.load(self).await?;
+            self.queue_documents(&queued, at).await?;
+            if models.model.is_some() {
+                for queued in queued.chunks(AT_ONCE) {
+                    let searched = knowledge_documents::table
+                        .filter(knowledge_documents::id.eq_any(queued))
+                        .filter(knowledge_documents::chunk_count.gt(0));
+                    let held = knowledge_documents::is_held.eq(true);
+                    diesel::update(searched).set(held).execute(self).await?;
+                }
+                let started = knowledge_bases::reindex_model.eq(Some(model));
+                let row = knowledge_bases::table.find(base);
+                diesel::update(row).set(started).execute(self).await?;
+                self.finish_reindex(base).await?;
+            }
+            Ok(queued.len() as u64)
+        }
+    }
+}

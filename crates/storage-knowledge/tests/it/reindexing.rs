@@ -1,0 +1,283 @@
+//! Contract tests of bases that are indexed again.
+
+use futures_util::future::join_all;
+use pia_kernel::{DocumentId, KnowledgeBaseId, SideEffects};
+use pia_knowledge::{
+    BaseStore, ChunkId, ChunkStore, Document, DocumentStatus, DocumentStore, IngestQueue,
+};
+use pia_storage::Database;
+use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
+
+use crate::fixture::{DEFAULT, MODEL, NOW, base, claim, document, embed, ingest, of, put, server};
+
+/// Model with which bases are indexed again.
+const OTHER: &str = "m2";
+
+pia_testkit::contract! {
+    all_documents_are_published_at_the_end,
+    concurrent_workers_publish_all_documents_once,
+    an_index_by_another_model_drops_documents_that_fail,
+    an_index_by_the_same_model_keeps_documents_that_fail,
+    a_deleted_document_is_not_waited_for,
+    a_second_start_queues_only_failed_documents,
+    another_model_starts_over,
+    documents_that_are_added_meanwhile_are_published_with_the_others,
+    a_replacement_by_the_same_model_is_not_held,
+    the_first_document_determines_the_model,
+    an_empty_base_has_no_model,
+}
+
+/// Base with ingested documents.
+struct World {
+    db: Database,
+    base: KnowledgeBaseId,
+    documents: Vec<DocumentId>,
+    chunks: Vec<ChunkId>,
+}
+
+impl World {
+    async fn new(db: Database, texts: &[&str]) -> Self {
+        let base = base(&db, "Travel", DEFAULT).await;
+        let (mut documents, mut chunks) = (Vec::new(), Vec::new());
+        for text in texts {
+            documents.push(document(&db, base, text).await);
+            chunks.extend(ingest(&db).await);
+        }
+        Self { db, base, documents, chunks }
+    }
+
+    async fn reindex(&self, model: &str) -> Option<u64> {
+        let documents = SqlDocuments::new(self.db.clone());
+        documents.reindex(server(self.base), model, NOW, SideEffects::default()).await.unwrap()
+    }
+
+    async fn document(&self, id: DocumentId) -> Document {
+        let documents = SqlDocuments::new(self.db.clone());
+        documents.find(of(self.base, id)).await.unwrap().unwrap()
+    }
+
+    /// Returns the model of the base, and the one with which it is indexed again.
+    async fn models(&self) -> (Option<String>, Option<String>) {
+        let bases = SqlKnowledgeBases::new(self.db.clone());
+        let entry = bases.find(server(self.base)).await.unwrap().unwrap();
+        (entry.model, entry.reindex_model)
+    }
+
+    /// Returns the number of these chunks that searches find.
+    async fn found(&self, chunks: &[ChunkId]) -> usize {
+        SqlChunks::new(self.db.clone()).passages(chunks).await.unwrap().len()
+    }
+
+    /// Returns the chunks whose points are to be removed, in order.
+    async fn removed(&self) -> Vec<ChunkId> {
+        SqlChunks::new(self.db.clone()).removed(99).await.unwrap()
+    }
+
+    fn queue(&self) -> SqlIngestQueue {
+        SqlIngestQueue::new(self.db.clone())
+    }
+}
+
+fn models(model: &str, reindex: Option<&str>) -> (Option<String>, Option<String>) {
+    (Some(model.to_owned()), reindex.map(str::to_owned))
+}
+
+async fn all_documents_are_published_at_the_end(db: Database) {
+    let world = World::new(db.clone(), &["one two", "three"]).await;
+    assert_eq!(world.models().await, models(MODEL, None));
+
+    assert_eq!(world.reindex(OTHER).await, Some(2));
+    let (first, new) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(first).await.unwrap());
+
+    // Searches find the previous content of all documents.
+    assert_eq!(world.found(&world.chunks).await, 3);
+    assert_eq!(world.found(&new).await, 0);
+    assert_eq!(world.models().await, models(MODEL, Some(OTHER)));
+    let held = world.document(first.document).await;
+    assert_eq!(held.status, DocumentStatus::Processing);
+    assert!(!world.queue().publish(first).await.unwrap());
+    world.queue().release_all(NOW).await.unwrap();
+
+    let (last, more) = embed(&db, OTHER).await;
+    assert_ne!(last.document, first.document);
+    assert!(world.queue().publish(last).await.unwrap());
+
+    assert!(claim(&db, NOW).await.is_none());
+    assert_eq!(world.found(&world.chunks).await, 0);
+    assert_eq!(world.found(&[new, more].concat()).await, 3);
+    assert_eq!(world.removed().await.len(), 3);
+    assert_eq!(world.models().await, models(OTHER, None));
+    for id in &world.documents {
+        let document = world.document(*id).await;
+        assert_eq!(document.status, DocumentStatus::Ready);
+        assert_eq!(document.tokens, 2 * document.chunk_count);
+    }
+    let unknown = server(KnowledgeBaseId::generate());
+    let documents = SqlDocuments::new(db);
+    let unknown = documents.reindex(unknown, OTHER, NOW, SideEffects::default()).await;
+    assert_eq!(unknown.unwrap(), None);
+}
+
+async fn concurrent_workers_publish_all_documents_once(db: Database) {
+    let world = World::new(db.clone(), &["one", "two", "three"]).await;
+    assert_eq!(world.reindex(OTHER).await, Some(3));
+    let (mut claims, mut chunks) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let (claim, new) = embed(&db, OTHER).await;
+        claims.push(claim);
+        chunks.extend(new);
+    }
+
+    let queue = world.queue();
+    let published = join_all(claims.iter().map(|it| queue.publish(*it))).await;
+
+    assert!(published.into_iter().all(Result::unwrap));
+    assert_eq!(world.models().await, models(OTHER, None));
+    assert_eq!((world.found(&world.chunks).await, world.found(&chunks).await), (0, 3));
+    let mut old = world.chunks.clone();
+    old.sort();
+    assert_eq!(world.removed().await, old);
+}
+
+async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
+    let world = World::new(db.clone(), &["one", "two"]).await;
+    world.reindex(OTHER).await;
+    let (first, new) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(first).await.unwrap());
+    let last = claim(&db, NOW).await.unwrap().claim;
+    let id = last.document;
+
+    assert!(world.queue().fail(last, "damaged", None).await.unwrap());
+
+    assert_eq!(world.models().await, models(OTHER, None));
+    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (0, 1));
+    let failed = world.document(id).await;
+    assert_eq!((failed.status, failed.chunk_count), (DocumentStatus::Failed, 0));
+    assert_eq!(failed.error.as_deref(), Some("damaged"));
+    // It is published at once if it succeeds later.
+    let documents = SqlDocuments::new(db.clone());
+    assert!(documents.retry(of(world.base, id), NOW, SideEffects::default()).await.unwrap());
+    let (again, chunks) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(again).await.unwrap());
+    assert_eq!(world.found(&chunks).await, 1);
+}
+
+async fn an_index_by_the_same_model_keeps_documents_that_fail(db: Database) {
+    let world = World::new(db.clone(), &["one", "two"]).await;
+    world.reindex(MODEL).await;
+    let failed = claim(&db, NOW).await.unwrap().claim;
+    assert!(world.queue().fail(failed, "damaged", None).await.unwrap());
+    assert_eq!(world.models().await, models(MODEL, Some(MODEL)));
+
+    let (last, new) = embed(&db, MODEL).await;
+    assert!(world.queue().publish(last).await.unwrap());
+
+    assert_eq!(world.models().await, models(MODEL, None));
+    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (1, 1));
+    let failed = world.document(failed.document).await;
+    assert_eq!((failed.status, failed.chunk_count), (DocumentStatus::Failed, 1));
+}
+
+async fn a_deleted_document_is_not_waited_for(db: Database) {
+    let world = World::new(db.clone(), &["one", "two"]).await;
+    world.reindex(OTHER).await;
+    let (first, new) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(first).await.unwrap());
+    let waiting = world.documents.iter().find(|it| **it != first.document).unwrap();
+
+    let documents = SqlDocuments::new(db);
+    let waiting = of(world.base, *waiting);
+    assert!(documents.delete(waiting, SideEffects::default()).await.unwrap());
+
+    assert_eq!(world.models().await, models(OTHER, None));
+    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (0, 1));
+}
+
+async fn a_second_start_queues_only_failed_documents(db: Database) {
+    let world = World::new(db.clone(), &["one", "two", "three"]).await;
+    world.reindex(OTHER).await;
+    let (held, _) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(held).await.unwrap());
+    let failed = claim(&db, NOW).await.unwrap().claim;
+    assert!(world.queue().fail(failed, "damaged", None).await.unwrap());
+    let working = claim(&db, NOW).await.unwrap().claim;
+
+    assert_eq!(world.reindex(OTHER).await, Some(1));
+
+    assert!(world.queue().extend(working, NOW).await.unwrap());
+    assert_eq!(world.document(held.document).await.status, DocumentStatus::Processing);
+    assert_eq!(world.document(failed.document).await.status, DocumentStatus::Pending);
+}
+
+async fn another_model_starts_over(db: Database) {
+    let world = World::new(db.clone(), &["one", "two"]).await;
+    world.reindex(OTHER).await;
+    let (held, new) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(held).await.unwrap());
+    let working = claim(&db, NOW).await.unwrap().claim;
+
+    assert_eq!(world.reindex("m3").await, Some(2));
+
+    assert!(!world.queue().extend(working, NOW).await.unwrap());
+    assert_eq!(world.removed().await, new);
+    for _ in 0..2 {
+        let (claim, _) = embed(&db, "m3").await;
+        assert!(world.queue().publish(claim).await.unwrap());
+    }
+    assert_eq!(world.models().await, models("m3", None));
+}
+
+async fn documents_that_are_added_meanwhile_are_published_with_the_others(db: Database) {
+    let world = World::new(db.clone(), &["one"]).await;
+    world.reindex(OTHER).await;
+    let (reindexed, _) = embed(&db, OTHER).await;
+    document(&db, world.base, "two").await;
+    let (added, chunks) = embed(&db, OTHER).await;
+
+    assert!(world.queue().publish(added).await.unwrap());
+    assert_eq!(world.found(&chunks).await, 0);
+    assert!(world.queue().publish(reindexed).await.unwrap());
+
+    assert_eq!((world.found(&world.chunks).await, world.found(&chunks).await), (0, 1));
+}
+
+async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
+    let base = base(&db, "Travel", DEFAULT).await;
+    put(&db, base, Some("a"), "one").await;
+    let old = ingest(&db).await;
+    let world = World { db: db.clone(), base, documents: Vec::new(), chunks: old };
+    assert_eq!(world.reindex(MODEL).await, Some(1));
+
+    put(&db, base, Some("a"), "two").await;
+    let (claim, new) = embed(&db, MODEL).await;
+    assert!(world.queue().publish(claim).await.unwrap());
+
+    assert_eq!((world.found(&world.chunks).await, world.found(&new).await), (0, 1));
+    assert_eq!(world.models().await, models(MODEL, None));
+}
+
+async fn the_first_document_determines_the_model(db: Database) {
+    let world = World::new(db.clone(), &[]).await;
+    document(&db, world.base, "one").await;
+    document(&db, world.base, "two").await;
+    let ((first, _), (second, _)) = (embed(&db, MODEL).await, embed(&db, OTHER).await);
+
+    assert!(world.queue().publish(first).await.unwrap());
+    assert!(!world.queue().publish(second).await.unwrap());
+
+    let again = claim(&db, NOW + crate::fixture::LEASE).await.unwrap();
+    assert_eq!((again.model.as_deref(), again.split_for.as_deref()), (Some(MODEL), Some(OTHER)));
+}
+
+async fn an_empty_base_has_no_model(db: Database) {
+    let world = World::new(db.clone(), &["one"]).await;
+    let documents = SqlDocuments::new(db);
+    let only = of(world.base, world.documents[0]);
+
+    assert!(documents.delete(only, SideEffects::default()).await.unwrap());
+
+    assert_eq!(world.models().await, (None, None));
+    assert_eq!(world.reindex(OTHER).await, Some(0));
+    assert_eq!(world.models().await, (None, None));
+}
