@@ -20,6 +20,7 @@ use crate::ports::ingest_queue::{IngestClaim, NewChunk};
 use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 use crate::ports::vector_store::VectorPoint;
 use crate::retrieval::SearchedBase;
+pub(crate) use reindexing::{ModelEmbedder, NEW, OLD};
 
 /// Step of a worker: a call of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -48,7 +48,7 @@ pub use ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore}
 pub use questions::{UnansweredQuestion, UnansweredQuestions};
 pub use reconciliation::{Reconciliation, Repaired, VerifiedChunks};
 pub use retrieval::{
-    Passage, Question, Retrieval, RetrievalError, RetrievalSettings, SearchedBase,
+    MissingModels, Passage, Question, Retrieval, RetrievalError, RetrievalSettings, SearchedBase,
 };
 pub use terms::{TermWeight, document_terms, query_terms};
 

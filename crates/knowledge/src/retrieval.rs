@@ -1,5 +1,6 @@
 //! Retrieval of passages that answer a question.
 
+mod models;
 mod relevance;
 
 use std::collections::{HashMap, HashSet};
@@ -12,8 +13,8 @@ use pia_kernel::{
 use crate::ports::chunk_store::{ChunkId, ChunkStore, StoredPassage};
 use crate::ports::embedder::{EmbedError, Embedder};
 use crate::ports::vector_store::{VectorQuery, VectorStore};
-use crate::terms::query_terms;
-use relevance::{join_overlapping, similarity, term_coverage};
+pub use models::MissingModels;
+use relevance::{join_overlapping, term_coverage};
 
 /// Number of chunks that are considered for each passage that is returned.
 const CANDIDATES_PER_PASSAGE: usize = 4;
@@ -93,8 +94,10 @@ pub enum RetrievalError {
 pub struct Retrieval {
     /// Chunks in the database.
     pub chunks: Arc<dyn ChunkStore>,
-    /// Model that embeds questions, the one that embedded the chunks.
+    /// Embedder of questions, by the models that embedded the chunks.
     pub embedder: Arc<dyn Embedder>,
+    /// Models of chunks that are no longer available.
+    pub missing_models: MissingModels,
     /// Store of the vectors.
     pub vectors: Arc<dyn VectorStore>,
     /// Settings.
@@ -127,22 +130,11 @@ impl Retrieval {
             return Ok(Vec::new());
         }
         let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
-        let embedding = self.embedder.embed(&self.embedder.model(), vec![text.to_owned()]).await?;
-        let dense = embedding.into_vectors(1)?.pop().unwrap_or_default();
         let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
-        let mut query =
-            VectorQuery { bases, dense: dense.clone(), terms: query_terms(text), limit };
-        let (mut candidates, is_complete) = self.candidates(&query).await?;
-        if !is_complete {
-            // Points of content that is not published yet have taken places.
-            query.limit = limit.saturating_mul(MORE_CANDIDATES);
-            candidates = self.candidates(&query).await?.0;
-        }
+        let found = self.find(text, &bases, limit).await?;
         let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());
-        let relevant = candidates.into_iter().filter_map(|it| {
-            let similarity = similarity(&dense, &it.dense);
-            let is_relevant = similarity >= floor || term_coverage(text, &it) >= MIN_TERM_COVERAGE;
-            is_relevant.then_some((it, similarity))
+        let relevant = found.into_iter().filter(|(it, similarity)| {
+            *similarity >= floor || term_coverage(text, it) >= MIN_TERM_COVERAGE
         });
         Ok(without_neighbours(relevant, settings.max_passages))
     }

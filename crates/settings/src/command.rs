@@ -68,7 +68,7 @@ server is running:
   kb retry BASE                  queue all documents that failed again
   kb reindex BASE                queue all documents again, for a new model
                                  or other sizes of chunks
-  kb verify BASE                 report documents that searches do not find
+  kb verify BASE                 report documents that are not ready
 
  Credits
   credits top-up GROUP N         add N credits to a group, which do not expire

@@ -132,6 +132,20 @@ impl ChunkStore for SqlChunks {
         Ok(rows.into_iter().map(base).collect())
     }
 
+    async fn models(
+        &self,
+        bases: &[KnowledgeBaseId],
+    ) -> Result<Vec<(KnowledgeBaseId, String)>, Unavailable> {
+        let ids: Vec<DbUid> = bases.iter().map(|it| DbUid(it.0)).collect();
+        let models = knowledge_bases::table
+            .filter(knowledge_bases::id.eq_any(ids))
+            .filter(knowledge_bases::model.is_not_null())
+            .select((knowledge_bases::id, knowledge_bases::model.assume_not_null()));
+        let rows: Vec<(DbUid, String)> =
+            on_conn!(self.db.reader(), |conn| models.load(conn).await?)?;
+        Ok(rows.into_iter().map(|(id, model)| (KnowledgeBaseId(id.0), model)).collect())
+    }
+
     async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable> {
         let found = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select((
             knowledge_chunks::id,

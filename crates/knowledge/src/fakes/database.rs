@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::{DocumentId, GroupId, PersonaId, Timestamp, Unavailable};
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, Timestamp, Unavailable};
 
 use super::{ChunkRow, InMemory, Rows, Step};
 use crate::document::DocumentStatus;
@@ -270,6 +270,16 @@ impl ChunkStore for InMemory {
         self.step(Step::Other, |state| {
             let bases = state.rows.bases.iter().filter(|it| it.0 == group);
             bases.map(|it| it.1.clone()).collect()
+        })
+    }
+
+    async fn models(
+        &self,
+        bases: &[KnowledgeBaseId],
+    ) -> Result<Vec<(KnowledgeBaseId, String)>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let models = state.rows.models.iter().filter(|it| bases.contains(it.0));
+            models.filter_map(|(base, it)| Some((*base, it.model.clone()?))).collect()
         })
     }
 

@@ -86,6 +86,13 @@ pub trait ChunkStore: Send + Sync {
         persona: Option<PersonaId>,
     ) -> Result<Vec<SearchedBase>, Unavailable>;
 
+    /// Loads the models of these bases. Those in which searches find nothing are
+    /// left out.
+    async fn models(
+        &self,
+        bases: &[KnowledgeBaseId],
+    ) -> Result<Vec<(KnowledgeBaseId, String)>, Unavailable>;
+
     /// Loads published chunks. Others are left out.
     async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable>;
 

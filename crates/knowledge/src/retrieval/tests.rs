@@ -14,6 +14,8 @@ use crate::ports::chunk_store::MockChunkStore;
 use crate::ports::embedder::{Embedding, MockEmbedder, VECTOR_SIZE};
 use crate::ports::vector_store::MockVectorStore;
 
+mod models;
+
 struct World {
     store: Arc<InMemory>,
     group: GroupId,
@@ -29,6 +31,7 @@ impl World {
         let retrieval = Retrieval {
             chunks: Arc::clone(&store) as _,
             embedder: Arc::new(HashedEmbedder),
+            missing_models: MissingModels::default(),
             vectors: Arc::clone(&store) as _,
             settings: LiveSetting::new(RetrievalSettings { max_passages: 5, min_similarity: None }),
             clock: Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH)),
@@ -39,10 +42,16 @@ impl World {
     /// Ingests a document of chunks of at most 60 characters.
     async fn add(&self, base: KnowledgeBaseId, title: &str, text: &str) -> DocumentId {
         let document = self.store.add(base, title, text);
+        self.ingest(Arc::clone(&self.retrieval.embedder)).await;
+        document
+    }
+
+    /// Ingests the document that is due next.
+    async fn ingest(&self, embedder: Arc<dyn Embedder>) {
         let ingestion = Ingestion {
             queue: Arc::clone(&self.store) as _,
             extractor: Arc::<MarkdownFiles>::default(),
-            embedder: Arc::new(HashedEmbedder),
+            embedder,
             vectors: Arc::clone(&self.store) as _,
             context_writer: None,
             settings: LiveSetting::new(IngestionSettings {
@@ -54,7 +63,6 @@ impl World {
             clock: Arc::clone(&self.retrieval.clock),
         };
         assert!(ingestion.ingest_next().await.unwrap());
-        document
     }
 
     async fn search(&self, text: &str) -> Vec<Passage> {
@@ -218,10 +226,11 @@ async fn an_empty_question_no_base_or_no_passages_need_no_embedding() {
 #[tokio::test]
 async fn a_long_question_is_shortened_between_two_characters() {
     let world = World::new();
+    world.add(world.base, "Canteen", "Lunch is at noon.").await;
     let lengths = Arc::<Mutex<Vec<usize>>>::default();
     let mut embedder = MockEmbedder::new();
     let seen = Arc::clone(&lengths);
-    embedder.expect_model().return_const("mock".to_owned());
+    embedder.expect_model().return_const(HashedEmbedder::MODEL.to_owned());
     embedder.expect_embed().returning(move |_, texts| {
         seen.lock().unwrap().extend(texts.iter().map(String::len));
         Ok(Embedding { vectors: vec![vec![1.0; VECTOR_SIZE]], tokens: 1 })
@@ -238,11 +247,12 @@ async fn a_long_question_is_shortened_between_two_characters() {
 #[tokio::test]
 async fn a_question_without_a_usable_vector_is_an_error() {
     let world = World::new();
+    world.add(world.base, "Canteen", "Lunch is at noon.").await;
     for vectors in
         [vec![], vec![vec![]], vec![vec![0.0; VECTOR_SIZE]], vec![vec![f32::NAN; VECTOR_SIZE]]]
     {
         let mut embedder = MockEmbedder::new();
-        embedder.expect_model().return_const("mock".to_owned());
+        embedder.expect_model().return_const(HashedEmbedder::MODEL.to_owned());
         embedder.expect_embed().return_once(|_, _| Ok(Embedding { vectors, tokens: 1 }));
         let retrieval = Retrieval { embedder: Arc::new(embedder), ..world.retrieval.clone() };
 
@@ -267,8 +277,8 @@ async fn a_store_that_is_unavailable_is_an_error() {
         let outcome = retrieval.search(world.question("lunch")).await;
         assert!(matches!(outcome, Err(RetrievalError::Unavailable(_))));
     }
-    // The bases, the search, and the passages.
-    for call in 0..3 {
+    // The bases, their models, the search, and the passages.
+    for call in 0..4 {
         world.store.set_fault(Step::Other, call, Fault::Refuses);
         let outcome = world.retrieval.search(world.question("lunch")).await;
         assert!(matches!(outcome, Err(RetrievalError::Unavailable(_))), "call {call}");

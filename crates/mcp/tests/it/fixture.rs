@@ -9,8 +9,8 @@ use actix_web::web::Data;
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, LiveSetting, Timestamp, Unavailable};
 use pia_knowledge::{
     ChunkId, CitedDocument, ContentType, DocumentContent, Documents, FoundChunk, GroupQuotas,
-    HashedEmbedder, MockBaseStore, MockChunkStore, MockDocumentStore, MockVectorStore, Retrieval,
-    RetrievalSettings, SearchedBase, StoredPassage, VECTOR_SIZE,
+    HashedEmbedder, MissingModels, MockBaseStore, MockChunkStore, MockDocumentStore,
+    MockVectorStore, Retrieval, RetrievalSettings, SearchedBase, StoredPassage, VECTOR_SIZE,
 };
 use pia_mcp::Mcp;
 use pia_testkit::FixedClock;
@@ -138,6 +138,7 @@ impl Fixture {
         Retrieval {
             chunks: Arc::new(self.chunks()),
             embedder: Arc::new(HashedEmbedder),
+            missing_models: MissingModels::default(),
             vectors: Arc::new(vectors()),
             settings: LiveSetting::new(settings),
             clock: Arc::new(FixedClock(NOW)),
@@ -146,6 +147,9 @@ impl Fixture {
 
     fn chunks(&self) -> MockChunkStore {
         let mut chunks = MockChunkStore::new();
+        chunks.expect_models().returning(|bases| {
+            Ok(bases.iter().map(|it| (*it, HashedEmbedder::MODEL.to_owned())).collect())
+        });
         let it = self.clone();
         chunks.expect_searched_bases().returning(move |group, persona| {
             assert!(persona.is_none());

@@ -10,7 +10,8 @@ use pia_http::KnowledgeApi;
 use pia_kernel::{LiveSetting, Unavailable};
 use pia_knowledge::{
     ContextWriter, Documents, Embedder, GroupQuotas, HashedEmbedder, IngestQueue, Ingestion,
-    IngestionSettings, KnowledgeBases, Reconciliation, Retrieval, UnansweredQuestions, VectorStore,
+    IngestionSettings, KnowledgeBaseEntry, KnowledgeBases, MissingModels, Reconciliation,
+    Retrieval, UnansweredQuestions, VectorStore,
 };
 use pia_policy::Quota;
 use pia_settings::{EmbedderConfig, KnowledgeStores, LiveConfig, VectorTarget};
@@ -62,6 +63,7 @@ impl KnowledgeParts {
             queue.release_all(base.clock.now()).await.map_err(ComposeError::Knowledge)?;
         }
         let embedder = embedder(stores, gateway);
+        warn_of_other_models(&api.bases, &embedder.model()).await;
         let chunks = Arc::new(SqlChunks::new(base.db.clone()));
         let lease = STEP_TIME + stores.timeout;
         let ingestion = Ingestion {
@@ -76,6 +78,7 @@ impl KnowledgeParts {
         let retrieval = Retrieval {
             chunks: Arc::<SqlChunks>::clone(&chunks),
             embedder,
+            missing_models: MissingModels::default(),
             vectors: Arc::clone(&vectors),
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),
@@ -151,6 +154,29 @@ pub(crate) async fn open_vectors(
                 Err(err) => return Err(err.into()),
             }
             Ok(Arc::new(store))
+        }
+    }
+}
+
+/// Warns of bases that another model than the configured one embeds.
+async fn warn_of_other_models(bases: &KnowledgeBases, configured: &str) {
+    let bases = match bases.list().await {
+        Ok(bases) => bases,
+        Err(err) => {
+            tracing::warn!(error = %err, "failed to compare the models of knowledge bases");
+            return;
+        }
+    };
+    for KnowledgeBaseEntry { base, model, reindex_model, .. } in bases {
+        if let Some(model) = reindex_model.or(model).filter(|it| it != configured) {
+            let (base, command) = (base.name, format!("pia-server admin kb reindex {}", base.id));
+            tracing::warn!(
+                base,
+                model,
+                configured,
+                command,
+                "a knowledge base is embedded by another model than the configured one"
+            );
         }
     }
 }

@@ -1,0 +1,87 @@
+//! Searches of bases with the models that embedded them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pia_kernel::KnowledgeBaseId;
+
+use super::relevance::similarity;
+use super::{MORE_CANDIDATES, Retrieval, RetrievalError};
+use crate::ports::chunk_store::StoredPassage;
+use crate::ports::embedder::EmbedError;
+use crate::ports::vector_store::VectorQuery;
+use crate::terms::query_terms;
+
+/// Models that embedded bases and are no longer available, each of which is
+/// logged once.
+#[derive(Debug, Clone, Default)]
+pub struct MissingModels(Arc<Mutex<BTreeSet<String>>>);
+
+impl MissingModels {
+    fn log(&self, model: &str, err: &EmbedError) {
+        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.insert(model.to_owned()) {
+            tracing::warn!(
+                model,
+                error = %err,
+                "the model of a knowledge base is not available: it is searched by words alone"
+            );
+        }
+    }
+}
+
+impl Retrieval {
+    /// Returns the published chunks of bases that are found, best first, each with
+    /// its similarity to the question.
+    pub(super) async fn find(
+        &self,
+        text: &str,
+        bases: &[KnowledgeBaseId],
+        limit: usize,
+    ) -> Result<Vec<(StoredPassage, f32)>, RetrievalError> {
+        let mut by_model = BTreeMap::<String, Vec<KnowledgeBaseId>>::new();
+        for (base, model) in self.chunks.models(bases).await? {
+            by_model.entry(model).or_default().push(base);
+        }
+        let mut ranked = Vec::new();
+        for (model, bases) in by_model {
+            let dense = self.embed(&model, text).await?;
+            let query = VectorQuery { bases, dense, terms: query_terms(text), limit };
+            ranked.extend(self.find_similar(query).await?.into_iter().enumerate());
+        }
+        // Scores of different searches cannot be compared, but ranks can.
+        ranked.sort_by_key(|it| it.0);
+        Ok(ranked.into_iter().map(|it| it.1).collect())
+    }
+
+    async fn find_similar(
+        &self,
+        mut query: VectorQuery,
+    ) -> Result<Vec<(StoredPassage, f32)>, RetrievalError> {
+        let (mut candidates, is_complete) = self.candidates(&query).await?;
+        if !is_complete {
+            // Points of content that is not published yet have taken places.
+            query.limit = query.limit.saturating_mul(MORE_CANDIDATES);
+            candidates = self.candidates(&query).await?.0;
+        }
+        let similar = |it: StoredPassage| {
+            let similarity = similarity(&query.dense, &it.dense);
+            (it, similarity)
+        };
+        Ok(candidates.into_iter().map(similar).collect())
+    }
+
+    /// Embeds a question. For a model that is configured no longer, and not
+    /// available, the vector is empty.
+    async fn embed(&self, model: &str, text: &str) -> Result<Vec<f32>, EmbedError> {
+        let embedding = self.embedder.embed(model, vec![text.to_owned()]).await;
+        match embedding.and_then(|it| it.into_vectors(1)) {
+            Ok(mut vectors) => Ok(vectors.pop().unwrap_or_default()),
+            Err(err) if model == self.embedder.model() => Err(err),
+            Err(err) => {
+                self.missing_models.log(model, &err);
+                Ok(Vec::new())
+            }
+        }
+    }
+}
