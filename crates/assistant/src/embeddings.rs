@@ -19,11 +19,9 @@ use crate::gateway::Gateway;
 use crate::ports::EmbeddingCall;
 use crate::request::chat_request::malformed;
 use crate::request::sample::PromptText;
-use crate::routing::attempts::AttemptOutcome;
-use crate::routing::keys::requested_cooldown;
-use crate::routing::refusal::{Tools, explain_failure};
 use crate::routing::route::may_choose;
 use crate::routing::target::{Mode, Target};
+use crate::single_call::CallFailure;
 use crate::stream;
 
 pub use background::{BackgroundEmbeddings, TextVectors};
@@ -113,9 +111,9 @@ impl Embeddings {
                 return Err(err);
             }
         }
-        match call_with_keys(&self.gateway, &target, &request.body).await {
+        match call(&self.gateway, &target, &request.body).await {
             Ok(answer) => complete(answer, metered_call),
-            Err(EmbeddingFailure { error, cost }) => {
+            Err(CallFailure { error, cost }) => {
                 metered_call.fail(cost);
                 Err(error)
             }
@@ -123,44 +121,13 @@ impl Embeddings {
     }
 }
 
-/// Failure of a call, and what it costs.
-struct EmbeddingFailure {
-    error: AssistantError,
-    cost: Billable,
-}
-
-/// Calls a model with one key after the other.
-async fn call_with_keys(
-    gateway: &Gateway,
-    target: &Arc<Target>,
-    body: &Bytes,
-) -> Result<Bytes, EmbeddingFailure> {
-    let mut failure =
-        EmbeddingFailure { error: AssistantError::NotConfigured, cost: Billable::Nothing };
-    for key in gateway.keys.order(&target.keys, gateway.timer.elapsed()) {
-        let call =
-            EmbeddingCall { target: Arc::clone(target), key: key.clone(), body: body.clone() };
-        let err = match gateway.unless_stopped(gateway.upstream.embed(call)).await {
-            None => {
-                let (error, cost) = (AssistantError::Stopping, Billable::Something);
-                return Err(EmbeddingFailure { error, cost });
-            }
-            Some(Ok(answer)) => {
-                gateway.attempts.count(target, AttemptOutcome::Answered);
-                return Ok(answer);
-            }
-            Some(Err(err)) => err,
-        };
-        let outcome = AttemptOutcome::from_error(&err);
-        gateway.attempts.count(target, outcome);
-        let error = explain_failure(&err, Tools::None, target);
-        failure = EmbeddingFailure { error, cost: Billable::after_failure(&err) };
-        if !outcome.is_key_failure() {
-            break;
-        }
-        gateway.keys.set_cooldown(&key, gateway.timer.elapsed(), requested_cooldown(&err));
-    }
-    Err(failure)
+/// Calls an embedding model.
+async fn call(gateway: &Gateway, target: &Arc<Target>, body: &Bytes) -> Result<Bytes, CallFailure> {
+    let send = |key| {
+        let (target, body) = (Arc::clone(target), body.clone());
+        gateway.upstream.embed(EmbeddingCall { target, key, body })
+    };
+    gateway.call_with_keys(target, send).await
 }
 
 /// Returns the rates to reserve at: the model may count twice our tokens.

@@ -17,6 +17,7 @@ mod request;
 mod routing;
 mod rules;
 mod settings;
+mod single_call;
 mod stream;
 mod tools;
 mod turn;

@@ -2,23 +2,16 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use pia_kernel::GroupId;
 use serde::Deserialize;
 use serde_json::json;
-use uuid::Uuid;
 
-use super::call_with_keys;
+use super::call;
 use crate::error::AssistantError;
 use crate::gateway::Gateway;
 use crate::request::sample::PromptText;
 use crate::routing::target::Target;
-
-/// Maximum time for which a call waits for a permit of its upstream; nobody
-/// waits for it.
-const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Vectors of some texts.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,14 +71,13 @@ impl BackgroundEmbeddings {
     ) -> Result<TextVectors, AssistantError> {
         let words: Vec<&str> = texts.iter().map(String::as_str).collect();
         let estimate = PromptText::from_words(&words).estimate();
-        let demand = (GroupId(Uuid::nil()), estimate);
-        let _permit = self.gateway.acquire_permit(&self.target, demand, MAX_WAIT).await?;
+        let _permit = self.gateway.acquire_background_permit(&self.target, estimate).await?;
         let mut body = format!("{{\"input\":{},\"encoding_format\":\"float\"", json!(texts));
         if let Some(dimensions) = dimensions {
             // Writing to a string cannot fail.
             let _infallible = write!(body, ",\"dimensions\":{dimensions}");
         }
-        let answer = call_with_keys(&self.gateway, &self.target, &Bytes::from(body)).await;
+        let answer = call(&self.gateway, &self.target, &Bytes::from(body)).await;
         let answer = answer.map_err(|failure| failure.error)?;
         parse(&answer, texts.len(), estimate).ok_or_else(|| {
             let model = &self.target.model;

@@ -1,0 +1,71 @@
+//! Parts of calls that one model answers, without fallbacks.
+
+use std::time::Duration;
+
+use pia_kernel::{GroupId, Secret};
+use uuid::Uuid;
+
+use crate::credits::metered_call::Billable;
+use crate::error::AssistantError;
+use crate::gateway::Gateway;
+use crate::ports::UpstreamError;
+use crate::routing::attempts::AttemptOutcome;
+use crate::routing::keys::requested_cooldown;
+use crate::routing::refusal::{Tools, explain_failure};
+use crate::routing::target::Target;
+use crate::routing::upstream_limiter::Permit;
+
+/// Maximum time for which a call of the server itself waits for a permit of its
+/// upstream.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// Failure of a call, and what it costs.
+pub(crate) struct CallFailure {
+    pub(crate) error: AssistantError,
+    pub(crate) cost: Billable,
+}
+
+impl Gateway {
+    /// Waits for a permit of an upstream, for a call of the server itself with
+    /// this many tokens.
+    pub(crate) async fn acquire_background_permit(
+        &self,
+        target: &Target,
+        tokens: i64,
+    ) -> Result<Permit, AssistantError> {
+        self.acquire_permit(target, (GroupId(Uuid::nil()), tokens), MAX_WAIT).await
+    }
+
+    /// Sends a call with one key of its model after the other, until one is
+    /// accepted, or the call fails in a way that no other key would avoid.
+    pub(crate) async fn call_with_keys<T, F: Future<Output = Result<T, UpstreamError>>>(
+        &self,
+        target: &Target,
+        send: impl Fn(Secret<String>) -> F,
+    ) -> Result<T, CallFailure> {
+        let mut failure =
+            CallFailure { error: AssistantError::NotConfigured, cost: Billable::Nothing };
+        for key in self.keys.order(&target.keys, self.timer.elapsed()) {
+            let err = match self.unless_stopped(send(key.clone())).await {
+                None => {
+                    let (error, cost) = (AssistantError::Stopping, Billable::Something);
+                    return Err(CallFailure { error, cost });
+                }
+                Some(Ok(answer)) => {
+                    self.attempts.count(target, AttemptOutcome::Answered);
+                    return Ok(answer);
+                }
+                Some(Err(err)) => err,
+            };
+            let outcome = AttemptOutcome::from_error(&err);
+            self.attempts.count(target, outcome);
+            let error = explain_failure(&err, Tools::None, target);
+            failure = CallFailure { error, cost: Billable::after_failure(&err) };
+            if !outcome.is_key_failure() {
+                break;
+            }
+            self.keys.set_cooldown(&key, self.timer.elapsed(), requested_cooldown(&err));
+        }
+        Err(failure)
+    }
+}
