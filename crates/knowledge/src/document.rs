@@ -91,6 +91,14 @@ pub struct CitedDocument {
     pub file: DocumentContent,
 }
 
+/// Returns the URL of a document: its source if that is a web page, or else its
+/// page on the server at this public URL.
+pub fn document_url(public_url: &str, id: DocumentId, source_uri: Option<&str>) -> String {
+    let is_web = |it: &&str| it.starts_with("https://") || it.starts_with("http://");
+    let own = || format!("{}/kb/{id}", public_url.trim_end_matches('/'));
+    source_uri.filter(is_web).map_or_else(own, str::to_owned)
+}
+
 /// Reference to a document that a caller may manage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentRef {
@@ -109,4 +117,24 @@ pub struct Submission {
     pub status: DocumentStatus,
     /// False if the document had this content already.
     pub changed: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_is_the_source_only_if_that_is_a_page() {
+        let id = DocumentId::generate();
+        let own = format!("https://pia.example/kb/{id}");
+        for (source, expected) in [
+            (Some("https://wiki.example/policy"), "https://wiki.example/policy"),
+            (Some("http://wiki/policy"), "http://wiki/policy"),
+            (Some("file:///policy"), &own),
+            (Some("javascript:alert(1)"), &own),
+            (None, &own),
+        ] {
+            assert_eq!(document_url("https://pia.example/", id, source), expected);
+        }
+    }
 }

@@ -10,6 +10,7 @@ use pia_kernel::{
     Clock, DocumentId, GroupId, KnowledgeBaseId, LiveSetting, PersonaId, Unavailable,
 };
 
+use crate::document::document_url;
 use crate::ports::chunk_store::{ChunkId, ChunkStore, StoredPassage};
 use crate::ports::embedder::{EmbedError, Embedder};
 use crate::ports::vector_store::{VectorQuery, VectorStore};
@@ -76,6 +77,13 @@ pub struct Passage {
     pub text: String,
     /// Cosine similarity with the question.
     pub similarity: f32,
+}
+
+impl Passage {
+    /// Returns the URL by which a member cites the document.
+    pub fn url(&self, public_url: &str) -> String {
+        document_url(public_url, self.document, self.source_uri.as_deref())
+    }
 }
 
 /// Reasons why nothing could be retrieved.

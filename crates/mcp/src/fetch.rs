@@ -1,7 +1,7 @@
 //! Tool that returns the text of a document.
 
 use pia_kernel::{DocumentId, GroupId};
-use pia_knowledge::CitedDocument;
+use pia_knowledge::{CitedDocument, document_url};
 use pia_web::ApiError;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub(crate) async fn fetch(
     let documents = mcp.documents.clone();
     let reading = async move { documents.read(group, id).await.map_err(document_error) };
     let CitedDocument { title, source_uri, file } = mcp.runner.run(reading).await?;
-    let url = mcp.link(id, source_uri.as_deref());
+    let url = document_url(&mcp.public_url, id, source_uri.as_deref());
     let media_type = file.content_type.name();
     if !file.content_type.is_text() {
         return Err(no_text(media_type, &url));

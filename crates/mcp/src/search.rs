@@ -60,7 +60,7 @@ pub(crate) async fn search(
 fn found_passage(mcp: &Mcp, passage: Passage) -> FoundPassage {
     FoundPassage {
         id: passage.document.to_string(),
-        url: mcp.link(passage.document, passage.source_uri.as_deref()),
+        url: passage.url(&mcp.public_url),
         title: passage.title,
         text: passage.text,
     }

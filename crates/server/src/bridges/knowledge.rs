@@ -19,7 +19,7 @@ pub(crate) struct RetrievedKnowledge {
     pub(crate) questions: UnansweredQuestions,
     /// Without a licence there are no bases.
     pub(crate) licence: KnowledgeLicence,
-    /// Base of links to documents, without a slash at the end.
+    /// Base of links to documents.
     pub(crate) public_url: String,
     /// Runtime of the database.
     pub(crate) runtime: Handle,
@@ -39,9 +39,7 @@ impl RetrievedKnowledge {
     }
 
     fn passage(&self, it: Passage) -> KnowledgePassage {
-        let is_web = |uri: &String| uri.starts_with("https://") || uri.starts_with("http://");
-        let own = || format!("{}/kb/{}", self.public_url, it.document);
-        let url = it.source_uri.clone().filter(is_web).unwrap_or_else(own);
+        let url = it.url(&self.public_url);
         KnowledgePassage { title: it.title, url, path: it.path, text: it.text }
     }
 }

@@ -88,7 +88,7 @@ impl KnowledgeParts {
             retrieval: retrieval.clone(),
             questions: api.questions.clone(),
             licence: licence.clone(),
-            public_url: base.public_url().trim_end_matches('/').to_owned(),
+            public_url: base.public_url(),
             runtime: Handle::current(),
         };
         let reconciliation = Reconciliation { chunks, vectors };

@@ -86,7 +86,7 @@ pub(super) fn mcp(
     Mcp {
         retrieval,
         documents: knowledge.documents.clone(),
-        public_url: base.public_url().trim_end_matches('/').into(),
+        public_url: base.public_url().into(),
         runner: runner.clone(),
     }
 }
@@ -101,7 +101,7 @@ pub(super) fn scim(
     Scim {
         users: use_cases.provisioning.users.clone(),
         groups,
-        public_url: base.public_url().trim_end_matches('/').into(),
+        public_url: base.public_url().into(),
         runner: runner.clone(),
     }
 }
