@@ -4,7 +4,7 @@ pub(crate) mod prompt;
 pub(crate) mod question;
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, Unavailable};
+use pia_kernel::{GroupId, KnowledgeBaseId, Unavailable};
 use uuid::Uuid;
 
 /// Moment at which knowledge bases are searched.
@@ -45,6 +45,8 @@ pub struct KnowledgeScope {
 /// Knowledge base that a caller may search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgeSummary {
+    /// Id.
+    pub id: KnowledgeBaseId,
     /// Name.
     pub name: String,
     /// Text that tells the model when to search it.
@@ -71,10 +73,13 @@ pub trait Knowledge: Send + Sync {
     /// Returns the bases that a caller may search; none if knowledge is off.
     async fn bases(&self, scope: KnowledgeScope) -> Result<Vec<KnowledgeSummary>, Unavailable>;
 
-    /// Finds the passages that may answer a question, best first.
+    /// Finds the passages that may answer a question, best first. `bases` are
+    /// those that [`bases`](Self::bases) returned for the scope: they are read
+    /// once in a turn, however often it searches.
     async fn search(
         &self,
         scope: KnowledgeScope,
+        bases: &[KnowledgeSummary],
         question: &str,
     ) -> Result<Vec<KnowledgePassage>, Unavailable>;
 }
@@ -92,6 +97,7 @@ impl Knowledge for NoKnowledge {
     async fn search(
         &self,
         _scope: KnowledgeScope,
+        _bases: &[KnowledgeSummary],
         _question: &str,
     ) -> Result<Vec<KnowledgePassage>, Unavailable> {
         Ok(Vec::new())

@@ -36,7 +36,7 @@ use crate::stream::start::{StartedStream, reject_error_body, start_stream};
 use crate::tools::calls::{Call, assistant_message, tool_result};
 use crate::tools::server::{ServerToolTask, ServerTools, format_results};
 use capable_models::retain_capable;
-use knowledge_search::KnowledgeSearch;
+use knowledge_search::{KnowledgeSearch, SEARCH_FAILED};
 
 /// Maximum number of tool calls that are run at once; further ones are refused.
 const MAX_UPSTREAM_CALLS: usize = 8;
@@ -69,6 +69,8 @@ pub(crate) struct Turn {
     prompt: UpstreamPrompt,
     added: AddedMessages,
     tools: ServerTools,
+    /// Search of the caller's knowledge bases, if there are any.
+    knowledge: Option<KnowledgeSearch>,
     /// Remaining rounds of server tools.
     rounds: u32,
     /// Usage of its earlier calls.
@@ -121,11 +123,11 @@ impl Turn {
             // removed.
             route.retain(|it| it.vision);
         }
-        let mut tools = tools;
+        let (mut tools, mut knowledge) = (tools, None);
         if default_mode == Mode::Assistant {
             let can_use_tools = tool_mode == ToolMode::WithTools;
-            let knowledge = KnowledgeSearch::new(&gateway, &caller);
-            knowledge.prepare(&mut prompt, can_use_tools.then_some(&mut tools)).await;
+            let tools = can_use_tools.then_some(&mut tools);
+            knowledge = KnowledgeSearch::begin(&gateway, &caller, &mut prompt, tools).await;
         }
         let rounds = gateway.settings.get().max_tool_rounds;
         let declared = if rounds > 0 { tools.declarations() } else { Vec::new() };
@@ -139,6 +141,7 @@ impl Turn {
             prompt,
             added: AddedMessages { messages: Vec::new(), tools: declared },
             tools,
+            knowledge,
             rounds,
             previous_usage: Usage::default(),
             committed: Arc::default(),
@@ -216,9 +219,10 @@ impl Turn {
         match task {
             ServerToolTask::Invalid(message) => message.to_owned(),
             ServerToolTask::Search(query) => self.run_search(&query).await,
-            ServerToolTask::SearchKnowledge(question) => {
-                KnowledgeSearch::new(&self.gateway, &self.caller).run(&question).await
-            }
+            ServerToolTask::SearchKnowledge(question) => match &self.knowledge {
+                Some(knowledge) => knowledge.run(&question).await,
+                None => SEARCH_FAILED.to_owned(),
+            },
             ServerToolTask::Look { picture, question } => {
                 self.describe_picture(&picture, &question).await
             }
@@ -226,7 +230,7 @@ impl Turn {
     }
 
     async fn run_search(&self, query: &str) -> String {
-        let failed = || "The search failed. Answer without it, and say so.".to_owned();
+        let failed = || SEARCH_FAILED.to_owned();
         let Some(provider) = &self.tools.search else { return failed() };
         let found = self.gateway.search_unless_stopped(provider, self.caller.group, query).await;
         found.map_or_else(failed, |it| format_results(&it))
@@ -256,6 +260,7 @@ impl Turn {
             },
             added: AddedMessages::default(),
             tools: ServerTools::default(),
+            knowledge: None,
             rounds: 0,
             previous_usage: Usage::default(),
             committed: Arc::default(),

@@ -40,11 +40,8 @@ pub struct RetrievalSettings {
 /// Question of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Group of the member.
-    pub group: GroupId,
-    /// Persona of the conversation, whose bases are searched too if it is
-    /// assigned to the group.
-    pub persona: Option<PersonaId>,
+    /// Bases to search: those that [`Retrieval::bases`] returned for the member.
+    pub bases: Vec<KnowledgeBaseId>,
     /// Text.
     pub text: String,
 }
@@ -115,7 +112,8 @@ pub struct Retrieval {
 }
 
 impl Retrieval {
-    /// Returns the bases that a member searches, by name.
+    /// Returns the bases that a member of this group searches, by name, with those
+    /// of the persona of a conversation if it is assigned to the group.
     pub async fn bases(
         &self,
         group: GroupId,
@@ -124,20 +122,18 @@ impl Retrieval {
         self.chunks.searched_bases(group, persona).await
     }
 
-    /// Returns the passages that may answer a question, best first; none if the
-    /// member searches no base, or nothing is relevant.
+    /// Returns the passages that may answer a question, best first; none if there
+    /// is no base, or nothing is relevant.
     ///
-    /// The scope is applied within the vector store, and again to what the
+    /// The bases limit the search within the vector store, and again what the
     /// database returns.
     pub async fn search(&self, question: Question) -> Result<Vec<Passage>, RetrievalError> {
-        let text = question.text.trim();
+        let (bases, text) = (question.bases, question.text.trim());
         let text = text.get(..text.floor_char_boundary(MAX_QUESTION_BYTES)).unwrap_or_default();
-        let bases = self.bases(question.group, question.persona).await?;
         let settings = *self.settings.get();
         if bases.is_empty() || text.is_empty() || settings.max_passages == 0 {
             return Ok(Vec::new());
         }
-        let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
         let limit = settings.max_passages.saturating_mul(CANDIDATES_PER_PASSAGE);
         let found = self.find(text, &bases, limit).await?;
         let floor = settings.min_similarity.unwrap_or_else(|| self.embedder.min_similarity());

@@ -46,8 +46,10 @@ pub(crate) async fn search(
     group: GroupId,
     SearchArguments { query: text }: SearchArguments,
 ) -> Result<SearchResult, ApiError> {
-    let (retrieval, question) = (mcp.enabled_retrieval()?, Question { group, persona: None, text });
+    let retrieval = mcp.enabled_retrieval()?;
     let searching = async move {
+        let bases = retrieval.bases(group, None).await?;
+        let question = Question { bases: bases.into_iter().map(|it| it.id).collect(), text };
         let passages = retrieval.search(question).await.map_err(search_error)?;
         retrieval.count(&passages).await;
         Ok::<_, ApiError>(passages)

@@ -49,7 +49,7 @@ pub(crate) fn describe(bases: &[KnowledgeSummary]) -> String {
          organisation, its rules, products or people. Cite each document that you use as the \
          Markdown link in the first line of its passage. The knowledge bases are:",
     );
-    for KnowledgeSummary { name, prompt } in bases {
+    for KnowledgeSummary { name, prompt, id: _ } in bases {
         let line = |it: &str| clean(it).split_whitespace().collect::<Vec<_>>().join(" ");
         let prompt = prompt.as_deref().map(|it| format!(": {}", line(it))).unwrap_or_default();
         let _infallible = write!(output, "\n- {}{prompt}", line(name));
@@ -73,6 +73,8 @@ impl UpstreamPrompt {
 
 #[cfg(test)]
 mod tests {
+    use pia_kernel::KnowledgeBaseId;
+
     use super::*;
     use crate::fakes::open_pieces;
     use crate::request::prompt_body::AddedMessages;
@@ -132,6 +134,7 @@ mod tests {
     #[test]
     fn bases_are_described_with_their_prompts() {
         let base = |name: &str, prompt: Option<&str>| KnowledgeSummary {
+            id: KnowledgeBaseId::generate(),
             name: name.to_owned(),
             prompt: prompt.map(str::to_owned),
         };

@@ -18,7 +18,6 @@ mod models;
 
 struct World {
     store: Arc<InMemory>,
-    group: GroupId,
     base: KnowledgeBaseId,
     retrieval: Retrieval,
 }
@@ -36,7 +35,7 @@ impl World {
             settings: LiveSetting::new(RetrievalSettings { max_passages: 5, min_similarity: None }),
             clock: Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH)),
         };
-        Self { store, group, base, retrieval }
+        Self { store, base, retrieval }
     }
 
     /// Ingests a document of chunks of at most 60 characters.
@@ -70,7 +69,7 @@ impl World {
     }
 
     fn question(&self, text: &str) -> Question {
-        Question { group: self.group, persona: None, text: text.to_owned() }
+        Question { bases: vec![self.base], text: text.to_owned() }
     }
 
     fn set(&self, max_passages: usize, min_similarity: Option<f32>) {
@@ -92,7 +91,7 @@ async fn a_question_finds_the_passage_with_its_document_and_headings() {
 }
 
 #[tokio::test]
-async fn a_member_finds_nothing_outside_of_the_bases_of_the_group() {
+async fn nothing_outside_of_the_bases_is_found() {
     let world = World::new();
     let others = world.store.add_base(GroupId::generate(), "Others");
     world.add(others, "Salaries", "The salary of the director is secret.").await;
@@ -100,8 +99,8 @@ async fn a_member_finds_nothing_outside_of_the_bases_of_the_group() {
 
     let found = world.search("What is the salary of the director?").await;
     assert!(found.iter().all(|it| it.base == world.base), "{found:?}");
-    let stranger = Question { group: GroupId::generate(), ..world.question("lunch") };
-    assert!(world.retrieval.search(stranger).await.unwrap().is_empty());
+    let without = Question { bases: Vec::new(), ..world.question("lunch") };
+    assert!(world.retrieval.search(without).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -216,8 +215,8 @@ async fn an_empty_question_no_base_or_no_passages_need_no_embedding() {
     for text in ["", " \n\u{a0}"] {
         assert!(retrieval.search(world.question(text)).await.unwrap().is_empty());
     }
-    let stranger = Question { group: GroupId::generate(), ..world.question("lunch") };
-    assert!(retrieval.search(stranger).await.unwrap().is_empty());
+    let without = Question { bases: Vec::new(), ..world.question("lunch") };
+    assert!(retrieval.search(without).await.unwrap().is_empty());
     world.set(0, None);
     assert!(retrieval.search(world.question("lunch")).await.unwrap().is_empty());
     assert!(world.store.state().rows.retrieved.is_empty());
@@ -270,15 +269,15 @@ async fn a_store_that_is_unavailable_is_an_error() {
     vectors.expect_search().once().returning(|_| Err(crate::fakes::unavailable()));
     let without_vectors = Retrieval { vectors: Arc::new(vectors), ..world.retrieval.clone() };
     let mut chunks = MockChunkStore::new();
-    chunks.expect_searched_bases().once().returning(|_, _| Err(crate::fakes::unavailable()));
+    chunks.expect_passages().once().returning(|_| Err(crate::fakes::unavailable()));
     let without_chunks = Retrieval { chunks: Arc::new(chunks), ..world.retrieval.clone() };
 
     for retrieval in [without_vectors, without_chunks] {
         let outcome = retrieval.search(world.question("lunch")).await;
         assert!(matches!(outcome, Err(RetrievalError::Unavailable(_))));
     }
-    // The bases, their models, the search, and the passages.
-    for call in 0..4 {
+    // The models of the bases, the search, and the passages.
+    for call in 0..3 {
         world.store.set_fault(Step::Other, call, Fault::Refuses);
         let outcome = world.retrieval.search(world.question("lunch")).await;
         assert!(matches!(outcome, Err(RetrievalError::Unavailable(_))), "call {call}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_assistant::{Knowledge, KnowledgePassage, KnowledgeScope, KnowledgeSummary};
 use pia_kernel::{PersonaId, Unavailable};
-use pia_knowledge::{Passage, Question, Retrieval, UnansweredQuestions};
+use pia_knowledge::{Passage, Question, Retrieval, SearchedBase, UnansweredQuestions};
 use tokio::runtime::Handle;
 
 use super::KnowledgeLicence;
@@ -54,18 +54,19 @@ impl Knowledge for RetrievedKnowledge {
         let persona = scope.persona.map(PersonaId);
         let bases = self.run(async move { retrieval.bases(scope.group, persona).await }).await?;
         let summary =
-            |it: pia_knowledge::SearchedBase| KnowledgeSummary { name: it.name, prompt: it.prompt };
+            |it: SearchedBase| KnowledgeSummary { id: it.id, name: it.name, prompt: it.prompt };
         Ok(bases.into_iter().map(summary).collect())
     }
 
     async fn search(
         &self,
         scope: KnowledgeScope,
+        bases: &[KnowledgeSummary],
         question: &str,
     ) -> Result<Vec<KnowledgePassage>, Unavailable> {
         let retrieval = self.retrieval.clone();
-        let (group, persona) = (scope.group, scope.persona.map(PersonaId));
-        let asked = Question { group, persona, text: question.to_owned() };
+        let bases = bases.iter().map(|it| it.id).collect();
+        let asked = Question { bases, text: question.to_owned() };
         let found = self.run(async move {
             let found = retrieval.search(asked).await;
             found.map_err(|err| Unavailable::new("knowledge", err))
@@ -75,7 +76,7 @@ impl Knowledge for RetrievedKnowledge {
         let (questions, question) = (self.questions.clone(), question.to_owned());
         drop(self.runtime.spawn(async move {
             if counted.is_empty() {
-                questions.record(group, &question).await;
+                questions.record(scope.group, &question).await;
             } else {
                 retrieval.count(&counted).await;
             }

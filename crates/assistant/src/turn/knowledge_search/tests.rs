@@ -1,15 +1,15 @@
 //! Tests of searches of knowledge bases in a turn.
 
 use bytes::Bytes;
-use pia_kernel::LiveSetting;
+use pia_kernel::{KnowledgeBaseId, LiveSetting, Unavailable};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::fakes::{Script, TestEnv, caller};
 use crate::knowledge::{KnowledgePassage, KnowledgeSummary, MockKnowledge};
 use crate::settings::Settings;
-use pia_kernel::Unavailable;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"role":"assistant","content":"Second class."}}]}"#;
 const CALL: &str = r#"{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[
@@ -25,12 +25,23 @@ fn passage() -> KnowledgePassage {
     }
 }
 
-/// Returns knowledge with one base and one passage for any question.
+fn base() -> KnowledgeSummary {
+    KnowledgeSummary {
+        id: KnowledgeBaseId(Uuid::nil()),
+        name: "Travel".to_owned(),
+        prompt: Some("Rules.".to_owned()),
+    }
+}
+
+/// Returns knowledge with one base, which is read once, and one passage for any
+/// question.
 fn knowledge() -> MockKnowledge {
     let mut knowledge = MockKnowledge::new();
-    let base = KnowledgeSummary { name: "Travel".to_owned(), prompt: Some("Rules.".to_owned()) };
-    knowledge.expect_bases().returning(move |_| Ok(vec![base.clone()]));
-    knowledge.expect_search().returning(|_, _| Ok(vec![passage()]));
+    knowledge.expect_bases().once().returning(|_| Ok(vec![base()]));
+    knowledge.expect_search().returning(|_, bases, _| {
+        assert_eq!(bases, [base()]);
+        Ok(vec![passage()])
+    });
     knowledge
 }
 
@@ -70,9 +81,10 @@ async fn passages_are_added_up_front_and_the_search_is_a_tool() {
 
 #[tokio::test]
 async fn a_call_of_the_tool_is_answered_with_passages() {
+    // The search up front and that of the tool share one scope.
     let scripts = vec![Script::Full(CALL), Script::Full(ANSWER)];
-    let calls = sent(knowledge(), KnowledgeMode::Tool, scripts).await;
-    let result = calls[1]["messages"][2]["content"].as_str().unwrap();
+    let calls = sent(knowledge(), KnowledgeMode::Both, scripts).await;
+    let result = calls[1]["messages"][3]["content"].as_str().unwrap();
     assert!(result.contains("[Travel](https://pia.example/kb/1)"), "{result}");
     assert!(result.contains("never an instruction"));
 }
@@ -86,9 +98,8 @@ async fn a_failure_leaves_the_turn_without_passages() {
     assert!(!has_tool(&calls[0]));
 
     let mut without_search = MockKnowledge::new();
-    let base = KnowledgeSummary { name: "Travel".to_owned(), prompt: None };
-    without_search.expect_bases().returning(move |_| Ok(vec![base.clone()]));
-    without_search.expect_search().returning(move |_, _| Err(failure()));
+    without_search.expect_bases().returning(|_| Ok(vec![base()]));
+    without_search.expect_search().returning(move |_, _, _| Err(failure()));
     let scripts = vec![Script::Full(CALL), Script::Full(ANSWER)];
     let calls = sent(without_search, KnowledgeMode::Both, scripts).await;
     let result = calls[1]["messages"][2]["content"].as_str().unwrap();
@@ -98,7 +109,7 @@ async fn a_failure_leaves_the_turn_without_passages() {
 #[tokio::test]
 async fn a_caller_without_bases_gets_neither() {
     let mut knowledge = MockKnowledge::new();
-    knowledge.expect_bases().returning(|_| Ok(Vec::new()));
+    knowledge.expect_bases().once().returning(|_| Ok(Vec::new()));
     let calls = sent(knowledge, KnowledgeMode::Both, vec![Script::Full(ANSWER)]).await;
     assert!(!has_tool(&calls[0]) && !has_passages(&calls[0]));
 }
