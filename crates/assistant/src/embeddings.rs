@@ -16,7 +16,7 @@ use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
 use crate::error::{AssistantError, Violation};
 use crate::gateway::Gateway;
-use crate::ports::EmbeddingCall;
+use crate::ports::ModelCall;
 use crate::request::chat_request::malformed;
 use crate::request::sample::PromptText;
 use crate::routing::route::may_choose;
@@ -125,7 +125,7 @@ impl Embeddings {
 async fn call(gateway: &Gateway, target: &Arc<Target>, body: &Bytes) -> Result<Bytes, CallFailure> {
     let send = |key| {
         let (target, body) = (Arc::clone(target), body.clone());
-        gateway.upstream.embed(EmbeddingCall { target, key, body })
+        gateway.upstream.embed(ModelCall { target, key, body })
     };
     gateway.call_with_keys(target, send).await
 }

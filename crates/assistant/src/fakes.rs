@@ -2,6 +2,7 @@
 
 mod frames;
 mod polled;
+mod search;
 mod sent_call;
 mod timer;
 mod tokens;
@@ -17,7 +18,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use pia_kernel::{GroupId, LiveSetting, Secret, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{GroupId, LiveSetting, SideEffects, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 use serde_json::Value;
 
@@ -35,14 +36,13 @@ use crate::guardrail::Guardrail;
 use crate::knowledge::NoKnowledge;
 use crate::personas::MockPersonas;
 use crate::ports::{
-    ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, Timer, TimerFuture, UpstreamError,
-    UsageLog,
+    ChatCall, ChatUpstream, Frame, Frames, ModelCall, Timer, TimerFuture, UpstreamError, UsageLog,
 };
-use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
+use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::target::{ProviderType, Target};
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
-use crate::tools::web_search::{SearchResult, WebSearch};
+use crate::tools::web_search::SearchResult;
 
 pub(crate) use self::frames::{look, pass};
 pub(crate) use self::polled::not_ready;
@@ -299,22 +299,6 @@ impl Guardrail for TestEnv {
     }
 }
 
-#[async_trait]
-impl WebSearch for TestEnv {
-    async fn search(
-        &self,
-        _provider: &SearchProvider,
-        key: &Secret<String>,
-        query: &str,
-    ) -> Result<Vec<SearchResult>, UpstreamError> {
-        self.0.searches.lock().unwrap().push((query.to_owned(), key.expose().clone()));
-        match self.0.search_errors.lock().unwrap().pop_front() {
-            Some(err) => Err(err),
-            None => self.0.search_results.lock().unwrap().clone(),
-        }
-    }
-}
-
 impl SettlementSink for TestEnv {
     fn settle(&self, settlement: Settlement) {
         self.0.usage_records.lock().unwrap().extend(settlement.usage.clone());
@@ -394,7 +378,11 @@ impl ChatUpstream for TestEnv {
         self.answer(call.into()).await
     }
 
-    async fn embed(&self, call: EmbeddingCall) -> Result<Bytes, UpstreamError> {
+    async fn embed(&self, call: ModelCall) -> Result<Bytes, UpstreamError> {
+        self.answer(call.into()).await
+    }
+
+    async fn rerank(&self, call: ModelCall) -> Result<Bytes, UpstreamError> {
         self.answer(call.into()).await
     }
 }

@@ -14,6 +14,7 @@ mod optimize;
 mod personas;
 mod ports;
 mod request;
+mod reranking;
 mod routing;
 mod rules;
 mod settings;
@@ -51,7 +52,7 @@ pub use optimize::{Optimize, OptimizeRequest, OptimizedText};
 pub use personas::MockPersonas;
 pub use personas::{GrantedPersona, Personas};
 pub use ports::{
-    CapName, ChatCall, ChatUpstream, EmbeddingCall, Frame, Frames, OutputCap, Timer, TimerFuture,
+    CapName, ChatCall, ChatUpstream, Frame, Frames, ModelCall, OutputCap, Timer, TimerFuture,
     TokenCounter, UpstreamError, UsageLog,
 };
 #[cfg(feature = "mock")]
@@ -59,6 +60,7 @@ pub use ports::{MockChatUpstream, MockTokenCounter, MockUsageLog};
 pub use request::chat_body::ChatBody;
 pub use request::chat_request::keys as chat_request_keys;
 pub use request::surface::Surface;
+pub use reranking::BackgroundReranking;
 pub use routing::attempts::{AttemptOutcome, Attempts};
 pub use routing::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 pub use routing::keys::KeyHealth;

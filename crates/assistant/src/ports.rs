@@ -58,15 +58,16 @@ pub struct ChatCall {
     pub effort: Option<ReasoningEffort>,
 }
 
-/// Call of an embedding model.
+/// Call of a model that does not chat: one that embeds or ranks texts.
 #[derive(Debug, Clone)]
-pub struct EmbeddingCall {
+pub struct ModelCall {
     /// Model to call.
     pub target: Arc<Target>,
     /// Key of the call; empty if the upstream requires none.
     pub key: Secret<String>,
-    /// Members of the request in the format of OpenAI's embeddings, without the
-    /// closing brace: `{"input":…`. The adapter adds the model.
+    /// Members of the request without the closing brace: `{"input":…` in the
+    /// format of OpenAI's embeddings, `{"query":…` in that of Cohere's rerankers.
+    /// The adapter adds the model.
     pub body: Bytes,
 }
 
@@ -138,7 +139,10 @@ pub trait ChatUpstream: Send + Sync {
 
     /// Waits for the embeddings of texts and returns the response body
     /// unchanged.
-    async fn embed(&self, call: EmbeddingCall) -> Result<Bytes, UpstreamError>;
+    async fn embed(&self, call: ModelCall) -> Result<Bytes, UpstreamError>;
+
+    /// Waits for the ranking of texts and returns the response body unchanged.
+    async fn rerank(&self, call: ModelCall) -> Result<Bytes, UpstreamError>;
 }
 
 /// Log of usage.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use pia_assistant::{ChatCall, ChatUpstream, EmbeddingCall, Frames, UpstreamError};
+use pia_assistant::{ChatCall, ChatUpstream, Frames, ModelCall, UpstreamError};
 use pia_kernel::LiveSetting;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
@@ -170,6 +170,18 @@ impl Upstream {
     }
 }
 
+impl Upstream {
+    /// Sends a request and waits for the full body of a success.
+    async fn exchange(&self, prepared: PreparedRequest) -> Result<Bytes, UpstreamError> {
+        let limits = self.limits.get();
+        let answer = async {
+            let (response, _) = self.post(prepared, JSON, &limits).await?;
+            read_full(response, limits.max_answer).await
+        };
+        timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
+    }
+}
+
 #[async_trait]
 impl ChatUpstream for Upstream {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
@@ -204,14 +216,12 @@ impl ChatUpstream for Upstream {
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
     }
 
-    async fn embed(&self, call: EmbeddingCall) -> Result<Bytes, UpstreamError> {
-        let limits = self.limits.get();
-        let answer = async {
-            let prepared = dialect::prepare_embeddings(call)?;
-            let (response, _) = self.post(prepared, JSON, &limits).await?;
-            read_full(response, limits.max_answer).await
-        };
-        timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
+    async fn embed(&self, call: ModelCall) -> Result<Bytes, UpstreamError> {
+        self.exchange(dialect::prepare_embeddings(call)?).await
+    }
+
+    async fn rerank(&self, call: ModelCall) -> Result<Bytes, UpstreamError> {
+        self.exchange(dialect::prepare_ranking(call)?).await
     }
 }
 

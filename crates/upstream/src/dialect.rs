@@ -16,7 +16,7 @@ mod vllm;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use pia_assistant::{ChatCall, EmbeddingCall, ProviderType, Target, UpstreamError};
+use pia_assistant::{ChatCall, ModelCall, ProviderType, Target, UpstreamError};
 
 use crate::event_filter::EventFilter;
 pub(crate) use address::bearer;
@@ -73,24 +73,38 @@ pub(crate) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
 }
 
 /// Translates a request for embeddings into the format of its target.
-pub(crate) fn prepare_embeddings(call: EmbeddingCall) -> Result<PreparedRequest, UpstreamError> {
-    const PATH: &str = "/embeddings";
-    let url = match call.target.provider {
-        ProviderType::AzureOpenAi => return azure::embeddings(call),
+pub(crate) fn prepare_embeddings(call: ModelCall) -> Result<PreparedRequest, UpstreamError> {
+    match call.target.provider {
+        ProviderType::AzureOpenAi => azure::embeddings(call),
         ProviderType::Anthropic => {
-            return Err(UpstreamError::Unreachable("it has no embeddings".to_owned()));
+            Err(UpstreamError::Unreachable("it has no embeddings".to_owned()))
         }
-        ProviderType::OpenAi | ProviderType::OpenAiCompatible | ProviderType::OpenRouter => {
-            address::join_path(&call.target, PATH)
+        _ => prepare_model_call(call, "/embeddings"),
+    }
+}
+
+/// Translates a request for a ranking into the format of its target: Cohere's,
+/// which Jina, vLLM and proxies share.
+pub(crate) fn prepare_ranking(call: ModelCall) -> Result<PreparedRequest, UpstreamError> {
+    match call.target.provider {
+        ProviderType::AzureOpenAi | ProviderType::Anthropic => {
+            Err(UpstreamError::Unreachable("it has no rerankers".to_owned()))
         }
+        _ => prepare_model_call(call, "/rerank"),
+    }
+}
+
+fn prepare_model_call(call: ModelCall, path: &str) -> Result<PreparedRequest, UpstreamError> {
+    let url = match call.target.provider {
         ProviderType::Ollama | ProviderType::Mistral | ProviderType::VLlm => {
-            address::join_versioned_path(&call.target, PATH)
+            address::join_versioned_path(&call.target, path)
         }
+        _ => address::join_path(&call.target, path),
     };
     Ok(PreparedRequest {
         url,
         headers: bearer(&call.key)?,
-        body: ending::BodySuffix::model(&call.target.model).close_embeddings(call.body),
+        body: ending::BodySuffix::model(&call.target.model).close_members(call.body),
         form: ResponseFormat::Common,
     })
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use pia_json::JsonWriter;
 use pia_kernel::Secret;
 
-use crate::ports::{ChatCall, EmbeddingCall, OutputCap};
+use crate::ports::{ChatCall, ModelCall, OutputCap};
 use crate::request::chat_body::ChatBody;
 use crate::routing::target::Target;
 
@@ -34,9 +34,9 @@ pub(crate) fn open_pieces(body: &ChatBody) -> Vec<Bytes> {
     writer.into_pieces()
 }
 
-impl From<EmbeddingCall> for SentCall {
-    fn from(call: EmbeddingCall) -> Self {
-        let EmbeddingCall { target, key, body } = call;
+impl From<ModelCall> for SentCall {
+    fn from(call: ModelCall) -> Self {
+        let ModelCall { target, key, body } = call;
         Self { target, key, max_output: None, body: vec![body] }
     }
 }

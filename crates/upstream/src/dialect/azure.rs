@@ -1,7 +1,7 @@
 //! Provider type `AzureOpenAI`: OpenAI's models as deployments.
 
 use http::HeaderName;
-use pia_assistant::{CapName, ChatCall, EmbeddingCall, Target, UpstreamError};
+use pia_assistant::{CapName, ChatCall, ModelCall, Target, UpstreamError};
 use url::Url;
 
 use super::ending::BodySuffix;
@@ -24,11 +24,11 @@ pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
 }
 
 /// Prepares a request for embeddings of a deployment.
-pub(super) fn embeddings(call: EmbeddingCall) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn embeddings(call: ModelCall) -> Result<PreparedRequest, UpstreamError> {
     Ok(PreparedRequest {
         url: url(&call.target, &["embeddings"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,
-        body: BodySuffix::default().close_embeddings(call.body),
+        body: BodySuffix::default().close_members(call.body),
         form: ResponseFormat::Common,
     })
 }

@@ -74,8 +74,8 @@ impl BodySuffix {
         writer.into_pieces()
     }
 
-    /// Returns a request for embeddings that ends with this suffix.
-    pub(super) fn close_embeddings(self, open: Bytes) -> Vec<Bytes> {
+    /// Returns a request of these members that ends with this suffix.
+    pub(super) fn close_members(self, open: Bytes) -> Vec<Bytes> {
         vec![open, Bytes::from(format!("{}}}", self.0))]
     }
 }

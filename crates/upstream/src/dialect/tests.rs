@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use pia_assistant::{
-    CapName, ChatCall, ChatUpstream, EmbeddingCall, Frame, OutputCap, ReasoningEffort, Target,
+    CapName, ChatCall, ChatUpstream, Frame, ModelCall, OutputCap, ReasoningEffort, Target,
     UpstreamError,
 };
 use pia_kernel::Secret;
@@ -43,9 +43,9 @@ fn call(target: Target, members: &Value) -> ChatCall {
     }
 }
 
-fn embedding_call(target: Target) -> EmbeddingCall {
+fn embedding_call(target: Target) -> ModelCall {
     let body = Bytes::from_static(br#"{"input":"Hi""#);
-    EmbeddingCall { target: Arc::new(target), key: Secret::new("sk-secret".to_owned()), body }
+    ModelCall { target: Arc::new(target), key: Secret::new("sk-secret".to_owned()), body }
 }
 
 fn hello() -> Value {
@@ -197,4 +197,29 @@ fn embeddings_have_a_path_beside_chat_completions() {
         assert_eq!(prepared.headers.len(), 1);
     }
     assert!(prepare_embeddings(embedding_call(target(ProviderType::Anthropic))).is_err());
+}
+
+#[test]
+fn rankings_have_a_path_beside_chat_completions() {
+    let open = Bytes::from_static(br#"{"query":"Hi","documents":["a"],"top_n":1"#);
+    let call = |target| ModelCall { body: open.clone(), ..embedding_call(target) };
+    for (provider, endpoint, url) in [
+        (
+            ProviderType::OpenAiCompatible,
+            "https://api.cohere.com/v2",
+            "https://api.cohere.com/v2/rerank",
+        ),
+        (ProviderType::OpenAi, "https://api.jina.ai/v1/", "https://api.jina.ai/v1/rerank"),
+        (ProviderType::VLlm, "http://vllm:8000", "http://vllm:8000/v1/rerank"),
+    ] {
+        let prepared = prepare_ranking(call(Target::new(provider, endpoint, "m"))).unwrap();
+
+        let body: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
+        let expected = json!({ "model": "m", "query": "Hi", "documents": ["a"], "top_n": 1 });
+        assert_eq!((prepared.url.as_str(), body), (url, expected));
+        assert_eq!(prepared.headers["authorization"], "Bearer sk-secret");
+    }
+    for provider in [ProviderType::Anthropic, ProviderType::AzureOpenAi] {
+        assert!(prepare_ranking(call(target(provider))).is_err());
+    }
 }
