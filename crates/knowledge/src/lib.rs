@@ -43,6 +43,7 @@ pub use ports::ingest_queue::{
     IngestClaim, IngestJob, IngestQueue, NewChunk, PendingChunk, Reserved,
 };
 pub use ports::question_log::QuestionLog;
+pub use ports::reranker::Reranker;
 pub use ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 pub use ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore};
 pub use questions::{UnansweredQuestion, UnansweredQuestions};
@@ -56,5 +57,5 @@ pub use terms::{TermWeight, document_terms, query_terms};
 pub use ports::{
     base_store::MockBaseStore, chunk_store::MockChunkStore, context_writer::MockContextWriter,
     document_store::MockDocumentStore, embedder::MockEmbedder, ingest_queue::MockIngestQueue,
-    question_log::MockQuestionLog, vector_store::MockVectorStore,
+    question_log::MockQuestionLog, reranker::MockReranker, vector_store::MockVectorStore,
 };

@@ -1,6 +1,7 @@
 //! Retrieval of passages that answer a question.
 
 mod models;
+mod ranking;
 mod relevance;
 
 use std::collections::{HashMap, HashSet};
@@ -13,8 +14,10 @@ use pia_kernel::{
 use crate::document::document_url;
 use crate::ports::chunk_store::{ChunkId, ChunkStore, StoredPassage};
 use crate::ports::embedder::{EmbedError, Embedder};
+use crate::ports::reranker::Reranker;
 use crate::ports::vector_store::{VectorQuery, VectorStore};
 pub use models::MissingModels;
+use ranking::{Candidate, RankingLimits, rank};
 use relevance::{join_overlapping, term_coverage};
 
 /// Number of chunks that are considered for each passage that is returned.
@@ -35,6 +38,8 @@ pub struct RetrievalSettings {
     /// Cosine similarity below which a passage is irrelevant; `None` uses the
     /// embedder's own.
     pub min_similarity: Option<f32>,
+    /// Score of the reranker below which a passage is irrelevant.
+    pub min_rank_score: Option<f32>,
 }
 
 /// Question of a member.
@@ -103,6 +108,9 @@ pub struct Retrieval {
     pub embedder: Arc<dyn Embedder>,
     /// Models of chunks that are no longer available.
     pub missing_models: MissingModels,
+    /// Model that orders the passages; `None` leaves them as the stores found
+    /// them.
+    pub reranker: Option<Arc<dyn Reranker>>,
     /// Store of the vectors.
     pub vectors: Arc<dyn VectorStore>,
     /// Settings.
@@ -140,6 +148,11 @@ impl Retrieval {
         let relevant = found.into_iter().filter(|(it, similarity)| {
             *similarity >= floor || term_coverage(text, it) >= MIN_TERM_COVERAGE
         });
+        let mut relevant: Vec<Candidate> = relevant.collect();
+        if let Some(reranker) = &self.reranker {
+            let limits = RankingLimits { candidates: limit, min_score: settings.min_rank_score };
+            relevant = rank(reranker.as_ref(), text, relevant, limits).await;
+        }
         Ok(without_neighbours(relevant, settings.max_passages))
     }
 
@@ -176,10 +189,7 @@ impl Retrieval {
 
 /// Returns the first passages, each with the chunks around it that no earlier one
 /// includes.
-fn without_neighbours(
-    found: impl Iterator<Item = (StoredPassage, f32)>,
-    limit: usize,
-) -> Vec<Passage> {
+fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
     let (mut passages, mut included) = (Vec::new(), HashSet::<(DocumentId, i32)>::new());
     for (it, similarity) in found {
         if passages.len() == limit {

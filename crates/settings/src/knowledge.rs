@@ -80,6 +80,7 @@ impl KnowledgeConfig {
         let retrieval = RetrievalSettings {
             max_passages: from.reload("MaxPassages").within(6, 1..=50),
             min_similarity: from.reload("MinSimilarity").optional::<Ratio>().map(|it| it.0),
+            min_rank_score: None,
         };
         let unanswered_questions = from.reload("UnansweredQuestions").or(false);
         let workers = from.restart("Workers").within(2, 1..=32);

@@ -41,7 +41,7 @@ fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     Some(vector)
 }
 
-/// Reasons why a model did not embed texts, or write a context.
+/// Reasons why a model did not embed texts, write a context, or rank passages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
     /// Provider cannot answer at present.

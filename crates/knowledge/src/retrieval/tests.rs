@@ -15,6 +15,8 @@ use crate::ports::embedder::{Embedding, MockEmbedder, VECTOR_SIZE};
 use crate::ports::vector_store::MockVectorStore;
 
 mod models;
+const SETTINGS: RetrievalSettings =
+    RetrievalSettings { max_passages: 5, min_similarity: None, min_rank_score: None };
 
 struct World {
     store: Arc<InMemory>,
@@ -31,8 +33,9 @@ impl World {
             chunks: Arc::clone(&store) as _,
             embedder: Arc::new(HashedEmbedder),
             missing_models: MissingModels::default(),
+            reranker: None,
             vectors: Arc::clone(&store) as _,
-            settings: LiveSetting::new(RetrievalSettings { max_passages: 5, min_similarity: None }),
+            settings: LiveSetting::new(SETTINGS),
             clock: Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH)),
         };
         Self { store, base, retrieval }
@@ -73,7 +76,8 @@ impl World {
     }
 
     fn set(&self, max_passages: usize, min_similarity: Option<f32>) {
-        self.retrieval.settings.set(RetrievalSettings { max_passages, min_similarity });
+        let settings = RetrievalSettings { max_passages, min_similarity, ..SETTINGS };
+        self.retrieval.settings.set(settings);
     }
 }
 

@@ -134,12 +134,14 @@ impl Fixture {
     }
 
     fn retrieval(&self) -> Retrieval {
-        let settings = RetrievalSettings { max_passages: 5, min_similarity: Some(-1.0) };
+        let settings =
+            RetrievalSettings { max_passages: 5, min_similarity: Some(-1.0), min_rank_score: None };
         Retrieval {
             chunks: Arc::new(self.chunks()),
             embedder: Arc::new(HashedEmbedder),
             missing_models: MissingModels::default(),
             vectors: Arc::new(vectors()),
+            reranker: None,
             settings: LiveSetting::new(settings),
             clock: Arc::new(FixedClock(NOW)),
         }

@@ -79,6 +79,7 @@ impl KnowledgeParts {
             chunks: Arc::<SqlChunks>::clone(&chunks),
             embedder,
             missing_models: MissingModels::default(),
+            reranker: None,
             vectors: Arc::clone(&vectors),
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),

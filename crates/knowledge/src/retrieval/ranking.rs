@@ -1,0 +1,129 @@
+//! Ranking of candidates by a model.
+
+use crate::ports::chunk_store::StoredPassage;
+use crate::ports::reranker::Reranker;
+
+/// Maximum number of candidates that a model ranks, however many passages are
+/// returned.
+const MAX_RANKED: usize = 100;
+
+/// Candidate, and its similarity with the question.
+pub(super) type Candidate = (StoredPassage, f32);
+
+/// Limits of a ranking.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RankingLimits {
+    /// Number of candidates that are ranked; the others are dropped.
+    pub(super) candidates: usize,
+    /// Score below which a candidate is irrelevant.
+    pub(super) min_score: Option<f32>,
+}
+
+/// Orders the best candidates by the scores of a model. If it fails, the
+/// candidates are returned unchanged.
+pub(super) async fn rank(
+    reranker: &dyn Reranker,
+    question: &str,
+    mut candidates: Vec<Candidate>,
+    limits: RankingLimits,
+) -> Vec<Candidate> {
+    let count = candidates.len().min(limits.candidates).min(MAX_RANKED);
+    if count < 2 && limits.min_score.is_none() || count == 0 {
+        return candidates;
+    }
+    let texts = candidates.iter().take(count).map(|it| text(&it.0)).collect();
+    let scores = match reranker.rank(question, texts).await {
+        Ok(scores) => scores,
+        Err(err) => {
+            tracing::warn!(error = %err, "passages could not be ranked");
+            return candidates;
+        }
+    };
+    if scores.len() != count || !scores.iter().all(|it| it.is_finite()) {
+        tracing::warn!("the reranker did not return a score for each passage");
+        return candidates;
+    }
+    candidates.truncate(count);
+    let mut scored: Vec<(Candidate, f32)> = candidates.into_iter().zip(scores).collect();
+    scored.retain(|it| limits.min_score.is_none_or(|min| it.1 >= min));
+    // Stable, so that equal scores keep the order of the search.
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1));
+    scored.into_iter().map(|it| it.0).collect()
+}
+
+/// Returns the text that is ranked: a passage says little without its headings.
+fn text(it: &StoredPassage) -> String {
+    let parts = [&it.title, &it.path, &it.text].map(String::as_str);
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::{DocumentId, KnowledgeBaseId};
+
+    use super::*;
+    use crate::ports::chunk_store::ChunkId;
+    use crate::ports::embedder::EmbedError;
+    use crate::ports::reranker::MockReranker;
+
+    const LIMITS: RankingLimits = RankingLimits { candidates: 3, min_score: None };
+
+    fn candidate(text: &str) -> Candidate {
+        let stored = StoredPassage {
+            chunk: ChunkId::generate(),
+            base: KnowledgeBaseId::generate(),
+            document: DocumentId::generate(),
+            title: "Travel".to_owned(),
+            source_uri: None,
+            ordinal: 0,
+            path: String::new(),
+            text: text.to_owned(),
+            before: None,
+            after: None,
+            dense: Vec::new(),
+        };
+        (stored, 0.5)
+    }
+
+    /// Ranks four candidates with this answer of the model; returns their texts.
+    async fn ranked(answer: Result<Vec<f32>, EmbedError>, limits: RankingLimits) -> String {
+        let mut reranker = MockReranker::new();
+        reranker.expect_rank().once().return_once(|question, texts| {
+            assert_eq!((question, texts[0].as_str()), ("Why?", "Travel\na"));
+            assert_eq!(texts.len(), 3);
+            answer
+        });
+        let candidates = ["a", "b", "c", "d"].map(candidate).into();
+        let ranked = rank(&reranker, "Why?", candidates, limits).await;
+        ranked.into_iter().map(|it| it.0.text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[tokio::test]
+    async fn the_best_candidates_are_ordered_by_their_scores() {
+        assert_eq!(ranked(Ok(vec![0.1, 0.9, 0.1]), LIMITS).await, "b a c");
+        let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
+        assert_eq!(ranked(Ok(vec![0.2, 0.9, 0.1]), floor).await, "b a");
+        assert_eq!(ranked(Ok(vec![0.0, 0.1, 0.1]), floor).await, "");
+    }
+
+    #[tokio::test]
+    async fn a_failure_leaves_the_order_as_it_was() {
+        let down = EmbedError::Unavailable { reason: "it is down".to_owned(), retry_after: None };
+        let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
+        assert_eq!(ranked(Err(down), floor).await, "a b c d");
+        for scores in [vec![], vec![0.1, 0.9], vec![0.1; 4], vec![0.1, f32::NAN, 0.9]] {
+            assert_eq!(ranked(Ok(scores), floor).await, "a b c d");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_is_called_only_if_it_can_change_something() {
+        let mut reranker = MockReranker::new();
+        reranker.expect_rank().never();
+        let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
+
+        assert!(rank(&reranker, "Why?", Vec::new(), floor).await.is_empty());
+        assert_eq!(rank(&reranker, "Why?", vec![candidate("a")], LIMITS).await.len(), 1);
+    }
+}
