@@ -66,7 +66,7 @@ pub use routing::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 pub use routing::keys::KeyHealth;
 pub use routing::route::DEFAULT_MODEL;
 pub use routing::target::{
-    Addresses, Mode, Protection, ProviderType, ReasoningEffort, SAMPLING, Target,
+    Addresses, Mode, Protection, ProviderType, ReasoningEffort, SAMPLING, Target, TimedTarget,
 };
 pub use routing::upstream_limiter::UpstreamLimiter;
 #[cfg(feature = "mock")]

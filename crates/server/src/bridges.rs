@@ -8,6 +8,7 @@ mod knowledge;
 mod knowledge_licence;
 mod page_accounts;
 mod personas;
+mod reranker;
 mod running_config;
 mod waiting_devices;
 
@@ -24,6 +25,7 @@ pub(crate) use knowledge::RetrievedKnowledge;
 pub(crate) use knowledge_licence::KnowledgeLicence;
 pub(crate) use page_accounts::PageAccounts;
 pub(crate) use personas::PolicyPersonas;
+pub(crate) use reranker::ProviderReranker;
 pub(crate) use running_config::RunningConfig;
 pub(crate) use waiting_devices::WaitingDevices;
 

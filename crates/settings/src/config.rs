@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// All sections.
-pub(crate) const SECTIONS: [&str; 24] = [
+pub(crate) const SECTIONS: [&str; 25] = [
     "Admin",
     "Ai",
     "Audit",
@@ -40,6 +40,7 @@ pub(crate) const SECTIONS: [&str; 24] = [
     "OpenApi",
     "PasswordHashing",
     "RateLimits",
+    "Rerank",
     "Server",
     "Setup",
     "Smtp",

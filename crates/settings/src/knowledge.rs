@@ -1,9 +1,11 @@
-//! `Knowledge`, `Embeddings` and `Chunking`: knowledge bases.
+//! `Knowledge`, `Embeddings`, `Rerank` and `Chunking`: knowledge bases.
+
+mod timed;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{KnowledgeMode, ModelCatalogue, ProviderType, Target};
+use pia_assistant::{KnowledgeMode, ModelCatalogue, ProviderType, Target, TimedTarget};
 use pia_kernel::Secret;
 use pia_knowledge::{ChunkingSettings, HashedEmbedder, RetrievalSettings, VECTOR_SIZE};
 
@@ -53,6 +55,8 @@ pub struct KnowledgeStores {
     pub timeout: Duration,
     /// Model that writes the contexts of chunks; `None` embeds them without.
     pub context: Option<Arc<Target>>,
+    /// Model that ranks passages; `None` leaves them as they were found.
+    pub reranker: Option<TimedTarget>,
 }
 
 /// Embedder of documents and questions.
@@ -70,22 +74,23 @@ pub enum EmbedderConfig {
 }
 
 impl KnowledgeConfig {
-    /// Reads the three sections.
+    /// Reads the four sections.
     pub(super) fn from_sections(all: &mut Section<'_>, catalogue: &ModelCatalogue) -> Self {
         let is_development = all.environment().is_development();
         let vectors = vector_target(all);
         let mut from = all.section("Knowledge");
         let ingest_key = from.reload("IngestApiKey").optional::<IngestKey>().map(|it| it.0);
         let mode = from.reload("Mode").or(KnowledgeMode::default());
-        let retrieval = RetrievalSettings {
-            max_passages: from.reload("MaxPassages").within(6, 1..=50),
-            min_similarity: from.reload("MinSimilarity").optional::<Ratio>().map(|it| it.0),
-            min_rank_score: None,
-        };
+        let max_passages = from.reload("MaxPassages").within(6, 1..=50);
+        let min_similarity = from.reload("MinSimilarity").optional::<Ratio>().map(|it| it.0);
         let unanswered_questions = from.reload("UnansweredQuestions").or(false);
         let workers = from.restart("Workers").within(2, 1..=32);
         let max_attempts = from.reload("MaxAttempts").within(8_u32, 1..=100);
         let embedder = embedder(&mut all.section("Embeddings"), catalogue, is_development);
+        let mut rerank = all.section("Rerank");
+        let min_rank_score = rerank.reload("MinScore").optional::<Ratio>().map(|it| it.0);
+        let reranker = timed::reranker(&mut rerank, catalogue);
+        let retrieval = RetrievalSettings { max_passages, min_similarity, min_rank_score };
         let chunking = chunking(&mut all.section("Chunking"));
         let context = context(&mut all.section("Chunking").section("Context"), catalogue);
         if vectors.is_some() && embedder.is_none() {
@@ -97,6 +102,7 @@ impl KnowledgeConfig {
             embedder,
             timeout,
             context,
+            reranker,
         });
         Self {
             stores,

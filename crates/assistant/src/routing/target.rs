@@ -1,6 +1,8 @@
 //! Upstream model with its address, keys and abilities.
 
 use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
 
 use pia_kernel::Secret;
 
@@ -199,6 +201,15 @@ pub struct Target {
     pub rates: Rates,
     /// Limits on its calls.
     pub protection: Protection,
+}
+
+/// Model whose calls have a timeout of their own.
+#[derive(Debug, Clone)]
+pub struct TimedTarget {
+    /// Model to call.
+    pub target: Arc<Target>,
+    /// Timeout of a call.
+    pub timeout: Duration,
 }
 
 /// Sampling parameters, which some models refuse.

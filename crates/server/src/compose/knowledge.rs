@@ -4,14 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{BackgroundChat, BackgroundEmbeddings, Gateway, Knowledge, NoKnowledge};
+use pia_assistant::{
+    BackgroundChat, BackgroundEmbeddings, BackgroundReranking, Gateway, Knowledge, NoKnowledge,
+    TimedTarget,
+};
 use pia_extraction::{ChildExtractor, ChildLimits};
 use pia_http::KnowledgeApi;
 use pia_kernel::{LiveSetting, Unavailable};
 use pia_knowledge::{
     ContextWriter, Documents, Embedder, GroupQuotas, HashedEmbedder, IngestQueue, Ingestion,
     IngestionSettings, KnowledgeBaseEntry, KnowledgeBases, MissingModels, Reconciliation,
-    Retrieval, UnansweredQuestions, VectorStore,
+    Reranker, Retrieval, UnansweredQuestions, VectorStore,
 };
 use pia_policy::Quota;
 use pia_settings::{EmbedderConfig, KnowledgeStores, LiveConfig, VectorTarget};
@@ -25,7 +28,7 @@ use tokio::runtime::Handle;
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
 use crate::bridges::{
-    KnowledgeLicence, ProviderContextWriter, ProviderEmbedder, RetrievedKnowledge,
+    KnowledgeLicence, ProviderContextWriter, ProviderEmbedder, ProviderReranker, RetrievedKnowledge,
 };
 use crate::knowledge_worker::KnowledgeWorker;
 use crate::process::EXTRACT;
@@ -79,7 +82,7 @@ impl KnowledgeParts {
             chunks: Arc::<SqlChunks>::clone(&chunks),
             embedder,
             missing_models: MissingModels::default(),
-            reranker: None,
+            reranker: reranker(stores, gateway),
             vectors: Arc::clone(&vectors),
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),
@@ -198,6 +201,13 @@ fn embedder(stores: &KnowledgeStores, gateway: &Gateway) -> Arc<dyn Embedder> {
 fn context_writer(stores: &KnowledgeStores, gateway: &Gateway) -> Option<Arc<dyn ContextWriter>> {
     let chat = BackgroundChat::new(gateway.clone(), Arc::clone(stores.context.as_ref()?));
     Some(Arc::new(ProviderContextWriter { chat, timeout: stores.timeout }))
+}
+
+/// Returns the model that ranks passages, if one is configured.
+fn reranker(stores: &KnowledgeStores, gateway: &Gateway) -> Option<Arc<dyn Reranker>> {
+    let TimedTarget { target, timeout } = stores.reranker.clone()?;
+    let reranking = BackgroundReranking::new(gateway.clone(), target);
+    Some(Arc::new(ProviderReranker { reranking, timeout }))
 }
 
 /// Returns the extractor, which runs this program with another argument.

@@ -3,6 +3,7 @@
 mod chats;
 mod ingest;
 mod managers;
+mod models;
 mod matrix;
 mod operators;
 mod unanswered;

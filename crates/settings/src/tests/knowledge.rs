@@ -61,6 +61,20 @@ fn questions_are_stored_only_if_the_operator_wants_that() {
 }
 
 #[test]
+fn passages_are_ranked_by_the_model_of_an_entry_or_another_one_of_its_provider() {
+    let operator = || Operator::development().arguments(&EMBEDDER);
+    let reranker = |it: Operator| it.read().knowledge.stores.unwrap().reranker;
+    assert!(reranker(operator()).is_none());
+
+    let named = || operator().argument("Rerank:ProviderId=Vectors");
+    let own = reranker(named()).unwrap();
+    assert_eq!((own.target.model.as_str(), own.timeout.as_secs()), ("m", 2));
+    let other = named().arguments(&["Rerank:Model=bge-reranker-v2-m3", "Rerank:MinScore=0.1"]);
+    assert_eq!(other.read().knowledge.retrieval.min_rank_score, Some(0.1));
+    assert_eq!(reranker(other).unwrap().target.model, "bge-reranker-v2-m3");
+}
+
+#[test]
 fn another_dimension_turns_knowledge_off() {
     let operator = Operator::development().argument("Embeddings:Dimension=768");
     assert!(operator.read().knowledge.stores.is_none());
@@ -77,6 +91,9 @@ fn invalid_settings_are_refused() {
         "Knowledge:MinSimilarity=1.5",
         "Chunking:OverlapChars=700",
         "Chunking:Context:ProviderId=nowhere",
+        "Rerank:ProviderId=nowhere",
+        "Rerank:MinScore=2",
+        "Rerank:TimeoutSeconds=5",
     ] {
         let errors = Operator::development().argument(setting).errors();
         let (key, _) = setting.split_once('=').unwrap();

@@ -1,0 +1,38 @@
+//! Models that a search waits for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_assistant::{ModelCatalogue, ProviderType, Target, TimedTarget};
+
+use crate::fault::Reason;
+use crate::section::Section;
+
+/// Maximum timeout of a ranking, in seconds: without one, the search must still
+/// end in time.
+const MAX_RANKING_SECONDS: u32 = 4;
+
+/// Returns the model that ranks passages.
+pub(super) fn reranker(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Option<TimedTarget> {
+    let provider = from.restart("ProviderId").optional::<String>();
+    let model = from.restart("Model").optional::<String>();
+    let timeout = timeout(from, (2, MAX_RANKING_SECONDS));
+    let provider = provider?;
+    let entry = catalogue.embedder(&provider).or_else(|| catalogue.entry(&provider));
+    let Some(entry) = entry else {
+        from.refuse("ProviderId", Reason::combination("names no entry of Ai:Providers"));
+        return None;
+    };
+    if matches!(entry.provider, ProviderType::Anthropic | ProviderType::AzureOpenAi) {
+        let reason = Reason::combination("this type of provider has no rerankers");
+        from.refuse("ProviderId", reason);
+        return None;
+    }
+    let model = model.unwrap_or_else(|| entry.model.clone());
+    Some(TimedTarget { target: Arc::new(Target { model, ..(**entry).clone() }), timeout })
+}
+
+fn timeout(from: &mut Section<'_>, (default, max): (u32, u32)) -> Duration {
+    let seconds = from.restart("TimeoutSeconds").within(default, 1..=max);
+    Duration::from_secs(seconds.into())
+}
