@@ -61,11 +61,11 @@ impl BackgroundChat {
             })
         });
         let body = body.await.map_err(|failure| failure.error)?;
-        let answer = completion::text(&body);
-        if answer.trim().is_empty() {
+        let answer = completion::parse(&body).map(|it| it.text);
+        let Some(answer) = answer.filter(|it| !it.trim().is_empty()) else {
             tracing::warn!(upstream.model = target.model, "upstream response has no text");
             return Err(AssistantError::UpstreamFailed);
-        }
+        };
         let usage = completion::usage(&body);
         let tokens = usage.map_or(estimate, |it| it.input.saturating_add(it.output));
         Ok(BackgroundAnswer { text: answer, tokens })

@@ -148,6 +148,7 @@ impl TestEnv {
             tokens: Arc::new(QuarterTokens),
             personas: Arc::new(MockPersonas::new()),
             knowledge: Arc::new(NoKnowledge),
+            question_model: None,
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),
             keys: Arc::default(),

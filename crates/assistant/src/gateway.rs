@@ -14,13 +14,13 @@ use crate::error::AssistantError;
 use crate::guardrail::Guardrail;
 use crate::knowledge::Knowledge;
 use crate::personas::Personas;
-use crate::ports::{ChatUpstream, Timer, TokenCounter, UsageLog};
+use crate::ports::{ChatUpstream, Timer, TimerFuture, TokenCounter, UsageLog};
 use crate::request::surface::Surface;
 use crate::routing::attempts::Attempts;
 use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::keys::KeyHealth;
 use crate::routing::route::{choices, embedders, modes};
-use crate::routing::target::{Mode, Target};
+use crate::routing::target::{Mode, Target, TimedTarget};
 use crate::routing::upstream_limiter::{LimitReached, Permit, UpstreamLimiter};
 use crate::rules::Rules;
 use crate::settings::Settings;
@@ -63,6 +63,9 @@ pub struct Gateway {
     pub personas: Arc<dyn Personas>,
     /// Knowledge bases.
     pub knowledge: Arc<dyn Knowledge>,
+    /// Model that rewrites the questions that they are searched for; `None`
+    /// searches for the questions of users.
+    pub question_model: Option<TimedTarget>,
     /// Source of the protection of responses.
     pub guardrail: Arc<dyn Guardrail>,
     /// Web search for models without one.
@@ -137,12 +140,20 @@ impl Gateway {
     }
 
     pub(crate) async fn unless_stopped<F: Future>(&self, work: F) -> Option<F::Output> {
-        let mut work = pin!(work);
-        let mut stop = self.timer.stop();
-        poll_fn(|cx| match work.as_mut().poll(cx) {
-            Poll::Ready(done) => Poll::Ready(Some(done)),
-            Poll::Pending => stop.as_mut().poll(cx).map(|()| None),
-        })
-        .await
+        run_until(self.timer.stop(), work).await
     }
+
+    /// Returns the result of work, unless it takes longer than this.
+    pub(crate) async fn within<F: Future>(&self, limit: Duration, work: F) -> Option<F::Output> {
+        run_until(self.timer.pause(limit), work).await
+    }
+}
+
+async fn run_until<F: Future>(mut end: TimerFuture, work: F) -> Option<F::Output> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending => end.as_mut().poll(cx).map(|()| None),
+    })
+    .await
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod prompt;
 pub(crate) mod question;
+mod rewriting;
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, KnowledgeBaseId, Unavailable};

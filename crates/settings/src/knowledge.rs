@@ -32,6 +32,8 @@ pub struct KnowledgeConfig {
     pub ingest_key: Option<Secret<String>>,
     /// Moment at which bases are searched.
     pub mode: KnowledgeMode,
+    /// Model that rewrites questions; `None` searches for those of users.
+    pub question_model: Option<TimedTarget>,
     /// Settings of searches.
     pub retrieval: RetrievalSettings,
     /// Sizes of chunks.
@@ -85,6 +87,7 @@ impl KnowledgeConfig {
         let min_similarity = from.reload("MinSimilarity").optional::<Ratio>().map(|it| it.0);
         let unanswered_questions = from.reload("UnansweredQuestions").or(false);
         let workers = from.restart("Workers").within(2, 1..=32);
+        let question_model = timed::question_model(&mut from.section("Question"), catalogue);
         let max_attempts = from.reload("MaxAttempts").within(8_u32, 1..=100);
         let embedder = embedder(&mut all.section("Embeddings"), catalogue, is_development);
         let mut rerank = all.section("Rerank");
@@ -108,6 +111,7 @@ impl KnowledgeConfig {
             stores,
             ingest_key,
             mode,
+            question_model,
             retrieval,
             chunking,
             unanswered_questions,

@@ -252,6 +252,7 @@ async fn optimising_sends_a_valid_openai_request() {
         personas: Arc::new(MockPersonas::new()),
         guardrail: Arc::new(NoGuardrail),
         knowledge: Arc::new(NoKnowledge),
+        question_model: None,
         search: Arc::new(NoSearch),
         keys: Arc::default(),
         upstream_limiter: Arc::default(),

@@ -1,12 +1,22 @@
 //! Question of a conversation: the user's last message.
 
+use std::fmt::Write as _;
+
 use serde::Deserialize;
 
+use crate::optimize::sanitise::clean;
 use crate::request::array_elements::ArrayElements;
 
 /// Minimum number of words of a question that stands alone. A shorter one
 /// refers to the message before it: "And in Austria?"
 const MIN_WORDS: usize = 6;
+/// Maximum number of earlier messages that explain a question.
+const MAX_EARLIER: usize = 6;
+/// Maximum length of such a message, in characters.
+const MAX_EARLIER_CHARS: usize = 1_000;
+/// Maximum length of a question that others may explain, in characters. A longer
+/// one is a text of its own.
+const MAX_QUESTION_CHARS: usize = 2_000;
 
 /// Message, as far as it may be a question.
 #[derive(Deserialize)]
@@ -46,49 +56,95 @@ impl Content {
     }
 }
 
-/// Returns the question of a conversation, which ends with a message of the
-/// user; `None` if it ends otherwise, with the result of a tool for example.
-/// `messages` is a JSON array.
-pub(crate) fn question(messages: &[u8]) -> Option<String> {
-    let elements = serde_json::from_slice::<ArrayElements<'_>>(messages).ok()?;
-    let mut messages = elements.first.into_iter().rev().filter_map(|it| {
-        // A content of another form has no text.
-        serde_json::from_str::<Message>(it.get()).ok()
-    });
-    let last = messages.next().filter(|it| it.role == "user")?.content.into_text();
-    let last = last.trim();
-    if last.split_whitespace().count() >= MIN_WORDS {
-        return Some(last.to_owned());
+/// Question of a conversation, and what was said before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UserQuestion {
+    text: String,
+    /// Roles and texts of the messages before, the latest first.
+    earlier: Vec<(String, String)>,
+}
+
+impl UserQuestion {
+    /// Parses the question of a conversation, which ends with a message of the
+    /// user; `None` if it ends otherwise, with the result of a tool for example.
+    /// `messages` is a JSON array.
+    pub(crate) fn parse(messages: &[u8]) -> Option<Self> {
+        let elements = serde_json::from_slice::<ArrayElements<'_>>(messages).ok()?;
+        let mut messages = elements.first.into_iter().rev().filter_map(|it| {
+            // A content of another form has no text.
+            let Message { role, content } = serde_json::from_str(it.get()).ok()?;
+            Some((role, content.into_text().trim().to_owned()))
+        });
+        let (_, text) = messages.next().filter(|it| it.0 == "user" && !it.1.is_empty())?;
+        let is_talk = |(role, text): &(String, String)| {
+            matches!(role.as_str(), "user" | "assistant") && !text.is_empty()
+        };
+        let earlier = messages.filter(is_talk).take(MAX_EARLIER).collect();
+        Some(Self { text, earlier })
     }
-    let earlier = messages.find(|it| it.role == "user").map(|it| it.content.into_text());
-    let question = format!("{}\n{last}", earlier.unwrap_or_default().trim()).trim().to_owned();
-    (!last.is_empty()).then_some(question)
+
+    /// Returns the question, together with the one before if it is short.
+    pub(crate) fn with_previous(&self) -> String {
+        match self.earlier.iter().find(|it| it.0 == "user") {
+            Some((_, earlier)) if self.text.split_whitespace().count() < MIN_WORDS => {
+                format!("{earlier}\n{}", self.text)
+            }
+            _ => self.text.clone(),
+        }
+    }
+
+    /// Formats the question and the messages before it for a model; `None` if the
+    /// user has said nothing before that the question could refer to.
+    pub(crate) fn with_conversation(&self) -> Option<String> {
+        let is_follow_up = self.earlier.iter().any(|it| it.0 == "user");
+        if !is_follow_up || self.text.chars().count() > MAX_QUESTION_CHARS {
+            return None;
+        }
+        let mut output = String::from("<conversation>\n");
+        for (role, text) in self.earlier.iter().rev() {
+            let text: String = clean(text).chars().take(MAX_EARLIER_CHARS).collect();
+            // Writing to a string cannot fail.
+            let _infallible = writeln!(output, "{role}: {text}");
+        }
+        let question = clean(&self.text);
+        let _infallible = write!(output, "</conversation>\n<question>\n{question}\n</question>");
+        Some(output)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Conversation about tickets, with a question that refers back.
+    const FOLLOW_UP: &str = r#"[{"role":"system","content":"Be kind."},
+        {"role":"user","content":"Who pays for tickets in Germany?"},
+        {"role":"assistant","content":null,"tool_calls":[]},
+        {"role":"tool","content":"secret"},
+        {"role":"assistant","content":"We do.<|im_end|>"},
+        {"role":"user","content":"And in Austria?"}]"#;
+
+    fn with_previous(messages: &str) -> Option<String> {
+        UserQuestion::parse(messages.as_bytes()).map(|it| it.with_previous())
+    }
+
     #[test]
     fn the_last_message_of_the_user_is_the_question() {
         let long = r#"[{"role":"system","content":"x"},
             {"role":"user","content":"Who pays for the railway tickets of guests?"}]"#;
-        let question_of = |it: &str| question(it.as_bytes());
         assert_eq!(
-            question_of(long).as_deref(),
+            with_previous(long).as_deref(),
             Some("Who pays for the railway tickets of guests?")
         );
         let parts = r#"[{"role":"user","content":[{"type":"text","text":"Which one is it?"},
             {"type":"image_url","image_url":{"url":"data:x"}}]}]"#;
-        assert_eq!(question_of(parts).as_deref(), Some("Which one is it?"));
+        assert_eq!(with_previous(parts).as_deref(), Some("Which one is it?"));
     }
 
     #[test]
     fn a_short_question_is_read_with_the_one_before() {
-        let messages = r#"[{"role":"user","content":"Who pays for tickets in Germany?"},
-            {"role":"assistant","content":"We do."},{"role":"user","content":"And in Austria?"}]"#;
         let expected = "Who pays for tickets in Germany?\nAnd in Austria?";
-        assert_eq!(question(messages.as_bytes()).as_deref(), Some(expected));
+        assert_eq!(with_previous(FOLLOW_UP).as_deref(), Some(expected));
     }
 
     #[test]
@@ -100,7 +156,29 @@ mod tests {
             r#"[{"role":"user","content":"  "}]"#,
             r#"[{"role":"user","content":null}]"#,
         ] {
-            assert_eq!(question(messages.as_bytes()), None, "{messages}");
+            assert_eq!(UserQuestion::parse(messages.as_bytes()), None, "{messages}");
         }
+    }
+
+    #[test]
+    fn earlier_messages_explain_a_question_that_follows_another() {
+        let question = UserQuestion::parse(FOLLOW_UP.as_bytes()).unwrap();
+        let expected = "<conversation>\nuser: Who pays for tickets in Germany?\n\
+                        assistant: We do.\u{2039}|im_end|>\n</conversation>\n\
+                        <question>\nAnd in Austria?\n</question>";
+        assert_eq!(question.with_conversation().as_deref(), Some(expected));
+
+        let first = r#"[{"role":"assistant","content":"Hi!"},{"role":"user","content":"Why?"}]"#;
+        assert_eq!(UserQuestion::parse(first.as_bytes()).unwrap().with_conversation(), None);
+        let long = UserQuestion { text: "x".repeat(MAX_QUESTION_CHARS + 1), ..question };
+        assert_eq!(long.with_conversation(), None);
+    }
+
+    #[test]
+    fn what_explains_a_question_is_limited() {
+        let earlier = vec![("user".to_owned(), "x".repeat(50_000)); MAX_EARLIER];
+        let question = UserQuestion { text: "Why?".to_owned(), earlier };
+        let length = question.with_conversation().unwrap().len();
+        assert!(length < (MAX_EARLIER_CHARS + 10) * MAX_EARLIER + 100, "{length}");
     }
 }

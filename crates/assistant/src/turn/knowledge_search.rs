@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::ai_caller::AiCaller;
 use crate::gateway::Gateway;
 use crate::knowledge::prompt::format_passages;
-use crate::knowledge::question::question;
+use crate::knowledge::question::UserQuestion;
 use crate::knowledge::{Knowledge, KnowledgeMode, KnowledgeScope, KnowledgeSummary};
 use crate::request::prompt_body::UpstreamPrompt;
 use crate::tools::server::ServerTools;
@@ -65,7 +65,8 @@ impl KnowledgeSearch {
         if is_tool && mode == KnowledgeMode::Tool {
             return;
         }
-        let Some(question) = question(&prompt.messages) else { return };
+        let Some(question) = UserQuestion::parse(&prompt.messages) else { return };
+        let question = gateway.standalone(&question).await;
         match self.knowledge.search(self.scope, &self.bases, &question).await {
             Ok(passages) if passages.is_empty() => {}
             Ok(passages) => prompt.add_passages(&passages),

@@ -65,6 +65,7 @@ impl AiFactory {
         let limits = config.follow(|it| it.ai.limits.clone());
         // Entries are read once, so that references to them stay valid.
         let started = config.latest();
+        let question_model = started.knowledge.question_model.clone();
         let catalogue =
             move |it: &Config| it.ai.catalogue.clone().with_entries_of(&started.ai.catalogue);
         // Used on the main runtime; each worker replaces it by its own.
@@ -84,6 +85,7 @@ impl AiFactory {
             tokens: Arc::new(O200k::default()) as Arc<dyn TokenCounter>,
             personas: Arc::new(PolicyPersonas(personas)),
             knowledge: Arc::new(NoKnowledge),
+            question_model,
             guardrail: Arc::new(NoGuardrail),
             keys: Arc::default(),
             upstream_limiter: Arc::new(UpstreamLimiter::shared_by(credit_store.instances())),

@@ -11,6 +11,8 @@ use crate::section::Section;
 /// Maximum timeout of a ranking, in seconds: without one, the search must still
 /// end in time.
 const MAX_RANKING_SECONDS: u32 = 4;
+/// Maximum timeout of rewriting a question, in seconds: a chat waits for it.
+const MAX_REWRITING_SECONDS: u32 = 30;
 
 /// Returns the model that ranks passages.
 pub(super) fn reranker(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Option<TimedTarget> {
@@ -30,6 +32,22 @@ pub(super) fn reranker(from: &mut Section<'_>, catalogue: &ModelCatalogue) -> Op
     }
     let model = model.unwrap_or_else(|| entry.model.clone());
     Some(TimedTarget { target: Arc::new(Target { model, ..(**entry).clone() }), timeout })
+}
+
+/// Returns the model that rewrites questions.
+pub(super) fn question_model(
+    from: &mut Section<'_>,
+    catalogue: &ModelCatalogue,
+) -> Option<TimedTarget> {
+    let provider = from.restart("ProviderId").optional::<String>();
+    let timeout = timeout(from, (3, MAX_REWRITING_SECONDS));
+    let provider = provider?;
+    let Some(entry) = catalogue.entry(&provider) else {
+        let reason = Reason::combination("names no chat model of Ai:Providers");
+        from.refuse("ProviderId", reason);
+        return None;
+    };
+    Some(TimedTarget { target: Arc::clone(entry), timeout })
 }
 
 fn timeout(from: &mut Section<'_>, (default, max): (u32, u32)) -> Duration {

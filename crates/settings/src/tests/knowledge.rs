@@ -61,6 +61,18 @@ fn questions_are_stored_only_if_the_operator_wants_that() {
 }
 
 #[test]
+fn questions_are_rewritten_by_a_chat_model_only() {
+    let named = |it: Operator| it.argument("Knowledge:Question:ProviderId=vectors");
+    let chats = ["Ai:Providers:0:Id=vectors", "Ai:Providers:0:Model=m", "Ai:Providers:0:ApiKey=k"];
+    let model = named(Operator::development().arguments(&chats)).read().knowledge.question_model;
+    assert_eq!(
+        model.map(|it| (it.target.model.clone(), it.timeout.as_secs())),
+        Some(("m".into(), 3))
+    );
+    assert_eq!(named(Operator::development().arguments(&EMBEDDER)).errors().len(), 1);
+}
+
+#[test]
 fn passages_are_ranked_by_the_model_of_an_entry_or_another_one_of_its_provider() {
     let operator = || Operator::development().arguments(&EMBEDDER);
     let reranker = |it: Operator| it.read().knowledge.stores.unwrap().reranker;
@@ -91,6 +103,8 @@ fn invalid_settings_are_refused() {
         "Knowledge:MinSimilarity=1.5",
         "Chunking:OverlapChars=700",
         "Chunking:Context:ProviderId=nowhere",
+        "Knowledge:Question:ProviderId=nowhere",
+        "Knowledge:Question:TimeoutSeconds=31",
         "Rerank:ProviderId=nowhere",
         "Rerank:MinScore=2",
         "Rerank:TimeoutSeconds=5",

@@ -1,5 +1,8 @@
 //! Tests of searches of knowledge bases in a turn.
 
+use std::sync::Mutex;
+use std::time::Duration;
+
 use bytes::Bytes;
 use pia_kernel::{KnowledgeBaseId, LiveSetting, Unavailable};
 use serde_json::{Value, json};
@@ -7,8 +10,10 @@ use uuid::Uuid;
 
 use super::*;
 use crate::chat::{Chat, ChatAnswer};
-use crate::fakes::{Script, TestEnv, caller};
+use crate::fakes::{Script, TestEnv, caller, target};
 use crate::knowledge::{KnowledgePassage, KnowledgeSummary, MockKnowledge};
+use crate::ports::UpstreamError;
+use crate::routing::target::TimedTarget;
 use crate::settings::Settings;
 
 const ANSWER: &str = r#"{"choices":[{"message":{"role":"assistant","content":"Second class."}}]}"#;
@@ -112,4 +117,63 @@ async fn a_caller_without_bases_gets_neither() {
     knowledge.expect_bases().once().returning(|_| Ok(Vec::new()));
     let calls = sent(knowledge, KnowledgeMode::Both, vec![Script::Full(ANSWER)]).await;
     assert!(!has_tool(&calls[0]) && !has_passages(&calls[0]));
+}
+
+/// Asks a question that refers to the one before, with a model that rewrites it.
+/// Returns the question that was searched for.
+async fn searched(rewriting: Script, waits: bool) -> String {
+    let env = TestEnv::with_scripts(vec![rewriting, Script::Full(ANSWER)]);
+    let mut knowledge = MockKnowledge::new();
+    let searched = Arc::<Mutex<String>>::default();
+    let seen = Arc::clone(&searched);
+    knowledge.expect_bases().returning(|_| Ok(vec![base()]));
+    knowledge.expect_search().once().returning(move |_, _, question| {
+        question.clone_into(&mut seen.lock().unwrap());
+        Ok(Vec::new())
+    });
+    let question_model =
+        Some(TimedTarget { target: target("rewriter"), timeout: Duration::from_secs(3) });
+    let gateway = Gateway { knowledge: Arc::new(knowledge), question_model, ..env.gateway() };
+    let messages = json!([
+        { "role": "user", "content": "Who pays for tickets?" },
+        { "role": "assistant", "content": "We do." },
+        { "role": "user", "content": "And for guests?" },
+    ]);
+    let body = Bytes::from(json!({ "messages": messages }).to_string());
+    let chat = Chat::new(gateway);
+    let wait = async {
+        if waits {
+            env.advance(Duration::from_secs(3));
+        }
+    };
+    let (answer, ()) = tokio::join!(chat.answer(caller(), body), wait);
+    answer.unwrap();
+    let calls = env.calls();
+    assert_eq!((calls.len(), calls[0].0.as_str()), (2, "rewriter"));
+    let material = calls[0].2["messages"][1]["content"].as_str().unwrap();
+    assert!(material.contains("We do.") && material.contains("And for guests?"), "{material}");
+    searched.lock().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_question_that_follows_another_is_rewritten() {
+    let rewritten = r#"{"choices":[{"message":{"content":" Who pays for guests'\ntickets? "}}]}"#;
+    assert_eq!(searched(Script::Full(rewritten), false).await, "Who pays for guests' tickets?");
+}
+
+#[tokio::test]
+async fn a_question_that_could_not_be_rewritten_is_read_with_the_one_before() {
+    let expected = "Who pays for tickets?\nAnd for guests?";
+    let refused = UpstreamError::Refused { status: 500, retry_after: None, body: Bytes::new() };
+    let long: &str = Box::leak(
+        format!(r#"{{"choices":[{{"message":{{"content":"{}"}}}}]}}"#, "x".repeat(1001)).into(),
+    );
+    for (script, waits) in [
+        (Script::Fails(refused), false),
+        (Script::Full(r#"{"choices":[]}"#), false),
+        (Script::Full(long), false),
+        (Script::Silence, true),
+    ] {
+        assert_eq!(searched(script, waits).await, expected);
+    }
 }

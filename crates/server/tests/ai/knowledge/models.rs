@@ -1,4 +1,5 @@
-//! Models that a search asks.
+//! Models that a search asks: one that ranks passages, and one that rewrites
+//! questions.
 
 use pia_server_testkit::ai_client::CHAT;
 use pia_server_testkit::ai_peer::{Fixed, Peer, response};
@@ -11,6 +12,7 @@ use super::{base, ingested, knowing};
 
 on_both_databases!(
     passages_reach_the_model_in_the_order_of_the_reranker,
+    a_question_that_follows_another_is_searched_for_as_it_was_rewritten,
 );
 
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
@@ -99,4 +101,35 @@ async fn a_reranker_that_fails_changes_nothing() {
     let silent = Peer::start().await;
     let app = ranking(TestDatabase::sqlite(), &upstream, &silent.endpoint).await;
     assert_eq!(order(&app, &upstream).await.len(), 3);
+}
+
+async fn a_question_that_follows_another_is_searched_for_as_it_was_rewritten(
+    database: TestDatabase,
+) {
+    let upstream = Fixed::giving(ANSWER).await;
+    let rewritten = json!({ "content": "Which class may guests book for a railway journey?" });
+    let body = json!({ "choices": [{ "message": rewritten, "finish_reason": "stop" }] });
+    let rewriting = Fixed::giving(&body.to_string()).await;
+    let setting = asking(database, &upstream, &rewriting.endpoint);
+    let app = setting.with("Knowledge__Question__ProviderId", "helper").start().await;
+    let travel = base(&app, "Travel", "default").await;
+    ingested(&app, &travel, "Rules", "Guests may book first class for a railway journey.").await;
+    let follow_up = "And what about those whom we have invited?";
+    let messages = json!([
+        { "role": "system", "content": "Be kind." },
+        { "role": "user", "content": "Is my train free?" },
+        { "role": "assistant", "content": "It is." },
+        { "role": "user", "content": follow_up },
+    ]);
+
+    let first = sent(&app, &upstream, &json!([{ "role": "user", "content": follow_up }])).await;
+    assert!(!first.to_string().contains("first class"), "{first}");
+    assert!(rewriting.calls().is_empty(), "no question came before");
+    let sent = sent(&app, &upstream, &messages).await;
+
+    assert!(sent["messages"][0].to_string().contains("first class"), "{sent}");
+    assert!(sent["messages"].to_string().contains(follow_up), "{sent}");
+    let material = rewriting.call().text();
+    assert!(material.contains("Is my train free?") && material.contains(follow_up), "{material}");
+    assert!(!material.contains("Be kind."), "{material}");
 }
