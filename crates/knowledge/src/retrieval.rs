@@ -156,6 +156,13 @@ impl Retrieval {
         Ok(without_neighbours(relevant, settings.max_passages))
     }
 
+    /// Returns the text of a document as it was cut into chunks; empty until
+    /// searches find it. Callers check that the member may read it.
+    pub async fn text(&self, document: DocumentId) -> Result<String, Unavailable> {
+        let texts = self.chunks.texts(document).await?;
+        Ok(join_overlapping(texts.iter().map(String::as_str)))
+    }
+
     /// Returns the published chunks that the vector store finds, best first, and
     /// whether these are all that it finds.
     async fn candidates(
@@ -204,8 +211,8 @@ fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
         let before = before.filter(|_| included.insert((document, ordinal.saturating_sub(1))));
         let after = it.after.as_deref();
         let after = after.filter(|_| included.insert((document, ordinal.saturating_add(1))));
-        let text = join_overlapping(before.unwrap_or_default(), &it.text);
-        let text = join_overlapping(&text, after.unwrap_or_default());
+        let text =
+            join_overlapping([before.unwrap_or_default(), &it.text, after.unwrap_or_default()]);
         passages.push(passage(it, text, similarity));
     }
     passages

@@ -1,7 +1,7 @@
 //! Tool that returns the text of a document.
 
 use pia_kernel::{DocumentId, GroupId};
-use pia_knowledge::{CitedDocument, document_url};
+use pia_knowledge::{CitedDocument, DocumentContent, document_url};
 use pia_web::ApiError;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub(crate) struct FetchedDocument {
     id: String,
     /// Title of the document.
     title: String,
-    /// Text of the document.
+    /// Text of the document; of a file that is no text, what was extracted.
     text: String,
     /// Link to the document, to be cited.
     url: String,
@@ -55,17 +55,26 @@ pub(crate) async fn fetch(
     group: GroupId,
     FetchArguments { id }: FetchArguments,
 ) -> Result<FetchedDocument, ApiError> {
-    mcp.enabled_retrieval()?;
+    let retrieval = mcp.enabled_retrieval()?;
     let id = Uuid::try_parse(id.trim()).map(DocumentId).map_err(|_reason| no_such_document())?;
     let documents = mcp.documents.clone();
-    let reading = async move { documents.read(group, id).await.map_err(document_error) };
-    let CitedDocument { title, source_uri, file } = mcp.runner.run(reading).await?;
+    let reading = async move {
+        let document = documents.read(group, id).await.map_err(document_error)?;
+        let CitedDocument { title, source_uri, file } = document;
+        let DocumentContent { content_type, bytes } = file;
+        let text = if content_type.is_text() {
+            String::from_utf8(bytes).unwrap_or_default()
+        } else {
+            retrieval.text(id).await?
+        };
+        Ok::<_, ApiError>((title, source_uri, content_type, text))
+    };
+    let (title, source_uri, content_type, text) = mcp.runner.run(reading).await?;
     let url = document_url(&mcp.public_url, id, source_uri.as_deref());
-    let media_type = file.content_type.name();
-    if !file.content_type.is_text() {
+    let media_type = content_type.name();
+    if text.is_empty() {
         return Err(no_text(media_type, &url));
     }
-    let text = String::from_utf8(file.bytes).map_err(|_reason| no_text(media_type, &url))?;
     let metadata = DocumentMetadata {
         content_type: media_type.to_owned(),
         truncated: text.len() > MAX_TEXT_BYTES,

@@ -29,10 +29,10 @@ pub(crate) fn no_such_document() -> ApiError {
     ApiError::refused(StatusCode::NOT_FOUND, "not_found", message)
 }
 
-/// Error of a document whose file is no text.
+/// Error of a document whose text is not known.
 pub(crate) fn no_text(media_type: &str, url: &str) -> ApiError {
     let message =
-        format!("The document is a file of the type {media_type}. Open it in a browser: {url}");
+        format!("The document, of the type {media_type}, has no text. Open it in a browser: {url}");
     ApiError::refused(StatusCode::UNPROCESSABLE_ENTITY, "content_not_text", message)
 }
 

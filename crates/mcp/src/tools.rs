@@ -20,8 +20,8 @@ pub(crate) const FETCH: &str = "fetch";
 const SEARCH_PURPOSE: &str = "Searches the knowledge bases of the user's organisation, and returns the passages that may \
      answer a question with the documents that they are from. Cite the documents that you use, \
      with their `url`.";
-const FETCH_PURPOSE: &str =
-    "Returns the text of a document that `search` found, for when its passages are not enough.";
+const FETCH_PURPOSE: &str = "Returns the text of a document that `search` found, for when its passages are not enough: of \
+     files such as PDF or DOCX what was extracted from them.";
 
 /// Returns the tools of a caller who searches these bases.
 pub(crate) fn tools(bases: &[SearchedBase]) -> Result<Vec<Tool>, ApiError> {

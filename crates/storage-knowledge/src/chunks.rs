@@ -163,6 +163,15 @@ impl ChunkStore for SqlChunks {
         Ok(rows.into_iter().map(|it| passage(it, &neighbours)).collect())
     }
 
+    async fn texts(&self, document: DocumentId) -> Result<Vec<String>, Unavailable> {
+        let texts = knowledge_chunks::table
+            .filter(knowledge_chunks::document_id.eq(DbUid(document.0)))
+            .filter(knowledge_chunks::is_published.eq(true))
+            .order(knowledge_chunks::ordinal)
+            .select(knowledge_chunks::text);
+        Ok(on_conn!(self.db.reader(), |conn| texts.load(conn).await?)?)
+    }
+
     async fn count_retrievals(
         &self,
         documents: &[DocumentId],

@@ -291,6 +291,15 @@ impl ChunkStore for InMemory {
         })
     }
 
+    async fn texts(&self, document: DocumentId) -> Result<Vec<String>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let chunks = state.rows.chunks.iter().filter(|it| it.is_published);
+            let mut chunks: Vec<_> = chunks.filter(|it| it.document == document).collect();
+            chunks.sort_by_key(|it| it.new.ordinal);
+            chunks.into_iter().map(|it| it.new.text.clone()).collect()
+        })
+    }
+
     async fn count_retrievals(
         &self,
         documents: &[DocumentId],

@@ -96,6 +96,9 @@ pub trait ChunkStore: Send + Sync {
     /// Loads published chunks. Others are left out.
     async fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<StoredPassage>, Unavailable>;
 
+    /// Loads the texts of a document's published chunks, in order.
+    async fn texts(&self, document: DocumentId) -> Result<Vec<String>, Unavailable>;
+
     /// Counts a retrieval of each of these documents.
     async fn count_retrievals(
         &self,

@@ -36,19 +36,21 @@ pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
     terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total
 }
 
-/// Joins neighbouring chunks; what the second repeats of the first is kept once.
-pub(super) fn join_overlapping(first: &str, second: &str) -> String {
-    if first.is_empty() || second.is_empty() {
-        return format!("{first}{second}");
+/// Joins chunks that follow each other; what one repeats of those before it is
+/// left out.
+pub(super) fn join_overlapping<'a>(chunks: impl IntoIterator<Item = &'a str>) -> String {
+    let mut joined = String::new();
+    for chunk in chunks.into_iter().filter(|it| !it.is_empty()) {
+        let longest = chunk.len().min(joined.len()).min(MAX_OVERLAP_BYTES);
+        let overlap = (MIN_OVERLAP_BYTES..=longest)
+            .rev()
+            .find(|it| chunk.get(..*it).is_some_and(|start| joined.ends_with(start)));
+        if overlap.is_none() && !joined.is_empty() {
+            joined.push('\n');
+        }
+        joined.push_str(chunk.get(overlap.unwrap_or_default()..).unwrap_or_default());
     }
-    let longest = second.len().min(first.len()).min(MAX_OVERLAP_BYTES);
-    let overlap = (MIN_OVERLAP_BYTES..=longest)
-        .rev()
-        .find(|it| second.get(..*it).is_some_and(|start| first.ends_with(start)));
-    match overlap {
-        Some(overlap) => format!("{first}{}", second.get(overlap..).unwrap_or_default()),
-        None => format!("{first}\n{second}"),
-    }
+    joined
 }
 
 #[cfg(test)]
@@ -57,16 +59,17 @@ mod tests {
 
     #[test]
     fn what_neighbours_repeat_appears_once() {
-        assert_eq!(join_overlapping("one two three", "two three four"), "one two three four");
-        assert_eq!(join_overlapping("one", "two"), "one\ntwo");
-        assert_eq!(join_overlapping("", "two"), "two");
-        assert_eq!(join_overlapping("xäääää", "äääääy"), "xäääääy");
+        let chunks = ["one two three", "two three four", "three four five"];
+        assert_eq!(join_overlapping(chunks), "one two three four five");
+        assert_eq!(join_overlapping(["one", "two"]), "one\ntwo");
+        assert_eq!(join_overlapping(["", "two", ""]), "two");
+        assert_eq!(join_overlapping(["xäääää", "äääääy"]), "xäääääy");
     }
 
     #[test]
     fn letters_that_are_the_same_by_chance_are_no_overlap() {
-        assert_eq!(join_overlapping("two cats", "see a dog"), "two cats\nsee a dog");
-        assert_eq!(join_overlapping("| a |", "| b |"), "| a |\n| b |");
+        assert_eq!(join_overlapping(["two cats", "see a dog"]), "two cats\nsee a dog");
+        assert_eq!(join_overlapping(["| a |", "| b |"]), "| a |\n| b |");
     }
 
     #[test]

@@ -176,6 +176,18 @@ async fn a_passage_includes_its_neighbours_which_are_not_repeated() {
 }
 
 #[tokio::test]
+async fn the_text_of_a_document_is_that_of_its_chunks() {
+    let world = World::new();
+    let text = "# Rail\n\nTickets for trains are second class, for members and guests.\n\n\
+        Others pay.\n\n# Air\n\nTickets for planes are economy class.";
+    let document = world.add(world.base, "Travel", text).await;
+
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&world.retrieval.text(document).await.unwrap()), words(text));
+    assert_eq!(world.retrieval.text(DocumentId::generate()).await.unwrap(), "");
+}
+
+#[tokio::test]
 async fn a_passage_under_the_next_heading_is_one_of_its_own() {
     let world = World::new();
     let text = "# Rail\n\nTickets for trains are second class.\n\n\

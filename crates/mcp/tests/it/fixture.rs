@@ -33,6 +33,8 @@ pub(crate) struct Fixture {
     pub(crate) content_type: ContentType,
     pub(crate) source_uri: Option<&'static str>,
     pub(crate) text: String,
+    /// Texts of the document's published chunks.
+    pub(crate) chunk_texts: [&'static str; 2],
     pub(crate) is_off: bool,
     pub(crate) is_unavailable: bool,
 }
@@ -62,6 +64,7 @@ impl Fixture {
             content_type: ContentType::Markdown,
             source_uri: None,
             text: "Second class railway tickets are paid for.".to_owned(),
+            chunk_texts: ["Second class railway tickets", "railway tickets are paid for."],
             is_off: false,
             is_unavailable: false,
         }
@@ -162,6 +165,9 @@ impl Fixture {
         });
         let it = self.clone();
         chunks.expect_passages().returning(move |ids| Ok(vec![it.passage(ids[0])]));
+        let texts = self.chunk_texts.map(str::to_owned).into_iter().filter(|it| !it.is_empty());
+        let texts: Vec<String> = texts.collect();
+        chunks.expect_texts().returning(move |_| Ok(texts.clone()));
         chunks.expect_count_retrievals().returning(|_, _| Ok(()));
         chunks
     }
@@ -201,6 +207,28 @@ impl Fixture {
             after: None,
             dense: vec![0.0; VECTOR_SIZE],
         }
+    }
+}
+
+/// Embedder that does not answer.
+struct Silent;
+
+#[async_trait]
+impl Embedder for Silent {
+    fn model(&self) -> String {
+        String::new()
+    }
+
+    fn batch_size(&self) -> usize {
+        1
+    }
+
+    fn min_similarity(&self) -> f32 {
+        0.0
+    }
+
+    async fn embed(&self, _texts: Vec<String>) -> Result<Embedding, EmbedError> {
+        std::future::pending().await
     }
 }
 

@@ -95,8 +95,20 @@ async fn a_long_text_is_cut() {
 }
 
 #[actix_web::test]
-async fn a_file_that_is_no_text_is_linked() {
+async fn of_a_file_that_is_no_text_the_extracted_text_is_fetched() {
     let fixture = Fixture { content_type: ContentType::Pdf, ..Fixture::new() };
+
+    let result = fixture.call_tool("fetch", json!({ "id": fixture.document })).await;
+
+    let document = &result["structuredContent"];
+    assert_eq!(document["text"], "Second class railway tickets are paid for.");
+    assert_eq!(document["metadata"]["contentType"], "application/pdf");
+}
+
+#[actix_web::test]
+async fn a_document_without_a_text_is_linked() {
+    let content_type = ContentType::Pdf;
+    let fixture = Fixture { content_type, chunk_texts: [""; 2], ..Fixture::new() };
 
     let result = fixture.call_tool("fetch", json!({ "id": fixture.document })).await;
 

@@ -1,6 +1,6 @@
 //! Contract tests of published chunks.
 
-use pia_kernel::{PersonaId, SideEffects};
+use pia_kernel::{DocumentId, PersonaId, SideEffects};
 use pia_knowledge::{BaseStore, ChunkId, ChunkStore, DocumentStore};
 use pia_policy::{PersonaDraft, PersonaStore, PersonaUpdate};
 use pia_storage::Database;
@@ -12,6 +12,7 @@ use crate::fixture::{DEFAULT, NOW, QUOTAS, base, document, group, ingest, of, pe
 pia_testkit::contract! {
     a_member_searches_own_shared_and_bound_bases,
     passages_have_their_neighbours,
+    the_texts_of_a_document_are_its_published_chunks_in_order,
     retrievals_are_counted,
     removed_points_are_queued_until_they_are_forgotten,
     published_chunks_are_listed_by_id,
@@ -66,6 +67,18 @@ async fn passages_have_their_neighbours(db: Database) {
     let first = store.passages(&chunks[..1]).await.unwrap();
     assert_eq!(first[0].before, None);
     assert!((first[0].dense[0] - 1.0).abs() < f32::EPSILON);
+}
+
+async fn the_texts_of_a_document_are_its_published_chunks_in_order(db: Database) {
+    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    document(&db, travel, "another").await;
+    ingest(&db).await;
+    let id = document(&db, travel, "one two three").await;
+    assert!(store.texts(id).await.unwrap().is_empty());
+    ingest(&db).await;
+
+    assert_eq!(store.texts(id).await.unwrap(), ["one", "two", "three"]);
+    assert!(store.texts(DocumentId::generate()).await.unwrap().is_empty());
 }
 
 async fn retrievals_are_counted(db: Database) {
