@@ -49,7 +49,8 @@ pub use ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore}
 pub use questions::{UnansweredQuestion, UnansweredQuestions};
 pub use reconciliation::{Reconciliation, Repaired, VerifiedChunks};
 pub use retrieval::{
-    MissingModels, Passage, Question, Retrieval, RetrievalError, RetrievalSettings, SearchedBase,
+    MAX_SEARCH_TIME, MissingModels, Passage, Question, Retrieval, RetrievalError,
+    RetrievalSettings, SearchedBase,
 };
 pub use terms::{TermWeight, document_terms, query_terms};
 

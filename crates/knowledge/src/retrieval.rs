@@ -6,6 +6,7 @@ mod relevance;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use pia_kernel::{
     Clock, DocumentId, GroupId, KnowledgeBaseId, LiveSetting, PersonaId, Unavailable,
@@ -29,6 +30,9 @@ const MAX_QUESTION_BYTES: usize = 4_000;
 /// Share of a question's words with which a passage is relevant, however
 /// dissimilar their vectors are.
 const MIN_TERM_COVERAGE: f32 = 0.6;
+
+/// Time after which nobody waits for a search any longer.
+pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
 
 /// Settings of retrieval.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Tool that searches the caller's knowledge bases.
 
-use pia_kernel::GroupId;
-use pia_knowledge::{Passage, Question};
+use pia_kernel::{GroupId, Unavailable};
+use pia_knowledge::{MAX_SEARCH_TIME, Passage, Question};
 use pia_web::ApiError;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,14 +47,16 @@ pub(crate) async fn search(
     SearchArguments { query: text }: SearchArguments,
 ) -> Result<SearchResult, ApiError> {
     let retrieval = mcp.enabled_retrieval()?;
+    let counting = retrieval.clone();
     let searching = async move {
         let bases = retrieval.bases(group, None).await?;
         let question = Question { bases: bases.into_iter().map(|it| it.id).collect(), text };
-        let passages = retrieval.search(question).await.map_err(search_error)?;
-        retrieval.count(&passages).await;
-        Ok::<_, ApiError>(passages)
+        retrieval.search(question).await.map_err(search_error)
     };
-    let passages = mcp.runner.run(searching).await?;
+    let passages = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
+    let passages = passages.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))??;
+    let counted = passages.clone();
+    mcp.runner.spawn(async move { counting.count(&counted).await });
     let results = passages.into_iter().map(|it| found_passage(mcp, it)).collect();
     Ok(SearchResult { results })
 }

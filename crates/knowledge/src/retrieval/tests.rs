@@ -59,7 +59,7 @@ impl World {
             settings: LiveSetting::new(IngestionSettings {
                 chunking: ChunkingSettings { max_chars: 60, overlap_chars: 0 },
                 max_attempts: 1,
-                lease: std::time::Duration::from_mins(5),
+                lease: Duration::from_mins(5),
                 default_monthly_tokens: i64::MAX,
             }),
             clock: Arc::clone(&self.retrieval.clock),

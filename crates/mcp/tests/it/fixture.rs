@@ -6,11 +6,13 @@ use actix_web::App;
 use actix_web::middleware::from_fn;
 use actix_web::test::{self, TestRequest};
 use actix_web::web::Data;
+use async_trait::async_trait;
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, LiveSetting, Timestamp, Unavailable};
 use pia_knowledge::{
-    ChunkId, CitedDocument, ContentType, DocumentContent, Documents, FoundChunk, GroupQuotas,
-    HashedEmbedder, MissingModels, MockBaseStore, MockChunkStore, MockDocumentStore,
-    MockVectorStore, Retrieval, RetrievalSettings, SearchedBase, StoredPassage, VECTOR_SIZE,
+    ChunkId, CitedDocument, ContentType, DocumentContent, Documents, EmbedError, Embedder,
+    Embedding, FoundChunk, GroupQuotas, HashedEmbedder, MissingModels, MockBaseStore,
+    MockChunkStore, MockDocumentStore, MockVectorStore, Retrieval, RetrievalSettings, SearchedBase,
+    StoredPassage, VECTOR_SIZE,
 };
 use pia_mcp::Mcp;
 use pia_testkit::FixedClock;
@@ -36,6 +38,8 @@ pub(crate) struct Fixture {
     /// Texts of the document's published chunks.
     pub(crate) chunk_texts: [&'static str; 2],
     pub(crate) is_off: bool,
+    /// Set if the embedder does not answer.
+    pub(crate) is_slow: bool,
     pub(crate) is_unavailable: bool,
 }
 
@@ -66,6 +70,7 @@ impl Fixture {
             text: "Second class railway tickets are paid for.".to_owned(),
             chunk_texts: ["Second class railway tickets", "railway tickets are paid for."],
             is_off: false,
+            is_slow: false,
             is_unavailable: false,
         }
     }
@@ -141,7 +146,7 @@ impl Fixture {
             RetrievalSettings { max_passages: 5, min_similarity: Some(-1.0), min_rank_score: None };
         Retrieval {
             chunks: Arc::new(self.chunks()),
-            embedder: Arc::new(HashedEmbedder),
+            embedder: if self.is_slow { Arc::new(Silent) } else { Arc::new(HashedEmbedder) },
             missing_models: MissingModels::default(),
             vectors: Arc::new(vectors()),
             reranker: None,

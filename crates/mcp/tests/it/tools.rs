@@ -156,6 +156,18 @@ async fn while_knowledge_is_off_the_tools_say_so() {
 }
 
 #[actix_web::test]
+async fn nobody_waits_for_a_slow_search() {
+    let fixture = Fixture { is_slow: true, ..Fixture::new() };
+    tokio::time::pause();
+    let start = tokio::time::Instant::now();
+
+    let result = fixture.call_tool("search", search()).await;
+
+    assert!(error(&result).contains("Try again"), "{result}");
+    assert_eq!(start.elapsed().as_secs(), 5);
+}
+
+#[actix_web::test]
 async fn an_outage_is_reported_without_its_cause() {
     let fixture = Fixture { is_unavailable: true, ..Fixture::new() };
 

@@ -1,17 +1,14 @@
 //! Knowledge bases, as the assistant searches them.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use pia_assistant::{Knowledge, KnowledgePassage, KnowledgeScope, KnowledgeSummary};
 use pia_kernel::{PersonaId, Unavailable};
-use pia_knowledge::{Passage, Question, Retrieval, SearchedBase, UnansweredQuestions};
+use pia_knowledge::{
+    MAX_SEARCH_TIME, Passage, Question, Retrieval, SearchedBase, UnansweredQuestions,
+};
 use tokio::runtime::Handle;
 
 use super::KnowledgeLicence;
-
-/// Time after which a chat is answered without passages.
-const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Knowledge bases, as the assistant searches them.
 pub(crate) struct RetrievedKnowledge {
@@ -33,7 +30,7 @@ impl RetrievedKnowledge {
         &self,
         work: impl Future<Output = Result<T, Unavailable>> + Send + 'static,
     ) -> Result<T, Unavailable> {
-        let done = tokio::time::timeout(MAX_WAIT, self.runtime.spawn(work)).await;
+        let done = tokio::time::timeout(MAX_SEARCH_TIME, self.runtime.spawn(work)).await;
         let done = done.map_err(|err| Unavailable::new("knowledge", err))?;
         done.map_err(|err| Unavailable::new("knowledge", err))?
     }

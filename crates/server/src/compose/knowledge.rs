@@ -13,8 +13,8 @@ use pia_http::KnowledgeApi;
 use pia_kernel::{LiveSetting, Unavailable};
 use pia_knowledge::{
     ContextWriter, Documents, Embedder, GroupQuotas, HashedEmbedder, IngestQueue, Ingestion,
-    IngestionSettings, KnowledgeBaseEntry, KnowledgeBases, MissingModels, Reconciliation,
-    Reranker, Retrieval, UnansweredQuestions, VectorStore,
+    IngestionSettings, KnowledgeBaseEntry, KnowledgeBases, MissingModels, Reconciliation, Reranker,
+    Retrieval, UnansweredQuestions, VectorStore,
 };
 use pia_policy::Quota;
 use pia_settings::{EmbedderConfig, KnowledgeStores, LiveConfig, VectorTarget};

@@ -3,8 +3,8 @@
 mod chats;
 mod ingest;
 mod managers;
-mod models;
 mod matrix;
+mod models;
 mod operators;
 mod unanswered;
 
