@@ -32,9 +32,9 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let cache = InterpreterCache::new();
     for page in pages.iter() {
         let settings = InterpreterSettings::default();
-        let shown = page.intersected_crop_box();
-        let shown = Rect::new(shown.x0, shown.y0, shown.x1, shown.y1);
-        recorder.begin_page(if shown.area() > 0.0 { shown } else { ANYTHING });
+        let visible = page.intersected_crop_box();
+        let visible = Rect::new(visible.x0, visible.y0, visible.x1, visible.y1);
+        recorder.begin_page(if visible.area() > 0.0 { visible } else { ANYTHING });
         let mut context = Context::new(Affine::IDENTITY, ANYTHING, &cache, page.xref(), settings);
         interpret_page(page, &mut context, &mut recorder);
         recorder.end_page();

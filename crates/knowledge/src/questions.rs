@@ -28,9 +28,9 @@ pub struct UnansweredQuestion {
     /// Number of times that it was asked.
     pub count: i64,
     /// Time of the first one.
-    pub first_asked_at: Timestamp,
+    pub first_seen_at: Timestamp,
     /// Time of the last one.
-    pub last_asked_at: Timestamp,
+    pub last_seen_at: Timestamp,
 }
 
 /// Collects the questions that no document answers, for those who manage the
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::ports::question_log::MockQuestionLog;
 
-    const NOW: Timestamp = Timestamp::from_micros(90 * 24 * 3_600_000_000);
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     fn questions(log: MockQuestionLog, is_enabled: bool) -> UnansweredQuestions {
         let clock = Arc::new(FixedClock(NOW));

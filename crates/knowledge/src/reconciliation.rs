@@ -26,7 +26,7 @@ pub struct Repaired {
 pub struct VerifiedChunks {
     /// Published chunks.
     pub published: usize,
-    /// Those of them that have no point.
+    /// Published chunks without a point.
     pub missing: usize,
 }
 

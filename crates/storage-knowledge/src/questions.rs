@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, GroupId, Page, PageRequest, QuestionId, Timestamp, Unavailable};
 use pia_knowledge::{QuestionLog, UnansweredQuestion};
 use pia_storage::schema::knowledge_questions::{
-    self, asked_count, first_asked_at, group_id, id, last_asked_at, question,
+    self, first_seen_at, group_id, id, last_seen_at, question, seen_count,
 };
 use pia_storage::schema::user_groups;
 use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
@@ -34,8 +34,8 @@ fn unanswered_question((row, text, count, first, last): QuestionRow) -> Unanswer
         id: QuestionId(row.0),
         text,
         count,
-        first_asked_at: first.0,
-        last_asked_at: last.0,
+        first_seen_at: first.0,
+        last_seen_at: last.0,
     }
 }
 
@@ -57,18 +57,18 @@ impl QuestionLog for SqlQuestionLog {
                     id.eq(new),
                     group_id.eq(group),
                     question.eq(text),
-                    asked_count.eq(1_i64),
-                    first_asked_at.eq(at),
-                    last_asked_at.eq(at),
+                    seen_count.eq(1_i64),
+                    first_seen_at.eq(at),
+                    last_seen_at.eq(at),
                 ))
                 .on_conflict((group_id, question))
                 .do_update()
-                .set((asked_count.eq(asked_count + 1), last_asked_at.eq(at)))
+                .set((seen_count.eq(seen_count + 1), last_seen_at.eq(at)))
                 .execute(conn)
                 .await?;
             let surplus: Vec<DbUid> = knowledge_questions::table
                 .filter(group_id.eq(group))
-                .order((last_asked_at.desc(), id.desc()))
+                .order((last_seen_at.desc(), id.desc()))
                 .offset(limit.into())
                 .limit(i64::from(u16::MAX))
                 .select(id)
@@ -88,19 +88,19 @@ impl QuestionLog for SqlQuestionLog {
         let group = DbUid(group.0);
         let after = page.after.unwrap_or_else(Cursor::top);
         let (at, last) = (DbInstant(after.at), DbUid(after.id));
-        let behind = last_asked_at.le(at).and(last_asked_at.lt(at).or(id.lt(last)));
+        let behind = last_seen_at.le(at).and(last_seen_at.lt(at).or(id.lt(last)));
         let rows = knowledge_questions::table
             .filter(group_id.eq(group))
             .filter(behind)
-            .order((last_asked_at.desc(), id.desc()))
+            .order((last_seen_at.desc(), id.desc()))
             .limit(page.and_one_more().limit.into())
-            .select((id, question, asked_count, first_asked_at, last_asked_at));
+            .select((id, question, seen_count, first_seen_at, last_seen_at));
         let group = diesel::select(exists(user_groups::table.find(group)));
         let (exists, rows): (bool, Vec<QuestionRow>) = on_conn!(self.db.reader(), |conn| {
             (group.get_result(conn).await?, rows.load(conn).await?)
         })?;
         let entries = rows.into_iter().map(unanswered_question).collect();
-        let page = page.part_of(entries, |it| Cursor { at: it.last_asked_at, id: it.id.0 });
+        let page = page.part_of(entries, |it| Cursor { at: it.last_seen_at, id: it.id.0 });
         Ok(exists.then_some(page))
     }
 
@@ -113,7 +113,7 @@ impl QuestionLog for SqlQuestionLog {
     }
 
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {
-        let old = knowledge_questions::table.filter(last_asked_at.lt(DbInstant(before)));
+        let old = knowledge_questions::table.filter(last_seen_at.lt(DbInstant(before)));
         let deleted: usize =
             on_conn!(self.db.writer(), |conn| diesel::delete(old).execute(conn).await?)?;
         Ok(deleted as u64)

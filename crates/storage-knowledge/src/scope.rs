@@ -23,7 +23,7 @@ macro_rules! managed_bases {
     }};
 }
 
-/// Query of a group's active personas, for [`is_searched!`].
+/// Query of a group's active personas, for `is_searched!`.
 macro_rules! personas {
     ($group:expr) => {
         persona_knowledge_bases::table

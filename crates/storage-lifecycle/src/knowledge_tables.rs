@@ -53,9 +53,9 @@ const KNOWLEDGE_QUESTIONS: InventoryTable = InventoryTable {
         ("id", OURS),
         ("group_id", OURS),
         ("question", OURS),
-        ("asked_count", OURS),
-        ("first_asked_at", OURS),
-        ("last_asked_at", OURS),
+        ("seen_count", OURS),
+        ("first_seen_at", OURS),
+        ("last_seen_at", OURS),
     ],
 };
 

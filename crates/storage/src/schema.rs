@@ -915,9 +915,9 @@ diesel::table! {
         id -> Uid,
         group_id -> Uid,
         question -> Text,
-        asked_count -> BigInt,
-        first_asked_at -> Instant,
-        last_asked_at -> Instant,
+        seen_count -> BigInt,
+        first_seen_at -> Instant,
+        last_seen_at -> Instant,
     }
 }
 

@@ -103,9 +103,9 @@ CREATE TABLE knowledge_questions (
     id             UUID NOT NULL PRIMARY KEY,
     group_id       UUID NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
     question       TEXT COLLATE "C" NOT NULL,
-    asked_count    BIGINT NOT NULL,
-    first_asked_at TIMESTAMPTZ NOT NULL,
-    last_asked_at  TIMESTAMPTZ NOT NULL,
+    seen_count    BIGINT NOT NULL,
+    first_seen_at TIMESTAMPTZ NOT NULL,
+    last_seen_at  TIMESTAMPTZ NOT NULL,
     UNIQUE (group_id, question)
 );
-CREATE INDEX knowledge_questions_by_time ON knowledge_questions (last_asked_at);
+CREATE INDEX knowledge_questions_by_time ON knowledge_questions (last_seen_at);

@@ -102,9 +102,9 @@ CREATE TABLE knowledge_questions (
     id             BLOB NOT NULL PRIMARY KEY,
     group_id       BLOB NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
     question       TEXT NOT NULL,
-    asked_count    INTEGER NOT NULL,
-    first_asked_at INTEGER NOT NULL,
-    last_asked_at  INTEGER NOT NULL,
+    seen_count    INTEGER NOT NULL,
+    first_seen_at INTEGER NOT NULL,
+    last_seen_at  INTEGER NOT NULL,
     UNIQUE (group_id, question)
 ) STRICT;
-CREATE INDEX knowledge_questions_by_time ON knowledge_questions (last_asked_at);
+CREATE INDEX knowledge_questions_by_time ON knowledge_questions (last_seen_at);

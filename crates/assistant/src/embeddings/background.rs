@@ -55,10 +55,12 @@ impl BackgroundEmbeddings {
     }
 
     /// Returns embeddings by another model of the same provider.
+    #[must_use]
     pub fn by_model(&self, model: &str) -> Self {
-        let target = match self.target.model == model {
-            true => Arc::clone(&self.target),
-            false => Arc::new(Target { model: model.to_owned(), ..(*self.target).clone() }),
+        let target = if self.target.model == model {
+            Arc::clone(&self.target)
+        } else {
+            Arc::new(Target { model: model.to_owned(), ..(*self.target).clone() })
         };
         Self { gateway: self.gateway.clone(), target }
     }

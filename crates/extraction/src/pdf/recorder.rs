@@ -24,15 +24,15 @@ pub(super) struct Recorder {
     /// Number of glyphs whose characters are unknown.
     pub(super) unknown: usize,
     page: Vec<Line>,
-    shown: Rect,
+    visible: Rect,
     drawn: DrawnGlyphs,
     len: usize,
 }
 
 impl Recorder {
     /// Begins a page that shows what is in a rectangle.
-    pub(super) fn begin_page(&mut self, shown: Rect) {
-        (self.shown, self.drawn) = (shown, DrawnGlyphs::default());
+    pub(super) fn begin_page(&mut self, visible: Rect) {
+        (self.visible, self.drawn) = (visible, DrawnGlyphs::default());
     }
 
     /// Ends a page.
@@ -72,8 +72,8 @@ impl Device<'_> for Recorder {
             };
             self.known += 1;
             self.len += text.len();
-            let is_shown = self.shown.contains(placed.start.midpoint(placed.end));
-            if is_shown && !self.is_full() && self.drawn.insert(&text, &placed) {
+            let is_visible = self.visible.contains(placed.start.midpoint(placed.end));
+            if is_visible && !self.is_full() && self.drawn.insert(&text, &placed) {
                 self.push(text, placed);
             }
         }

@@ -34,9 +34,9 @@ pub(crate) struct UnansweredQuestionItem {
     /// Number of times that members of the group asked it.
     count: i64,
     #[schema(value_type = String, format = DateTime)]
-    first_asked_at: Timestamp,
+    first_seen_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
-    last_asked_at: Timestamp,
+    last_seen_at: Timestamp,
 }
 
 pub(crate) async fn questions(
@@ -75,8 +75,8 @@ impl From<UnansweredQuestion> for UnansweredQuestionItem {
             id: question.id.to_string(),
             question: question.text,
             count: question.count,
-            first_asked_at: question.first_asked_at,
-            last_asked_at: question.last_asked_at,
+            first_seen_at: question.first_seen_at,
+            last_seen_at: question.last_seen_at,
         }
     }
 }

@@ -285,6 +285,8 @@ async fn a_store_that_is_unavailable_is_an_error() {
     vectors.expect_search().once().returning(|_| Err(crate::fakes::unavailable()));
     let without_vectors = Retrieval { vectors: Arc::new(vectors), ..world.retrieval.clone() };
     let mut chunks = MockChunkStore::new();
+    let models = vec![(world.base, HashedEmbedder::MODEL.to_owned())];
+    chunks.expect_models().return_once(|_| Ok(models));
     chunks.expect_passages().once().returning(|_| Err(crate::fakes::unavailable()));
     let without_chunks = Retrieval { chunks: Arc::new(chunks), ..world.retrieval.clone() };
 

@@ -232,7 +232,7 @@ impl Embedder for Silent {
         0.0
     }
 
-    async fn embed(&self, _texts: Vec<String>) -> Result<Embedding, EmbedError> {
+    async fn embed(&self, _model: &str, _texts: Vec<String>) -> Result<Embedding, EmbedError> {
         std::future::pending().await
     }
 }

@@ -63,9 +63,9 @@ impl Knowledge for RetrievedKnowledge {
     ) -> Result<Vec<KnowledgePassage>, Unavailable> {
         let retrieval = self.retrieval.clone();
         let bases = bases.iter().map(|it| it.id).collect();
-        let asked = Question { bases, text: question.to_owned() };
+        let request = Question { bases, text: question.to_owned() };
         let found = self.run(async move {
-            let found = retrieval.search(asked).await;
+            let found = retrieval.search(request).await;
             found.map_err(|err| Unavailable::new("knowledge", err))
         });
         let found = found.await?;

@@ -42,7 +42,7 @@ async fn concurrent_questions_are_counted_up(db: Database) {
 
     let [counted] = questions(&log, DEFAULT).await.try_into().unwrap();
     assert_eq!((counted.text.as_str(), counted.count), ("who pays", 11));
-    assert_eq!((counted.first_asked_at, counted.last_asked_at), (after(1), after(7)));
+    assert_eq!((counted.first_seen_at, counted.last_seen_at), (after(1), after(7)));
     assert_eq!(questions(&log, sales).await[0].count, 1);
 }
 

@@ -33,10 +33,12 @@ async fn a_question_is_embedded_by_the_model_of_the_base() {
 #[tokio::test]
 async fn bases_of_different_models_are_searched_together() {
     let (world, _) = world().await;
-    let other = world.store.add_base(world.group, "Other");
+    let other = world.store.add_base(GroupId::generate(), "Other");
     world.add(other, "Flights", "Tickets for flights are economy class.").await;
 
-    let found = world.search("class of tickets").await;
+    let bases = vec![world.base, other];
+    let question = Question { bases, text: "class of tickets".to_owned() };
+    let found = world.retrieval.search(question).await.unwrap();
 
     let mut titles = titles(&found);
     titles.sort_unstable();

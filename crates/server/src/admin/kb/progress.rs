@@ -10,12 +10,12 @@ const CLEAR: &str = "\r\x1b[2K";
 /// Line that shows the progress of a command, if errors go to a terminal.
 pub(super) struct ProgressLine {
     total: usize,
-    is_shown: bool,
+    is_visible: bool,
 }
 
 impl ProgressLine {
     pub(super) fn new(total: usize) -> Self {
-        Self { total, is_shown: stderr().is_terminal() }
+        Self { total, is_visible: stderr().is_terminal() }
     }
 
     /// Shows the number and the name of the current item.
@@ -25,7 +25,7 @@ impl ProgressLine {
 
     /// Writes a text over the line. A terminal that is gone is no reason to stop.
     fn write(&self, text: &str) {
-        if self.is_shown {
+        if self.is_visible {
             let mut terminal = stderr().lock();
             drop(write!(terminal, "{CLEAR}{text}").and_then(|()| terminal.flush()));
         }

@@ -51,11 +51,11 @@ async fn a_base_is_indexed_again_and_found_meanwhile() {
     let published = "knowledge_chunks WHERE is_published";
     until(async || {
         assert_eq!(app.count(published).await, 2);
-        let shown = app.admin("kb show Travel").await.expect("a base");
-        (!shown.contains("being indexed again")).then_some(())
+        let output = app.admin("kb show Travel").await.expect("a base");
+        (!output.contains("being indexed again")).then_some(())
     })
     .await;
-    let shown = app.admin("kb show Travel").await.expect("a base");
-    assert!(shown.contains("Travel, embedded by hashed n-grams\n"), "{shown}");
-    assert_eq!((shown.matches(": Ready, 1 chunks").count(), app.count(published).await), (2, 2));
+    let output = app.admin("kb show Travel").await.expect("a base");
+    assert!(output.contains("Travel, embedded by hashed n-grams\n"), "{output}");
+    assert_eq!((output.matches(": Ready, 1 chunks").count(), app.count(published).await), (2, 2));
 }
