@@ -13,17 +13,18 @@ const PACKAGES: [&str; 3] = ["pia-server", "pia-demo-upstream", "pia-bench"];
 /// Builds the measured packages for release, and measures them.
 pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     let mut build = cargo();
-    build.args(["build", "--release"]).args(PACKAGES.iter().flat_map(|it| ["-p", it]));
+    let bench = args.first().map(String::as_str).unwrap_or_default();
+    // Measured within its process.
+    let packages: &[&str] = if bench == "knowledge" { &["pia-bench"] } else { &PACKAGES };
+    build.args(["build", "--release"]).args(packages.iter().flat_map(|it| ["-p", it]));
     Job::run(build.current_dir(places::root()), interrupt)?;
-    let mut bench = command(places::target()?.join("release/pia-bench"));
-    bench.args(args).current_dir(places::root());
-    let measures = args
-        .first()
-        .is_some_and(|it| ["gateway", "identity", "sync", "admin"].contains(&it.as_str()));
+    let mut run = command(places::target()?.join("release/pia-bench"));
+    run.args(args).current_dir(places::root());
+    let measures = ["gateway", "identity", "sync", "admin", "knowledge"].contains(&bench);
     if !measures || ["--help", "--postgres-url"].iter().any(|it| args.iter().any(|arg| arg == it)) {
-        return Job::run(&mut bench, interrupt);
+        return Job::run(&mut run, interrupt);
     }
     let cluster = Cluster::for_benches(interrupt)?;
-    bench.args(["--postgres-url", &cluster.url()]).arg("--postgres-log").arg(cluster.log());
-    Job::run(&mut bench, interrupt)
+    run.args(["--postgres-url", &cluster.url()]).arg("--postgres-log").arg(cluster.log());
+    Job::run(&mut run, interrupt)
 }

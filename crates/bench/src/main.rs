@@ -1,9 +1,10 @@
-//! Runs the benchmarks: `pia-bench gateway`, `identity` or `sync`.
+//! Runs the benchmarks: `pia-bench gateway`, `identity`, `sync`, `admin` or
+//! `knowledge`.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use pia_bench::{Options, Outcome, USAGE, admin, gateway, identity, sync};
+use pia_bench::{Options, Outcome, USAGE, admin, gateway, identity, knowledge, sync};
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -26,6 +27,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
         [bench, rest @ ..] if bench == "identity" => identity(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "admin" => admin(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "sync" => sync(&Options::parse(rest)?),
+        [bench, rest @ ..] if bench == "knowledge" => knowledge(&Options::parse(rest)?),
         _ => Err(USAGE.into()),
     }
 }

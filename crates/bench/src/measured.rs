@@ -87,8 +87,12 @@ impl<M: Measured> Figures<M> {
 
     /// Returns the table of the targets, and of whether each was met.
     pub(crate) fn aims(&self, servers: &[&str]) -> Table {
-        let mut table =
-            Table::new(["Aim", "Server", "Median", "Lowest to highest round", "Result"]);
+        self.aims_by("Server", servers)
+    }
+
+    /// Returns that table for columns that are no servers.
+    pub(crate) fn aims_by(&self, heading: &str, servers: &[&str]) -> Table {
+        let mut table = Table::new(["Aim", heading, "Median", "Lowest to highest round", "Result"]);
         for &metric in M::ALL {
             let Some(aim) = metric.aim() else { continue };
             for (index, name) in servers.iter().enumerate() {

@@ -6,10 +6,10 @@ use crate::failure::Outcome;
 
 /// Usage text of the benchmark.
 pub const USAGE: &str = "\
-usage: pia-bench gateway|identity|sync|admin [OPTIONS]
+usage: pia-bench gateway|identity|sync|admin|knowledge [OPTIONS]
 
-  --rounds N          number of rounds for the medians (gateway 10, the
-                      others 5; 2 with --quick)
+  --rounds N          number of rounds for the medians (gateway 10,
+                      knowledge 3, the others 5; 2 with --quick)
   --quick             short loads, not for publication
   --server PATH       binary of the server (pia-server beside this one)
   --demo PATH         binary of the demo upstream (pia-demo-upstream beside
@@ -22,6 +22,12 @@ usage: pia-bench gateway|identity|sync|admin [OPTIONS]
                       configures the server to log them while it counts
   --users N           number of users with 10,000 items each in the database
                       (50; 5 with --quick); for sync
+  --chunks N          number of chunks in the vector store (100,000; 10,000 with
+                      --quick); for knowledge
+  --embeddings URL    endpoint of an embedding model in OpenAI's format, without
+                      TLS and up to 1,024 dimensions, whose quality is measured
+                      too; for knowledge
+  --model NAME        name of that model
   --out FILE          write the results into this Markdown file
 ";
 
@@ -44,6 +50,12 @@ pub struct Options {
     pub postgres_log: Option<PathBuf>,
     /// Number of users with many items; by default the plan's.
     pub users: Option<u32>,
+    /// Number of chunks in the vector store; by default the plan's.
+    pub chunks: Option<u32>,
+    /// Endpoint of an embedding model.
+    pub embeddings: Option<String>,
+    /// Name of that model.
+    pub model: String,
     /// Markdown file that the results are written to.
     pub out: Option<PathBuf>,
 }
@@ -59,6 +71,9 @@ impl Options {
                 "--quick" => options.quick = true,
                 "--rounds" => options.rounds = Some(number(argument, value()?, 1000)?),
                 "--users" => options.users = Some(number(argument, value()?, 100_000)?),
+                "--chunks" => options.chunks = Some(number(argument, value()?, 10_000_000)?),
+                "--embeddings" => options.embeddings = Some(value()?.clone()),
+                "--model" => options.model.clone_from(value()?),
                 "--postgres-log" => options.postgres_log = Some(value()?.into()),
                 "--server" => options.server = Some(value()?.into()),
                 "--demo" => options.demo = Some(value()?.into()),
@@ -105,6 +120,12 @@ mod tests {
             "l",
             "--users",
             "7",
+            "--chunks",
+            "9",
+            "--embeddings",
+            "e",
+            "--model",
+            "m",
             "--out",
             "o",
         ])
@@ -119,6 +140,9 @@ mod tests {
             postgres_url: Some("p".to_owned()),
             postgres_log: Some("l".into()),
             users: Some(7),
+            chunks: Some(9),
+            embeddings: Some("e".to_owned()),
+            model: "m".to_owned(),
             out: Some("o".into()),
         };
         assert_eq!(options, expected);

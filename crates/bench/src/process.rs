@@ -116,6 +116,12 @@ pub(crate) fn settle(processes: &[&Process]) -> Outcome<()> {
     Ok(())
 }
 
+/// Returns a line of this process's own memory in MB.
+pub(crate) fn own_memory(name: &str) -> Outcome<f64> {
+    let text = fs::read_to_string("/proc/self/status")?;
+    memory(&text, name).ok_or_else(|| format!("{name} cannot be read").into())
+}
+
 /// Parses user and system time from `/proc/PID/stat`. The name in brackets
 /// before them may contain spaces and brackets.
 fn ticks(stat: &str) -> Option<u32> {

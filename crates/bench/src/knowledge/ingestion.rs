@@ -1,0 +1,126 @@
+//! Ingestion of generated documents on each database.
+
+use std::sync::Arc;
+
+use pia_knowledge::{Embedder, HashedEmbedder};
+use tokio::runtime::Runtime;
+
+use super::Plan;
+use super::embedders::{Provider, Timed};
+use super::figures::IngestMetric as Metric;
+use super::pipeline::{Pipeline, WORKERS};
+use super::sample::Sample;
+use crate::failure::Outcome;
+use crate::measured::Figures;
+use crate::postgres::OwnDatabase;
+use crate::stats::percentile;
+
+const VOCABULARY: u32 = 20_000;
+/// Words of a document, some sixty chunks.
+const WORDS: usize = 9_600;
+const WORDS_OF_SENTENCE: usize = 12;
+const WORDS_OF_QUESTION: usize = 8;
+const WORDS_OF_PARAGRAPH: usize = 60;
+const CONSONANTS: [&str; 16] =
+    ["b", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "st"];
+const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ei", "au", "er"];
+
+/// Ingests documents on SQLite and, if there is a cluster, on PostgreSQL, with
+/// each embedder.
+pub(super) fn measure(
+    runtime: &Runtime,
+    plan: &Plan,
+    cluster: Option<&str>,
+    figures: &mut Figures<Metric>,
+) -> Outcome<()> {
+    const LOCAL: [Metric; 3] = [Metric::Local, Metric::LocalShare, Metric::LocalIdle];
+    const PROVIDER: [Metric; 3] = [Metric::Provider, Metric::ProviderShare, Metric::ProviderIdle];
+    let mut clusters = vec![None];
+    clusters.extend(cluster.map(Some));
+    for (place, cluster) in clusters.into_iter().enumerate() {
+        let run = Run { runtime, plan, cluster };
+        let (local, turn) = run.measure(&Timed::new(HashedEmbedder))?;
+        let (provider, _) = run.measure(&Timed::new(Provider))?;
+        let shares = LOCAL.into_iter().zip(local).chain(PROVIDER.into_iter().zip(provider));
+        let turn = [Metric::TurnP50, Metric::TurnP99].into_iter().zip(turn);
+        for (metric, value) in shares.chain(turn) {
+            figures.record(place, metric, value);
+        }
+    }
+    Ok(())
+}
+
+struct Run<'a> {
+    runtime: &'a Runtime,
+    plan: &'a Plan,
+    cluster: Option<&'a str>,
+}
+
+impl Run<'_> {
+    /// Returns the chunks a second, the share of the workers' time outside the
+    /// embedder, and the share of the time in which none was in it; and p50 and p99
+    /// of the searches of turns afterwards.
+    fn measure<E: Embedder + 'static>(
+        &self,
+        embedder: &Arc<Timed<E>>,
+    ) -> Outcome<([f64; 3], [f64; 2])> {
+        let dir = tempfile::tempdir()?;
+        let database = self.cluster.map(OwnDatabase::create).transpose()?;
+        let url = database.as_ref().map(|it| it.url.as_str());
+        let pipeline = self.runtime.block_on(Pipeline::create(dir.path(), url))?;
+        for number in 0..self.plan.documents {
+            self.runtime.block_on(pipeline.put(format!("Document {number}"), document(number)))?;
+        }
+        let (took, chunks) = pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
+        let (took, spent) = (took.as_secs_f64(), embedder.spent());
+        let chunks = i32::try_from(chunks).map_or(f64::MAX, f64::from);
+        let workers = took * f64::from(WORKERS);
+        let shares = [
+            chunks / took,
+            1.0 - spent.calls.as_secs_f64() / workers,
+            1.0 - spent.busy.as_secs_f64() / took,
+        ];
+        let questions = (0..self.plan.questions).map(question);
+        let times = questions.map(|it| self.runtime.block_on(pipeline.ask(&it)));
+        let times = times.collect::<Outcome<Vec<_>>>()?;
+        let share = |share| percentile(&times, share).ok_or("no question");
+        Ok((shares, [share(0.5)?, share(0.99)?]))
+    }
+}
+
+/// Returns a text of words that are no language, frequent ones more often.
+fn document(number: usize) -> String {
+    let mut sample = Sample::new(number + 1);
+    let mut text = String::new();
+    for at in 1..=WORDS {
+        let word = word(sample.rank(VOCABULARY));
+        let end = if at % WORDS_OF_PARAGRAPH == 0 {
+            ".\n\n"
+        } else if at % WORDS_OF_SENTENCE == 0 {
+            ". "
+        } else {
+            " "
+        };
+        text.push_str(&word);
+        text.push_str(end);
+    }
+    text
+}
+
+/// Returns a question of words that documents have.
+fn question(number: usize) -> String {
+    let mut sample = Sample::new(usize::MAX - number);
+    (0..WORDS_OF_QUESTION).map(|_| word(sample.rank(VOCABULARY)) + " ").collect()
+}
+
+/// Returns the word of a rank.
+fn word(rank: u32) -> String {
+    let mut sample = Sample::new(rank as usize + 77);
+    let syllables = 1 + sample.below(4);
+    let mut syllable = || {
+        let consonant = CONSONANTS.get(sample.below(16) as usize).copied().unwrap_or_default();
+        let vowel = VOWELS.get(sample.below(8) as usize).copied().unwrap_or_default();
+        format!("{consonant}{vowel}")
+    };
+    (0..syllables).map(|_| syllable()).collect::<String>() + "n"
+}
