@@ -99,3 +99,11 @@ id!(
     /// Question that no document answers.
     QuestionId
 );
+id!(
+    /// Assignment: a long task that a user handed over.
+    AssignmentId
+);
+id!(
+    /// Operator: a skill that administrators grant to groups.
+    OperatorId
+);

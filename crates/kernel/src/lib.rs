@@ -30,9 +30,9 @@ pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
 pub use error::Unavailable;
 pub use id::{
-    ApiKeyId, AppPasswordId, CertificateId, ClientPolicyId, DocumentId, FeedbackId, GroupId,
-    InvitationId, KnowledgeBaseId, MailId, PasskeyId, PersonaId, PluginId, QuestionId, ScimTokenId,
-    SessionId, SignInId, UserId,
+    ApiKeyId, AppPasswordId, AssignmentId, CertificateId, ClientPolicyId, DocumentId, FeedbackId,
+    GroupId, InvitationId, KnowledgeBaseId, MailId, OperatorId, PasskeyId, PersonaId, PluginId,
+    QuestionId, ScimTokenId, SessionId, SignInId, UserId,
 };
 pub use language::Language;
 pub use lifecycle::{

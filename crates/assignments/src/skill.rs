@@ -1,0 +1,90 @@
+//! Skills: what an assignment may be about, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// Type of an item that a user attaches to an assignment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EntityType {
+    /// Chat with the assistant.
+    AssistantChat,
+    /// Recorded session.
+    Session,
+    /// Memory.
+    Memory,
+    /// Task on the user's list.
+    Todo,
+    /// Template.
+    Template,
+}
+
+impl EntityType {
+    /// Every type.
+    pub const ALL: [Self; 5] =
+        [Self::AssistantChat, Self::Session, Self::Memory, Self::Todo, Self::Template];
+
+    /// Returns the name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AssistantChat => "assistantChat",
+            Self::Session => "session",
+            Self::Memory => "memory",
+            Self::Todo => "todo",
+            Self::Template => "template",
+        }
+    }
+
+    /// Returns the type of this name, in exactly this case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// Skill, which is a list of steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Skill {
+    /// Name, unique in any case.
+    pub name: String,
+    /// Mode of the model.
+    pub mode: SkillMode,
+    /// Types of items that it accepts; none if it takes a prompt only.
+    pub declared_input_types: Vec<EntityType>,
+    /// Steps, at least one. The last one makes the artifact.
+    pub steps: Vec<SkillStep>,
+}
+
+/// Mode of a skill, which chooses its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SkillMode {
+    /// Conversation.
+    Assistant,
+    /// Research on a topic.
+    Research,
+}
+
+impl SkillMode {
+    /// Every mode.
+    pub const ALL: [Self; 2] = [Self::Assistant, Self::Research];
+
+    /// Returns the name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Assistant => "Assistant",
+            Self::Research => "Research",
+        }
+    }
+}
+
+/// Step of a skill: one turn of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SkillStep {
+    /// Title, for people.
+    pub title: String,
+    /// Instructions of the model.
+    pub instructions: String,
+    /// Maximum length of the response in tokens; `None` is the model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<i64>,
+}

@@ -1,0 +1,84 @@
+//! Status of an assignment.
+
+/// Status of an assignment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AssignmentStatus {
+    /// Waits for a worker.
+    Queued,
+    /// Is being worked on.
+    Running,
+    /// Ended with an artifact.
+    Completed,
+    /// Ended without one, for the reason in its error code.
+    Failed,
+    /// Ended by its user.
+    Cancelled,
+}
+
+impl AssignmentStatus {
+    /// Every status.
+    pub const ALL: [Self; 5] =
+        [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
+
+    /// Returns the name on the wire and in the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "Queued",
+            Self::Running => "Running",
+            Self::Completed => "Completed",
+            Self::Failed => "Failed",
+            Self::Cancelled => "Cancelled",
+        }
+    }
+
+    /// Returns the status of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// Returns the statuses that may follow.
+    ///
+    /// A run that has ended never changes again. One that waits may end at once;
+    /// one that a worker released stays `Running`.
+    pub fn successors(self) -> &'static [Self] {
+        match self {
+            Self::Queued => &[Self::Running, Self::Failed, Self::Cancelled],
+            Self::Running => &[Self::Completed, Self::Failed, Self::Cancelled],
+            Self::Completed | Self::Failed | Self::Cancelled => &[],
+        }
+    }
+
+    /// Returns the statuses that this one may follow, for the guard of a change.
+    pub fn predecessors(self) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|it| it.successors().contains(&self)).collect()
+    }
+
+    /// Returns whether an assignment with this status has ended.
+    pub fn is_final(self) -> bool {
+        self.successors().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_their_status() {
+        for status in AssignmentStatus::ALL {
+            assert_eq!(AssignmentStatus::from_name(status.name()), Some(status));
+        }
+        assert_eq!(AssignmentStatus::from_name("queued"), None);
+    }
+
+    #[test]
+    fn an_ended_assignment_never_changes() {
+        use AssignmentStatus::{Cancelled, Completed, Failed, Queued, Running};
+
+        let ended: Vec<_> = AssignmentStatus::ALL.into_iter().filter(|it| it.is_final()).collect();
+        assert_eq!(ended, [Completed, Failed, Cancelled]);
+        assert_eq!(Completed.predecessors(), [Running]);
+        assert_eq!(Cancelled.predecessors(), [Queued, Running]);
+        assert_eq!(Queued.predecessors(), []);
+    }
+}
