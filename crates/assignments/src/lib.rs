@@ -3,16 +3,50 @@
 //! An assignment is worked on by a run, step by step. The database holds how far
 //! it is; a workflow engine only decides when a worker advances it.
 
+mod administration;
 mod assignment;
+mod assignments;
+mod built_in;
 mod envelope;
+mod error;
 mod event;
+#[cfg(test)]
+mod fakes;
+mod operator;
+mod ports;
+mod run;
+mod runs;
+mod settings;
 mod skill;
 mod status;
 mod truncation;
+mod upkeep;
 
+pub use administration::{AssignmentAdministration, OperatorDraft};
 pub use assignment::{Assignment, AssignmentDetails};
+pub use assignments::Assignments;
+pub use built_in::built_in_skills;
 pub use envelope::{EnvelopeError, InputEnvelope, InputItem};
+pub use error::{EnqueueError, OperatorError};
 pub use event::{AssignmentEvent, EventKind, MessageAuthor, NewEvent, StepDetail};
+pub use operator::Operator;
+pub use ports::assignment_store::{
+    AssignmentCreated, AssignmentStore, Collected, ForcedEnd, NewAssignment,
+};
+pub use ports::engine::WorkflowEngine;
+pub use ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
+pub use ports::run_store::{QueueState, RunStore, Worker};
+pub use ports::step_executor::{StepError, StepExecutor, StepRequest, StepResponse};
+pub use run::{Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId};
+pub use runs::{Advance, Runs};
+pub use settings::AssignmentSettings;
 pub use skill::{EntityType, Skill, SkillMode, SkillStep};
 pub use status::AssignmentStatus;
 pub use truncation::{MAX_ERROR_CHARS, MAX_MESSAGE_CHARS, TRUNCATION_MARKER, truncated};
+pub use upkeep::Upkeep;
+
+#[cfg(any(test, feature = "mock"))]
+pub use ports::{
+    assignment_store::MockAssignmentStore, engine::MockWorkflowEngine,
+    operator_store::MockOperatorStore, run_store::MockRunStore, step_executor::MockStepExecutor,
+};

@@ -1,0 +1,211 @@
+//! Administration of assignments and operators.
+
+use std::sync::Arc;
+
+use pia_kernel::{
+    AssignmentId, Clock, GroupId, OperatorId, SideEffects, Unavailable, UserId, utf16_len,
+};
+
+use crate::assignment::Assignment;
+use crate::assignments::stop;
+use crate::built_in::built_in_operators;
+use crate::error::OperatorError;
+use crate::event::{EventKind, NewEvent};
+use crate::operator::Operator;
+use crate::ports::assignment_store::{AssignmentStore, ForcedEnd};
+use crate::ports::engine::WorkflowEngine;
+use crate::ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
+use crate::ports::run_store::{QueueState, RunStore, Worker};
+use crate::skill::Skill;
+use crate::truncation::{MAX_ERROR_CHARS, truncated};
+
+/// Maximum length of a name, in UTF-16 code units.
+const MAX_NAME_CHARS: usize = 100;
+/// Maximum number of steps of a skill.
+const MAX_STEPS: usize = 50;
+/// Maximum length of the instructions of a step, in UTF-16 code units.
+const MAX_INSTRUCTIONS_CHARS: usize = 20_000;
+
+/// Administration of assignments and operators. A user is `None` for the command
+/// line.
+#[derive(Clone)]
+pub struct AssignmentAdministration {
+    /// Store of the assignments.
+    pub assignments: Arc<dyn AssignmentStore>,
+    /// Store of the runs.
+    pub runs: Arc<dyn RunStore>,
+    /// Store of the operators.
+    pub operators: Arc<dyn OperatorStore>,
+    /// Engine that drives the runs.
+    pub engine: Arc<dyn WorkflowEngine>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Operator to be created or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorDraft {
+    /// Display name.
+    pub name: String,
+    /// False while nobody may use it.
+    pub is_active: bool,
+    /// Skill; `None` keeps it.
+    pub skill: Option<Skill>,
+}
+
+impl AssignmentAdministration {
+    /// Lists assignments of all users, newest first, without error messages.
+    pub async fn list(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable> {
+        self.assignments.list_all(skip, limit).await
+    }
+
+    /// Ends an unfinished assignment. Returns false if there is none.
+    pub async fn terminate(
+        &self,
+        by: Option<UserId>,
+        id: AssignmentId,
+        reason: Option<&str>,
+    ) -> Result<bool, Unavailable> {
+        let event = NewEvent::once(EventKind::Terminated, "Terminated by an administrator.");
+        let event = match reason.map(str::trim).filter(|it| !it.is_empty()) {
+            Some(reason) => {
+                NewEvent { message: truncated(reason, MAX_ERROR_CHARS), ..event }.by_other()
+            }
+            None => event,
+        };
+        let end = ForcedEnd { at: self.clock.now(), event };
+        let effects = self.effects(by, format!("assignment:{id}"), "Assignment.Terminated");
+        let is_terminated = self.assignments.terminate(id, end, effects).await?;
+        if is_terminated {
+            stop(&*self.engine, id).await;
+        }
+        Ok(is_terminated)
+    }
+
+    /// Returns the state of the queue.
+    pub async fn queue(&self) -> Result<QueueState, Unavailable> {
+        self.runs.queue().await
+    }
+
+    /// Lists the workers that are alive.
+    pub async fn workers(&self) -> Result<Vec<Worker>, Unavailable> {
+        self.runs.workers(self.clock.now()).await
+    }
+
+    /// Lists all operators, by name.
+    pub async fn operators(&self) -> Result<Vec<Operator>, Unavailable> {
+        self.operators.list().await
+    }
+
+    /// Stores the operators of the skills that the server ships. Call it at
+    /// start.
+    pub async fn put_built_in(&self) -> Result<(), Unavailable> {
+        self.operators.put_built_in(built_in_operators(self.clock.now())).await
+    }
+
+    /// Creates an operator, which is granted to no group.
+    pub async fn create(
+        &self,
+        by: Option<UserId>,
+        draft: OperatorDraft,
+    ) -> Result<Operator, OperatorError> {
+        let skill = draft.skill.ok_or(OperatorError::Invalid("a skill is required"))?;
+        check(&draft.name, Some(&skill))?;
+        let (id, updated_at) = (OperatorId::generate(), self.clock.now());
+        let operator = Operator {
+            id,
+            name: draft.name,
+            skill,
+            is_custom: true,
+            is_active: draft.is_active,
+            groups: Vec::new(),
+            updated_at,
+        };
+        let effects = self.effects(by, object(id), "Operator.Created");
+        changed(self.operators.create(operator.clone(), effects).await?)?;
+        Ok(operator)
+    }
+
+    /// Changes an operator.
+    pub async fn update(
+        &self,
+        by: Option<UserId>,
+        id: OperatorId,
+        draft: OperatorDraft,
+    ) -> Result<(), OperatorError> {
+        check(&draft.name, draft.skill.as_ref())?;
+        let OperatorDraft { name, is_active, skill } = draft;
+        let update = OperatorUpdate { name, is_active, skill, at: self.clock.now() };
+        let effects = self.effects(by, object(id), "Operator.Updated");
+        changed(self.operators.update(id, update, effects).await?)
+    }
+
+    /// Replaces the groups that an operator is granted to.
+    pub async fn grant(
+        &self,
+        by: Option<UserId>,
+        id: OperatorId,
+        groups: Vec<GroupId>,
+    ) -> Result<(), OperatorError> {
+        let effects = self.effects(by, object(id), "Operator.GroupsUpdated");
+        changed(self.operators.grant(id, groups, effects).await?)
+    }
+
+    /// Deletes an operator. Its assignments go on.
+    pub async fn delete(&self, by: Option<UserId>, id: OperatorId) -> Result<(), OperatorError> {
+        let effects = self.effects(by, object(id), "Operator.Deleted");
+        changed(self.operators.delete(id, effects).await?)
+    }
+
+    fn effects(&self, by: Option<UserId>, object: String, action: &'static str) -> SideEffects {
+        SideEffects::of_object(self.clock.now(), by, object, action)
+    }
+}
+
+fn object(id: OperatorId) -> String {
+    format!("operator:{id}")
+}
+
+fn changed(outcome: OperatorChanged) -> Result<(), OperatorError> {
+    match outcome {
+        OperatorChanged::Done => Ok(()),
+        OperatorChanged::NotFound => Err(OperatorError::NotFound),
+        OperatorChanged::NameTaken => Err(OperatorError::NameTaken),
+        OperatorChanged::UnknownGroup => Err(OperatorError::UnknownGroup),
+        OperatorChanged::BuiltIn => Err(OperatorError::BuiltIn),
+    }
+}
+
+fn check(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
+    let is_name = |it: &str| !it.trim().is_empty() && utf16_len(it) <= MAX_NAME_CHARS;
+    if !is_name(name) {
+        return Err(OperatorError::Invalid("the name must have 1 to 100 characters"));
+    }
+    let Some(skill) = skill else { return Ok(()) };
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
+    if !is_name(&skill.name) || !skill.name.chars().all(is_plain) {
+        let rule =
+            "the skill's name must have 1 to 100 letters, digits, hyphens, dots and underscores";
+        return Err(OperatorError::Invalid(rule));
+    }
+    if !(1..=MAX_STEPS).contains(&skill.steps.len()) {
+        return Err(OperatorError::Invalid("the skill must have 1 to 50 steps"));
+    }
+    for step in &skill.steps {
+        let has_text = !step.instructions.trim().is_empty();
+        if !is_name(&step.title)
+            || !has_text
+            || utf16_len(&step.instructions) > MAX_INSTRUCTIONS_CHARS
+        {
+            let rule = "a step must have a title, and instructions of at most 20000 characters";
+            return Err(OperatorError::Invalid(rule));
+        }
+        if step.max_output.is_some_and(|it| it <= 0) {
+            return Err(OperatorError::Invalid("maxOutput must be positive"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

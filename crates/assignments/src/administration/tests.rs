@@ -1,0 +1,73 @@
+//! Tests of the administration of assignments.
+
+use super::*;
+use crate::fakes::{brief, clock};
+use crate::{
+    MessageAuthor, MockAssignmentStore, MockOperatorStore, MockRunStore, MockWorkflowEngine,
+};
+
+fn administration(
+    assignments: MockAssignmentStore,
+    operators: MockOperatorStore,
+) -> AssignmentAdministration {
+    let mut engine = MockWorkflowEngine::new();
+    engine.expect_stop().returning(|_| Ok(()));
+    AssignmentAdministration {
+        assignments: Arc::new(assignments),
+        runs: Arc::new(MockRunStore::new()),
+        operators: Arc::new(operators),
+        engine: Arc::new(engine),
+        clock: clock(),
+    }
+}
+
+#[tokio::test]
+async fn a_reason_is_cut_and_belongs_to_its_author() {
+    let mut store = MockAssignmentStore::new();
+    store.expect_terminate().returning(|_, end, effects| {
+        assert_eq!(effects.audit.len(), 1);
+        let is_reason = utf16_len(&end.event.message) == MAX_ERROR_CHARS;
+        assert_eq!(end.event.author == MessageAuthor::Other, is_reason);
+        Ok(true)
+    });
+    let administration = administration(store, MockOperatorStore::new());
+
+    for reason in [None, Some(" "), Some("x".repeat(2000).as_str())] {
+        let id = AssignmentId::generate();
+        assert!(administration.terminate(None, id, reason).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn built_in_operators_keep_their_ids() {
+    let mut store = MockOperatorStore::new();
+    store.expect_put_built_in().returning(|operators| {
+        let names: Vec<_> = operators.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["Research", "Brief"]);
+        let id = operators[1].id.to_string();
+        assert_eq!(id, "00000000-0000-7000-8000-000000000102");
+        Ok(())
+    });
+
+    administration(MockAssignmentStore::new(), store).put_built_in().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unusable_skill_is_refused_before_anything_is_stored() {
+    let administration = administration(MockAssignmentStore::new(), MockOperatorStore::new());
+    let no_steps = Skill { steps: Vec::new(), ..brief() };
+    let unnamed = Skill { name: "two words".to_owned(), ..brief() };
+    let mut silent = brief();
+    silent.steps[0].instructions = " ".to_owned();
+    for (name, skill) in [
+        ("", Some(brief())),
+        ("Name", None),
+        ("Name", Some(no_steps)),
+        ("Name", Some(unnamed)),
+        ("Name", Some(silent)),
+    ] {
+        let draft = OperatorDraft { name: name.to_owned(), is_active: true, skill };
+        let refused = administration.create(None, draft).await;
+        assert!(matches!(refused, Err(OperatorError::Invalid(_))), "{name}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Assignments of a user.
+
+use std::sync::Arc;
+
+use pia_kernel::{AssignmentId, Clock, LiveSetting, Unavailable, UserId};
+
+use crate::assignment::{Assignment, AssignmentDetails};
+use crate::envelope::InputEnvelope;
+use crate::error::EnqueueError;
+use crate::event::{EventKind, NewEvent};
+use crate::operator::Operator;
+use crate::ports::assignment_store::{
+    AssignmentCreated, AssignmentStore, Collected, ForcedEnd, NewAssignment,
+};
+use crate::ports::engine::WorkflowEngine;
+use crate::ports::operator_store::OperatorStore;
+use crate::settings::AssignmentSettings;
+
+/// Assignments of a user.
+#[derive(Clone)]
+pub struct Assignments {
+    /// Store of the assignments.
+    pub store: Arc<dyn AssignmentStore>,
+    /// Store of the operators.
+    pub operators: Arc<dyn OperatorStore>,
+    /// Engine that drives the runs.
+    pub engine: Arc<dyn WorkflowEngine>,
+    /// Settings.
+    pub settings: LiveSetting<AssignmentSettings>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Assignments {
+    /// Lists the operators that a user may hand assignments to.
+    pub async fn operators(&self, user: UserId) -> Result<Vec<Operator>, Unavailable> {
+        self.operators.granted(user).await
+    }
+
+    /// Accepts an assignment: `skill` is the name of a granted skill in any case,
+    /// `input` a JSON envelope.
+    pub async fn enqueue(
+        &self,
+        user: UserId,
+        skill: &str,
+        input: String,
+    ) -> Result<AssignmentId, EnqueueError> {
+        let envelope = InputEnvelope::parse(&input)?;
+        let granted = self.operators.granted(user).await?.into_iter();
+        let skill = granted.map(|it| it.skill).find(|it| it.name.eq_ignore_ascii_case(skill));
+        let skill = skill.ok_or(EnqueueError::SkillNotGranted)?;
+        envelope.check_types(&skill.declared_input_types)?;
+        let (id, at) = (AssignmentId::generate(), self.clock.now());
+        let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
+        let assignment = NewAssignment { id, user, skill, input, at, event };
+        match self.store.create(assignment, self.settings.get().max_per_user).await? {
+            AssignmentCreated::Done => {}
+            AssignmentCreated::TooMany => return Err(EnqueueError::TooMany),
+            AssignmentCreated::Gone => return Err(EnqueueError::Gone),
+        }
+        if let Err(err) = self.engine.start(id).await {
+            // A workflow that was started after all ends by itself: it finds
+            // nothing to run.
+            self.store.discard(id).await?;
+            return Err(EnqueueError::NotStarted(err));
+        }
+        Ok(id)
+    }
+
+    /// Lists assignments of a user, newest first.
+    pub async fn list(
+        &self,
+        user: UserId,
+        skip: u32,
+        limit: u32,
+    ) -> Result<Vec<Assignment>, Unavailable> {
+        self.store.list(user, skip, limit).await
+    }
+
+    /// Loads an assignment of a user.
+    pub async fn load(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+    ) -> Result<Option<AssignmentDetails>, Unavailable> {
+        self.store.load(user, id).await
+    }
+
+    /// Cancels an unfinished assignment of a user. Returns false if there is
+    /// none. A step that is in progress is not accepted any more.
+    pub async fn cancel(&self, user: UserId, id: AssignmentId) -> Result<bool, Unavailable> {
+        let event = NewEvent::once(EventKind::Cancelled, "Cancelled.");
+        let end = ForcedEnd { at: self.clock.now(), event };
+        let is_cancelled = self.store.cancel(user, id, end).await?;
+        if is_cancelled {
+            stop(&*self.engine, id).await;
+        }
+        Ok(is_cancelled)
+    }
+
+    /// Deletes the server's copy of what an ended assignment contains.
+    pub async fn collect(&self, user: UserId, id: AssignmentId) -> Result<Collected, Unavailable> {
+        let event = NewEvent::once(EventKind::Redacted, "The contents were deleted.");
+        let end = ForcedEnd { at: self.clock.now(), event };
+        self.store.collect(user, id, end).await
+    }
+}
+
+/// Stops a workflow that has nothing to do any more. If that fails, it ends by
+/// itself.
+pub(crate) async fn stop(engine: &dyn WorkflowEngine, id: AssignmentId) {
+    if let Err(err) = engine.stop(id).await {
+        tracing::warn!(error = %err, assignment = %id, "a workflow could not be stopped");
+    }
+}
+
+#[cfg(test)]
+mod tests;

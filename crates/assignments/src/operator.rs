@@ -1,0 +1,25 @@
+//! Operators: skills that administrators grant to groups.
+
+use pia_kernel::{GroupId, OperatorId, Timestamp};
+
+use crate::skill::Skill;
+
+/// Operator: a skill under a name that administrators choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator {
+    /// Id.
+    pub id: OperatorId,
+    /// Display name.
+    pub name: String,
+    /// Skill.
+    pub skill: Skill,
+    /// False for a skill that the server ships, which cannot be changed or
+    /// deleted.
+    pub is_custom: bool,
+    /// False while nobody may use it.
+    pub is_active: bool,
+    /// Groups whose members may use it.
+    pub groups: Vec<GroupId>,
+    /// Time of its last change.
+    pub updated_at: Timestamp,
+}

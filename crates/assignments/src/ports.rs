@@ -1,0 +1,7 @@
+//! Ports of assignments.
+
+pub(crate) mod assignment_store;
+pub(crate) mod engine;
+pub(crate) mod operator_store;
+pub(crate) mod run_store;
+pub(crate) mod step_executor;

@@ -1,0 +1,120 @@
+//! Store of assignments, as users and administrators use it.
+
+use async_trait::async_trait;
+use pia_kernel::{AssignmentId, SideEffects, Timestamp, Unavailable, UserId};
+
+use crate::assignment::{Assignment, AssignmentDetails};
+use crate::event::NewEvent;
+use crate::skill::Skill;
+
+/// Assignment to be created, as `Queued`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAssignment {
+    /// Id.
+    pub id: AssignmentId,
+    /// User.
+    pub user: UserId,
+    /// Skill, of which a copy is stored.
+    pub skill: Skill,
+    /// Input, as the client sent it.
+    pub input: String,
+    /// Time.
+    pub at: Timestamp,
+    /// First event.
+    pub event: NewEvent,
+}
+
+/// Outcome of creating an assignment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AssignmentCreated {
+    /// Assignment is stored.
+    Done,
+    /// User has as many unfinished ones as are permitted.
+    TooMany,
+    /// Account no longer exists.
+    Gone,
+}
+
+/// Outcome of deleting the contents of an assignment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collected {
+    /// Contents are gone, now or before.
+    Done,
+    /// Assignment has not ended.
+    Unfinished,
+    /// Assignment does not exist, or belongs to someone else.
+    NotFound,
+}
+
+/// End of an assignment by a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForcedEnd {
+    /// Time.
+    pub at: Timestamp,
+    /// Event that is appended.
+    pub event: NewEvent,
+}
+
+/// Store of assignments. Their contents are sealed under the user's key.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait AssignmentStore: Send + Sync {
+    /// Stores an assignment with its first event, unless the user has
+    /// `max_unfinished` that have not ended. However many are created at once,
+    /// the limit holds.
+    async fn create(
+        &self,
+        assignment: NewAssignment,
+        max_unfinished: u32,
+    ) -> Result<AssignmentCreated, Unavailable>;
+
+    /// Deletes an assignment that is `Queued` and never ran, since it could not
+    /// be started.
+    async fn discard(&self, id: AssignmentId) -> Result<(), Unavailable>;
+
+    /// Lists assignments of a user, newest first.
+    async fn list(
+        &self,
+        user: UserId,
+        skip: u32,
+        limit: u32,
+    ) -> Result<Vec<Assignment>, Unavailable>;
+
+    /// Loads an assignment of a user with its contents and events.
+    async fn load(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+    ) -> Result<Option<AssignmentDetails>, Unavailable>;
+
+    /// Makes an unfinished assignment of a user `Cancelled`. Returns false if
+    /// there is none.
+    async fn cancel(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+        end: ForcedEnd,
+    ) -> Result<bool, Unavailable>;
+
+    /// Deletes input, artifact, error message and the messages of others than
+    /// the server of an assignment of a user, and appends the event. Repetitions
+    /// append nothing.
+    async fn collect(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+        end: ForcedEnd,
+    ) -> Result<Collected, Unavailable>;
+
+    /// Lists assignments of all users, newest first, without error messages.
+    async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable>;
+
+    /// Makes an unfinished assignment `Failed` with the code of a termination and
+    /// the event's message. Returns false if there is none.
+    async fn terminate(
+        &self,
+        id: AssignmentId,
+        end: ForcedEnd,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+}

@@ -1,0 +1,22 @@
+//! Workflow engine that drives runs.
+
+use async_trait::async_trait;
+use pia_kernel::{AssignmentId, Unavailable};
+
+/// Workflow engine. It decides when a worker advances a run; what a run is, and
+/// how far it is, is in the database.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait WorkflowEngine: Send + Sync {
+    /// Starts the workflow of an assignment, or does nothing if it was started
+    /// before.
+    async fn start(&self, id: AssignmentId) -> Result<(), Unavailable>;
+
+    /// Stops the workflow of an assignment that has ended in the database. An
+    /// unknown one is ignored.
+    async fn stop(&self, id: AssignmentId) -> Result<(), Unavailable>;
+
+    /// Returns whether the engine has a workflow of an assignment that waits or
+    /// runs.
+    async fn is_live(&self, id: AssignmentId) -> Result<bool, Unavailable>;
+}

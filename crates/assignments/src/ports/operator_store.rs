@@ -1,0 +1,81 @@
+//! Store of operators.
+
+use async_trait::async_trait;
+use pia_kernel::{GroupId, OperatorId, SideEffects, Timestamp, Unavailable, UserId};
+
+use crate::operator::Operator;
+use crate::skill::Skill;
+
+/// Outcome of changing an operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperatorChanged {
+    /// Change is stored.
+    Done,
+    /// Operator does not exist.
+    NotFound,
+    /// Name of the skill is in use.
+    NameTaken,
+    /// One of the groups does not exist.
+    UnknownGroup,
+    /// Operator is one that the server ships: its skill cannot be changed, and it
+    /// cannot be deleted.
+    BuiltIn,
+}
+
+/// Fields of an operator that administrators change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OperatorUpdate {
+    /// Display name.
+    pub name: String,
+    /// False while nobody may use it.
+    pub is_active: bool,
+    /// Skill; `None` keeps it.
+    pub skill: Option<Skill>,
+    /// Time.
+    pub at: Timestamp,
+}
+
+/// Store of operators.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait OperatorStore: Send + Sync {
+    /// Stores the operators of skills that the server ships, unless they are
+    /// stored, and updates their skills.
+    async fn put_built_in(&self, operators: Vec<Operator>) -> Result<(), Unavailable>;
+
+    /// Lists all operators, by name.
+    async fn list(&self) -> Result<Vec<Operator>, Unavailable>;
+
+    /// Lists the active operators that are granted to the user's group.
+    async fn granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable>;
+
+    /// Stores a new operator.
+    async fn create(
+        &self,
+        operator: Operator,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable>;
+
+    /// Changes an operator.
+    async fn update(
+        &self,
+        id: OperatorId,
+        update: OperatorUpdate,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable>;
+
+    /// Replaces the groups that an operator is granted to.
+    async fn grant(
+        &self,
+        id: OperatorId,
+        groups: Vec<GroupId>,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable>;
+
+    /// Deletes an operator. Its assignments go on.
+    async fn delete(
+        &self,
+        id: OperatorId,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable>;
+}

@@ -1,0 +1,133 @@
+//! Store of assignments, as workers and timers use it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{AssignmentId, Timestamp, Unavailable};
+
+use crate::event::NewEvent;
+use crate::run::{Run, RunChange, RunClaim, RunFailure, WorkerId};
+
+/// Worker, as administrators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worker {
+    /// Id.
+    pub id: WorkerId,
+    /// Name of its machine.
+    pub host: String,
+    /// Time at which it started.
+    pub started_at: Timestamp,
+    /// Time until which it is alive.
+    pub alive_until: Timestamp,
+    /// Number of runs that it holds.
+    pub runs: i64,
+}
+
+/// Queue, as administrators see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueState {
+    /// Number of assignments that wait.
+    pub queued: i64,
+    /// Number of assignments that run.
+    pub running: i64,
+    /// Time at which the oldest one that waits was handed over.
+    pub oldest_queued_at: Option<Timestamp>,
+}
+
+/// Store of assignments for workers and timers.
+///
+/// Every change with a claim checks it, and that the assignment is `Running`, in
+/// the transaction of the change, and returns false if that is no longer so.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait RunStore: Send + Sync {
+    /// Says that a worker is alive for this long. Runs of workers that are not
+    /// can be claimed by others.
+    async fn keep_alive(
+        &self,
+        worker: WorkerId,
+        host: &str,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<(), Unavailable>;
+
+    /// Removes a worker, whose runs can be claimed at once.
+    async fn retire(&self, worker: WorkerId) -> Result<(), Unavailable>;
+
+    /// Claims the assignment that has been due longest and that no live worker
+    /// holds. One that is `Queued` becomes `Running` with the event `started`.
+    /// However many workers claim at once, one gets it.
+    async fn claim(
+        &self,
+        worker: WorkerId,
+        now: Timestamp,
+        started: NewEvent,
+    ) -> Result<Option<Run>, Unavailable>;
+
+    /// Claims this assignment, due or not, if it has not ended: its worker
+    /// before loses it.
+    async fn claim_one(
+        &self,
+        id: AssignmentId,
+        worker: WorkerId,
+        now: Timestamp,
+        started: NewEvent,
+    ) -> Result<Option<Run>, Unavailable>;
+
+    /// Returns whether a claim still holds and the assignment has not ended.
+    async fn holds(&self, claim: RunClaim) -> Result<bool, Unavailable>;
+
+    /// Changes a run.
+    async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable>;
+
+    /// Adds tokens whose work was not accepted, whatever the status.
+    async fn abandon(&self, id: AssignmentId, tokens: i64) -> Result<(), Unavailable>;
+
+    /// Makes the runs `Failed` that started before `started_before` and have not
+    /// ended. Returns their ids.
+    async fn expire(
+        &self,
+        started_before: Timestamp,
+        failure: RunFailure,
+        now: Timestamp,
+    ) -> Result<Vec<AssignmentId>, Unavailable>;
+
+    /// Returns assignments that have been `Queued` since before this time, with
+    /// the number of times that they were started again.
+    async fn queued_before(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(AssignmentId, u32)>, Unavailable>;
+
+    /// Counts that an assignment which is `Queued` was started again.
+    async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable>;
+
+    /// Makes an assignment `Failed` that is still `Queued`.
+    async fn give_up(
+        &self,
+        id: AssignmentId,
+        failure: RunFailure,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable>;
+
+    /// Deletes the contents of up to `limit` assignments that ended before this
+    /// time, as collecting does. Returns their number.
+    async fn redact(
+        &self,
+        ended_before: Timestamp,
+        now: Timestamp,
+        event: NewEvent,
+        limit: u32,
+    ) -> Result<usize, Unavailable>;
+
+    /// Deletes up to `limit` assignments that ended before this time, with their
+    /// events. Returns their number.
+    async fn delete(&self, ended_before: Timestamp, limit: u32) -> Result<usize, Unavailable>;
+
+    /// Returns the state of the queue.
+    async fn queue(&self) -> Result<QueueState, Unavailable>;
+
+    /// Lists the workers that are alive.
+    async fn workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable>;
+}

@@ -1,0 +1,78 @@
+//! Model that executes steps.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{Unavailable, UserId};
+
+use crate::run::FailureCode;
+use crate::skill::SkillMode;
+
+/// Step to be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepRequest {
+    /// User in whose name, and on whose budget, the model is called.
+    pub user: UserId,
+    /// Mode that chooses the model.
+    pub mode: SkillMode,
+    /// Instructions of the skill.
+    pub instructions: String,
+    /// Material, fenced: it gives no instructions.
+    pub material: String,
+    /// Maximum length of the response in tokens.
+    pub max_output: Option<i64>,
+}
+
+/// Response of a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepResponse {
+    /// Text; `None` if it has none.
+    pub text: Option<String>,
+    /// Raw response, in the format of OpenAI's chat completions.
+    pub raw: String,
+    /// Tokens of all calls of the step.
+    pub tokens: i64,
+}
+
+/// Reasons why a step was not executed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// Model is busy, or the server stops: the attempt does not count.
+    #[error("the model is busy")]
+    Busy {
+        /// Delay that it requested.
+        retry_after: Option<Duration>,
+    },
+    /// Attempt failed and may be repeated.
+    #[error("{message}")]
+    Transient {
+        /// Code if no attempt is left.
+        code: FailureCode,
+        /// Text for the user.
+        message: String,
+    },
+    /// No attempt would succeed.
+    #[error("{message}")]
+    Permanent {
+        /// Code.
+        code: FailureCode,
+        /// Text for the user.
+        message: String,
+    },
+}
+
+/// Model that executes steps through the AI proxy.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait StepExecutor: Send + Sync {
+    /// Returns the names of the tools that the model may use for this user now;
+    /// `None` if the user may not use models any more.
+    async fn tools(
+        &self,
+        user: UserId,
+        mode: SkillMode,
+    ) -> Result<Option<Vec<String>>, Unavailable>;
+
+    /// Executes a step.
+    async fn execute(&self, request: StepRequest) -> Result<StepResponse, StepError>;
+}

@@ -1,0 +1,225 @@
+//! Runs of assignments by a worker, step by step.
+
+mod prompt;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{AssignmentId, Clock, LiveSetting, Unavailable};
+
+use crate::event::{EventKind, NewEvent, StepDetail};
+use crate::ports::run_store::RunStore;
+use crate::ports::step_executor::{StepError, StepExecutor, StepRequest, StepResponse};
+use crate::run::{
+    Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId,
+};
+use crate::settings::AssignmentSettings;
+use crate::skill::SkillStep;
+use crate::truncation::{MAX_ERROR_CHARS, truncated};
+
+/// Delay before the first repetition of a step; each further one is twice as
+/// long.
+const FIRST_DELAY: Duration = Duration::from_secs(2);
+/// Maximum delay before a repetition.
+const MAX_DELAY: Duration = Duration::from_mins(1);
+
+/// Runs of assignments by a worker. Any number of workers may share a database.
+#[derive(Clone)]
+pub struct Runs {
+    /// Store of the runs.
+    pub store: Arc<dyn RunStore>,
+    /// Model that executes steps.
+    pub steps: Arc<dyn StepExecutor>,
+    /// Settings.
+    pub settings: LiveSetting<AssignmentSettings>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// State of a run after a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advance {
+    /// Next step can begin.
+    Continue(Box<Run>),
+    /// Step is to be repeated after this time, by any worker.
+    Repeat(Duration),
+    /// Run has ended, or another worker has it.
+    Ended,
+}
+
+/// Outcome of a step before it is stored.
+struct StepEnd {
+    change: RunChange,
+    advance: Advance,
+}
+
+impl Runs {
+    /// Claims the run that is due next; `None` if none is.
+    pub async fn claim(&self, worker: WorkerId) -> Result<Option<Run>, Unavailable> {
+        self.store.claim(worker, self.clock.now(), started()).await
+    }
+
+    /// Claims a run; `None` if it has ended.
+    pub async fn claim_one(
+        &self,
+        id: AssignmentId,
+        worker: WorkerId,
+    ) -> Result<Option<Run>, Unavailable> {
+        self.store.claim_one(id, worker, self.clock.now(), started()).await
+    }
+
+    /// Executes the next step of a run and stores its outcome.
+    ///
+    /// If the run has ended meanwhile, or another worker has claimed it, the
+    /// outcome is dropped and its tokens count as abandoned. A step whose
+    /// worker disappears is executed again.
+    pub async fn advance(&self, run: Run) -> Result<Advance, Unavailable> {
+        let claim = run.claim;
+        let StepEnd { change, advance } = self.step(run).await?;
+        let tokens = change.tokens.saturating_add(change.abandoned);
+        if self.store.change(claim, change).await? {
+            return Ok(advance);
+        }
+        if tokens > 0 {
+            self.store.abandon(claim.id, tokens).await?;
+        }
+        Ok(Advance::Ended)
+    }
+
+    /// Releases a run whose step could not be stored, if it is still held: it is
+    /// repeated at once.
+    pub async fn release(&self, claim: RunClaim) -> Result<(), Unavailable> {
+        let outcome =
+            RunOutcome::Released { due_at: self.clock.now(), attempt: Attempt::Postponed };
+        self.store.change(claim, self.change(0, Vec::new(), outcome)).await?;
+        Ok(())
+    }
+
+    async fn step(&self, run: Run) -> Result<StepEnd, Unavailable> {
+        let Some(tools) = self.steps.tools(run.user, run.skill.mode).await? else {
+            let message = "The account may not use models any more.";
+            return Ok(self.failed(FailureCode::NotPermitted, message, 0));
+        };
+        let at = usize::try_from(run.step_count).unwrap_or(usize::MAX);
+        let settings = *self.settings.get();
+        let remaining = settings.token_ceiling.saturating_sub(run.tokens_spent);
+        let Some(step) = run.skill.steps.get(at).cloned() else {
+            return Ok(self.failed(FailureCode::StepLimitExceeded, "The skill has no steps.", 0));
+        };
+        if run.skill.steps.len() > settings.max_steps as usize {
+            let message = "The skill has more steps than are permitted.";
+            return Ok(self.failed(FailureCode::StepLimitExceeded, message, 0));
+        }
+        if remaining <= 0 {
+            let message = "The tokens of the assignment are used up.";
+            return Ok(self.failed(FailureCode::TokenCeilingExceeded, message, 0));
+        }
+        let lost: Vec<String> = run.tools.iter().flatten().cloned().collect();
+        let lost: Vec<String> = lost.into_iter().filter(|it| !tools.contains(it)).collect();
+        let max_output = step.max_output.unwrap_or(remaining).min(remaining);
+        let request = StepRequest {
+            user: run.user,
+            mode: run.skill.mode,
+            instructions: step.instructions.clone(),
+            material: prompt::material(&run),
+            max_output: Some(max_output),
+        };
+        let mut end = match self.steps.execute(request).await {
+            Ok(response) => self.ended(run, &step, tools.clone(), response),
+            Err(err) => self.not_executed(&run, err),
+        };
+        if !lost.is_empty() {
+            end.change.events.insert(0, deauthorized(at, lost, &tools));
+        }
+        Ok(end)
+    }
+
+    /// Returns the outcome of a step with a response.
+    fn ended(
+        &self,
+        mut run: Run,
+        step: &SkillStep,
+        tools: Vec<String>,
+        response: StepResponse,
+    ) -> StepEnd {
+        let StepResponse { text, raw, tokens } = response;
+        let detail = StepDetail::step(run.step_count, tokens, &tools);
+        let total = run.skill.steps.len();
+        let next = usize::try_from(run.step_count).unwrap_or(usize::MAX).saturating_add(1);
+        if let Some(following) = run.skill.steps.get(next) {
+            let Some(output) = text else {
+                let message = "The model answered a step without a text.";
+                return self.failed(FailureCode::UpstreamFailed, message, tokens);
+            };
+            let message = format!("{}: {output}", step.title);
+            let step = NewEvent::of_step(EventKind::Step, run.step_count, &message);
+            let message = format!("Step {} of {total}: {}", next + 1, following.title);
+            let continued = NewEvent::of_step(EventKind::Continued, run.step_count, &message);
+            let events = vec![step.by_other().with_detail(&detail), continued];
+            run.step_count = run.step_count.saturating_add(1);
+            run.tokens_spent = run.tokens_spent.saturating_add(tokens);
+            run.failed_attempts = 0;
+            run.outputs.push(output.clone());
+            run.tools = Some(tools.clone());
+            let change = self.change(tokens, events, RunOutcome::Continued { output, tools });
+            return StepEnd { change, advance: Advance::Continue(Box::new(run)) };
+        }
+        let artifact =
+            NewEvent::of_step(EventKind::Artifact, run.step_count, "The result is ready.");
+        let events =
+            vec![artifact.with_detail(&detail), NewEvent::once(EventKind::Completed, "Completed.")];
+        let outcome = RunOutcome::Completed { artifact_json: raw, artifact_text: text };
+        StepEnd { change: self.change(tokens, events, outcome), advance: Advance::Ended }
+    }
+
+    /// Returns the outcome of a step without a response.
+    fn not_executed(&self, run: &Run, err: StepError) -> StepEnd {
+        let (delay, attempt) = match err {
+            StepError::Permanent { code, message } => return self.failed(code, &message, 0),
+            StepError::Transient { code, message } => {
+                let attempts = run.failed_attempts.saturating_add(1);
+                if attempts >= self.settings.get().max_attempts {
+                    return self.failed(code, &message, 0);
+                }
+                (delay_after(attempts), Attempt::Failed)
+            }
+            StepError::Busy { retry_after } => {
+                (retry_after.unwrap_or(FIRST_DELAY).min(MAX_DELAY), Attempt::Postponed)
+            }
+        };
+        let outcome = RunOutcome::Released { due_at: self.clock.now() + delay, attempt };
+        let change = self.change(0, Vec::new(), outcome);
+        StepEnd { change, advance: Advance::Repeat(delay) }
+    }
+
+    fn failed(&self, code: FailureCode, message: &str, abandoned: i64) -> StepEnd {
+        let events = vec![NewEvent::once(EventKind::Failed, message)];
+        let failure = RunFailure { code, message: truncated(message, MAX_ERROR_CHARS) };
+        let change = self.change(0, events, RunOutcome::Failed(failure));
+        StepEnd { change: RunChange { abandoned, ..change }, advance: Advance::Ended }
+    }
+
+    fn change(&self, tokens: i64, events: Vec<NewEvent>, outcome: RunOutcome) -> RunChange {
+        RunChange { at: self.clock.now(), tokens, abandoned: 0, events, outcome }
+    }
+}
+
+fn started() -> NewEvent {
+    NewEvent::once(EventKind::Started, "Started.")
+}
+
+fn deauthorized(step: usize, lost: Vec<String>, tools: &[String]) -> NewEvent {
+    let step = i32::try_from(step).unwrap_or(i32::MAX);
+    let message = format!("No longer permitted: {}.", lost.join(", "));
+    NewEvent::of_step(EventKind::Deauthorized, step, &message)
+        .with_detail(&StepDetail::lost(step, lost, tools))
+}
+
+/// Returns the delay after this number of attempts that failed.
+fn delay_after(attempts: u32) -> Duration {
+    let factor = 2_u32.saturating_pow(attempts.saturating_sub(1));
+    FIRST_DELAY.saturating_mul(factor).min(MAX_DELAY)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Tests of the upkeep of assignments.
+
+use super::*;
+use crate::fakes::{NOW, clock, settings};
+use crate::{MockRunStore, MockWorkflowEngine};
+
+fn upkeep(store: MockRunStore, engine: MockWorkflowEngine) -> Upkeep {
+    Upkeep {
+        store: Arc::new(store),
+        engine: Arc::new(engine),
+        settings: settings(),
+        clock: clock(),
+    }
+}
+
+#[tokio::test]
+async fn a_lost_start_is_repeated_until_the_assignment_fails() {
+    let [live, lost, abandoned] = [1, 2, 3].map(|_| AssignmentId::generate());
+    let (mut store, mut engine) = (MockRunStore::new(), MockWorkflowEngine::new());
+    store
+        .expect_queued_before()
+        .returning(move |_, _| Ok(vec![(live, 0), (lost, 4), (abandoned, 5)]));
+    engine.expect_is_live().returning(move |id| Ok(id == live));
+    store.expect_count_restart().once().withf(move |id| *id == lost).returning(|_| Ok(()));
+    engine.expect_start().once().withf(move |id| *id == lost).returning(|_| Ok(()));
+    store
+        .expect_give_up()
+        .once()
+        .withf(move |id, failure, _| *id == abandoned && failure.code == FailureCode::NotStarted)
+        .returning(|_, _, _| Ok(true));
+
+    upkeep(store, engine).reconcile().await.unwrap();
+}
+
+#[tokio::test]
+async fn runs_that_take_too_long_end() {
+    let (mut store, mut engine) = (MockRunStore::new(), MockWorkflowEngine::new());
+    let limit = AssignmentSettings::default().wall_clock;
+    store
+        .expect_expire()
+        .withf(move |before, _, now| *before == NOW - limit && *now == NOW)
+        .returning(|_, _, _| Ok(vec![AssignmentId::generate()]));
+    engine.expect_stop().once().returning(|_| Ok(()));
+
+    upkeep(store, engine).expire().await.unwrap();
+}
+
+#[tokio::test]
+async fn cleaning_up_goes_on_while_there_is_something() {
+    let mut store = MockRunStore::new();
+    let mut left = 2;
+    store.expect_redact().times(3).returning(move |_, _, _, limit| {
+        left -= 1;
+        Ok(if left >= 0 { limit as usize } else { 7 })
+    });
+    store.expect_delete().once().returning(|_, _| Ok(0));
+
+    upkeep(store, MockWorkflowEngine::new()).clean_up().await.unwrap();
+}
