@@ -14,6 +14,7 @@ use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
 use serde_json::{Value, json};
 
 use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
+use crate::assignments::ASSIGNMENTS;
 use crate::audit_log::SqlAuditLog;
 use crate::chats::CHATS;
 use crate::export_section::{ExportSection, cursor_page};
@@ -26,7 +27,7 @@ use crate::sections::{
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
 /// Sections, in the order of the export.
-const SECTIONS: [ExportSection; 19] = [
+const SECTIONS: [ExportSection; 20] = [
     ACCOUNT,
     SECOND_FACTOR,
     PASSKEYS,
@@ -45,6 +46,7 @@ const SECTIONS: [ExportSection; 19] = [
     SYNC_ITEMS,
     SYNC_EVENTS,
     CHATS,
+    ASSIGNMENTS,
     AUDIT_ENTRIES,
 ];
 

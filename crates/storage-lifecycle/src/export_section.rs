@@ -29,9 +29,15 @@ pub(crate) fn single_page(rows: Vec<Value>) -> ExportPage {
     ExportPage { rows: rows.into_iter().map(to_line).collect(), next: None }
 }
 
-/// Builds a page. A full one is followed by another, which may be empty.
+/// Builds a page of [`PAGE`] rows.
 pub(crate) fn cursor_page(rows: Vec<ExportedRow>) -> ExportPage {
-    let full = i64::try_from(rows.len()).is_ok_and(|it| it >= PAGE);
+    page_of(rows, PAGE)
+}
+
+/// Builds a page of this size. A full one is followed by another, which may be
+/// empty.
+pub(crate) fn page_of(rows: Vec<ExportedRow>, size: i64) -> ExportPage {
+    let full = i64::try_from(rows.len()).is_ok_and(|it| it >= size);
     let next = rows.last().filter(|_| full).map(|it| it.0);
     ExportPage { rows: rows.into_iter().map(|it| to_line(it.1)).collect(), next }
 }

@@ -2,6 +2,7 @@
 //! erased.
 
 use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
+use crate::assignments::ASSIGNMENT_TABLES;
 use crate::audit_tables::AUDIT_TABLES;
 use crate::catalogue_tables::CATALOGUE_TABLES;
 use crate::chats::CHATS;
@@ -49,7 +50,7 @@ pub(crate) const SAME: &str = "says nothing that is not told elsewhere";
 pub(crate) const YOU: &str = "your account's id, which the manifest tells";
 const SECRET: &str = "a secret: whoever holds a copy of the export would hold it too";
 const RECOGNISES: &str = "only recognises a secret that you hold, and is of no other use";
-const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
+pub(crate) const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
 const KEY: &str = "what sealed data is opened with; it is of use to the server alone";
 const WRAPPED: &str = "the key to your encrypted data, itself encrypted: your devices fetch it";
 const SUMS: &str = "sums of your usage, each call of which is told";
@@ -58,10 +59,12 @@ pub(crate) const OURS: &str = "how the server keeps its books";
 
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
-    TABLES.iter().chain(AUDIT_TABLES).chain(CATALOGUE_TABLES).chain(KNOWLEDGE_TABLES)
+    let shared = AUDIT_TABLES.iter().chain(CATALOGUE_TABLES).chain(KNOWLEDGE_TABLES);
+    TABLES.iter().chain(ASSIGNMENT_TABLES).chain(shared)
 }
 
-/// Tables besides those of the audit log, the catalogue and knowledge bases.
+/// Tables besides those of assignments, the audit log, the catalogue and
+/// knowledge bases.
 const TABLES: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",

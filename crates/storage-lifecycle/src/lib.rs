@@ -6,6 +6,7 @@ mod inventory;
 mod sections;
 
 mod account;
+mod assignments;
 mod catalogue_tables;
 mod chats;
 mod export;

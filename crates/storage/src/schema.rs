@@ -921,9 +921,99 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    assignments (id) {
+        id -> Uid,
+        user_id -> Uid,
+        skill_name -> Text,
+        mode -> Text,
+        status -> Text,
+        step_count -> Integer,
+        tokens_spent -> BigInt,
+        tokens_abandoned -> BigInt,
+        created_at -> Instant,
+        updated_at -> Instant,
+        started_at -> Nullable<Instant>,
+        completed_at -> Nullable<Instant>,
+        plaintext_dropped_at -> Nullable<Instant>,
+        due_at -> Nullable<Instant>,
+        worker_id -> Nullable<Uid>,
+        fence -> BigInt,
+        failed_attempts -> Integer,
+        restarts -> Integer,
+        event_count -> Integer,
+        error_code -> Nullable<Text>,
+        error_message -> Nullable<Binary>,
+        tools -> Nullable<Text>,
+        skill -> Text,
+        input -> Nullable<Binary>,
+        outputs -> Nullable<Binary>,
+        artifact_json -> Nullable<Binary>,
+        artifact_text -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    assignment_events (id) {
+        id -> Uid,
+        assignment_id -> Uid,
+        ordinal -> Integer,
+        key -> Text,
+        kind -> Text,
+        message -> Nullable<Text>,
+        sealed_message -> Nullable<Binary>,
+        detail -> Nullable<Text>,
+        created_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Text;
+    use crate::sql_types::{Instant, Uid};
+
+    assignment_workers (id) {
+        id -> Uid,
+        host -> Text,
+        started_at -> Instant,
+        alive_until -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Bool, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    operators (id) {
+        id -> Uid,
+        name -> Text,
+        skill -> Text,
+        skill_name_folded -> Text,
+        is_custom -> Bool,
+        is_active -> Bool,
+        updated_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    operator_groups (operator_id, group_id) {
+        operator_id -> Uid,
+        group_id -> Uid,
+    }
+}
+
 diesel::joinable!(client_policy_versions -> client_policies (policy_id));
 diesel::joinable!(knowledge_documents -> knowledge_bases (base_id));
 diesel::joinable!(knowledge_chunks -> knowledge_documents (document_id));
+diesel::joinable!(assignment_events -> assignments (assignment_id));
+diesel::joinable!(operator_groups -> operators (operator_id));
 diesel::joinable!(accounts -> user_groups (group_id));
 diesel::joinable!(scim_users -> accounts (user_id));
 diesel::joinable!(sessions -> accounts (user_id));
@@ -936,6 +1026,9 @@ diesel::allow_tables_to_appear_in_same_query!(
     ai_usage,
     api_keys,
     app_passwords,
+    assignment_events,
+    assignment_workers,
+    assignments,
     catalogue,
     chats,
     client_policies,
@@ -961,6 +1054,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     mailed_tokens,
     mails,
     managed_personas,
+    operator_groups,
+    operators,
     passkey_challenges,
     passkeys,
     persona_knowledge_bases,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "tests")]
 
+mod assignments;
 mod audit_chain;
 mod audit_log;
 mod beside_writers;

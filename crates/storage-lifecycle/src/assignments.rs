@@ -1,0 +1,221 @@
+//! Assignments of an account, and their export as far as the server can read
+//! them.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
+use pia_sealing::{PersonSeal, SealContext, Sealer};
+use pia_storage::schema::{assignment_events, assignments};
+use pia_storage::{Database, DbInstant, DbUid, on_conn};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::export_section::{ExportSection, page_of};
+use crate::inventory::{ErasurePolicy, InventoryTable, OURS, SAME, SHORT_LIVED, YOU};
+use crate::sections::{ExportedRow, to_json};
+
+/// Number of assignments per page of the export: each may be long.
+const PAGE: i64 = 10;
+
+pub(crate) const ASSIGNMENTS: ExportSection = ExportSection {
+    name: "assignments",
+    columns: &[
+        "id",
+        "skill_name",
+        "mode",
+        "status",
+        "step_count",
+        "tokens_spent",
+        "tokens_abandoned",
+        "created_at",
+        "updated_at",
+        "started_at",
+        "completed_at",
+        "plaintext_dropped_at",
+        "error_code",
+        "error_message",
+        "input",
+        "artifact_json",
+        "artifact_text",
+    ],
+    read: |data, user, after| Box::pin(assignments_of(&data.db, &data.sealer, user, after)),
+};
+
+/// Events, which are exported with their assignments.
+const ASSIGNMENT_EVENTS: ExportSection = ExportSection {
+    columns: &["id", "kind", "message", "sealed_message", "detail", "created_at"],
+    ..ASSIGNMENTS
+};
+
+/// Tables of assignments.
+pub(crate) const ASSIGNMENT_TABLES: &[InventoryTable] = &[
+    InventoryTable {
+        name: "assignments",
+        erasure: ErasurePolicy::Delete,
+        export: Some(ASSIGNMENTS),
+        left_out: &[
+            ("user_id", YOU),
+            ("due_at", OURS),
+            ("worker_id", OURS),
+            ("fence", OURS),
+            ("failed_attempts", OURS),
+            ("restarts", OURS),
+            ("event_count", OURS),
+            ("tools", SAME),
+            ("skill", "the instructions of the operator, which are not yours"),
+            ("outputs", SHORT_LIVED),
+        ],
+    },
+    InventoryTable {
+        name: "assignment_events",
+        erasure: ErasurePolicy::Delete,
+        export: Some(ASSIGNMENT_EVENTS),
+        left_out: &[("assignment_id", SAME), ("ordinal", SAME), ("key", OURS)],
+    },
+    InventoryTable {
+        name: "assignment_workers",
+        erasure: ErasurePolicy::NotPersonal("which processes of the server are running"),
+        export: None,
+        left_out: &[("id", OURS), ("host", OURS), ("started_at", OURS), ("alive_until", OURS)],
+    },
+    InventoryTable {
+        name: "operators",
+        erasure: ErasurePolicy::NotPersonal("what administrators grant to groups"),
+        export: None,
+        left_out: &[
+            ("id", OURS),
+            ("name", OURS),
+            ("skill", OURS),
+            ("skill_name_folded", OURS),
+            ("is_custom", OURS),
+            ("is_active", OURS),
+            ("updated_at", OURS),
+        ],
+    },
+    InventoryTable {
+        name: "operator_groups",
+        erasure: ErasurePolicy::NotPersonal("which groups may use an operator"),
+        export: None,
+        left_out: &[("operator_id", OURS), ("group_id", OURS)],
+    },
+];
+
+#[derive(Queryable, Selectable, Serialize)]
+#[diesel(table_name = assignments)]
+#[serde(rename_all = "camelCase")]
+struct AssignmentRow {
+    id: DbUid,
+    skill_name: String,
+    mode: String,
+    status: String,
+    step_count: i32,
+    tokens_spent: i64,
+    tokens_abandoned: i64,
+    created_at: DbInstant,
+    updated_at: DbInstant,
+    started_at: Option<DbInstant>,
+    completed_at: Option<DbInstant>,
+    plaintext_dropped_at: Option<DbInstant>,
+    error_code: Option<String>,
+    #[serde(skip)]
+    error_message: Option<Vec<u8>>,
+    #[serde(skip)]
+    input: Option<Vec<u8>>,
+    #[serde(skip)]
+    artifact_json: Option<Vec<u8>>,
+    #[serde(skip)]
+    artifact_text: Option<Vec<u8>>,
+}
+
+#[derive(Queryable, Selectable, Serialize)]
+#[diesel(table_name = assignment_events)]
+#[serde(rename_all = "camelCase")]
+struct EventRow {
+    id: DbUid,
+    kind: String,
+    created_at: DbInstant,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    #[serde(skip)]
+    assignment_id: DbUid,
+    #[serde(skip)]
+    sealed_message: Option<Vec<u8>>,
+}
+
+/// Exports assignments with their contents and events, newest first.
+async fn assignments_of(
+    db: &Database,
+    sealer: &Sealer,
+    user: UserId,
+    after: Option<Cursor>,
+) -> Result<ExportPage, Unavailable> {
+    let after = after.unwrap_or_else(Cursor::top);
+    let (at, id) = (DbInstant(after.at), DbUid(after.id));
+    let behind = assignments::created_at.le(at);
+    let behind = behind.and(assignments::created_at.lt(at).or(assignments::id.lt(id)));
+    let page = assignments::table
+        .filter(assignments::user_id.eq(DbUid(user.0)).and(behind))
+        .order((assignments::created_at.desc(), assignments::id.desc()))
+        .limit(PAGE);
+    let (rows, mut events) = on_conn!(db.reader(), |conn| {
+        let rows: Vec<AssignmentRow> = page.select(AssignmentRow::as_select()).load(conn).await?;
+        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
+        let events = assignment_events::table
+            .filter(assignment_events::assignment_id.eq_any(ids))
+            .order((assignment_events::assignment_id, assignment_events::ordinal));
+        let events: Vec<EventRow> = events.select(EventRow::as_select()).load(conn).await?;
+        (rows, events)
+    })?;
+    if rows.is_empty() {
+        return Ok(ExportPage::default());
+    }
+    let Some(seal) = sealer.seal_for(user).await? else { return Ok(ExportPage::default()) };
+    let export = |row: AssignmentRow| {
+        let own = events.extract_if(.., |it| it.assignment_id == row.id).collect();
+        row.export(own, &seal)
+    };
+    Ok(page_of(rows.into_iter().map(export).collect(), PAGE))
+}
+
+impl AssignmentRow {
+    fn export(mut self, events: Vec<EventRow>, seal: &PersonSeal) -> ExportedRow {
+        let place = Cursor { at: self.created_at.0, id: self.id.0 };
+        let contents = [
+            ("errorMessage", "assignment-error", self.error_message.take()),
+            ("input", "assignment-input", self.input.take()),
+            ("artifactJson", "assignment-artifact-json", self.artifact_json.take()),
+            ("artifactText", "assignment-artifact-text", self.artifact_text.take()),
+        ];
+        let id = self.id;
+        let opened =
+            contents.map(|(name, purpose, it)| (name.to_owned(), open(seal, purpose, id, it)));
+        let events: Vec<Value> = events.into_iter().map(|it| it.export(seal)).collect();
+        let mut exported = to_json(self);
+        if let Some(fields) = exported.as_object_mut() {
+            fields.extend(Map::from_iter(opened));
+            fields.insert("events".to_owned(), events.into());
+        }
+        (place, exported)
+    }
+}
+
+impl EventRow {
+    fn export(mut self, seal: &PersonSeal) -> Value {
+        let sealed = self.sealed_message.take();
+        if let Value::String(message) = open(seal, "assignment-event", self.id, sealed) {
+            self.message = Some(message);
+        }
+        to_json(self)
+    }
+}
+
+/// Opens a text; `null` if there is none, or it was sealed under an abandoned key
+/// and cannot be read any more.
+fn open(seal: &PersonSeal, purpose: &str, row: DbUid, sealed: Option<Vec<u8>>) -> Value {
+    let place = SealContext { purpose, row: row.0.as_bytes() };
+    let opened = sealed.and_then(|it| seal.open_long(place, it).ok());
+    let text = opened.and_then(|it| String::from_utf8(it.reveal()).ok());
+    text.map_or(Value::Null, Value::String)
+}
