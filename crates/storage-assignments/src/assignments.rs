@@ -1,0 +1,197 @@
+//! Assignments in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{
+    Assignment, AssignmentCreated, AssignmentDetails, AssignmentStatus, AssignmentStore, Collected,
+    FailureCode, ForcedEnd, NewAssignment, RunFailure,
+};
+use pia_kernel::{AssignmentId, SideEffects, Unavailable, UserId};
+use pia_sealing::{PersonSeal, Sealer};
+use pia_storage::schema::{accounts, assignment_events, assignments};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
+
+use crate::assignment_rows::{AssignmentRow, DetailsRow, NewRow};
+use crate::event_rows::{AppendEvents, EventRow};
+use crate::transition::{AssignmentPatch, ChangeAssignment, Transition};
+
+/// Assignments and their runs in SQL. Contents are sealed under the key of their
+/// user: without the user's salt, none of them can be read.
+#[derive(Debug, Clone)]
+pub struct SqlAssignments {
+    pub(crate) db: Database,
+    pub(crate) sealer: Sealer,
+}
+
+/// Loads a page of assignments, newest first.
+macro_rules! load_page {
+    ($db:expr, $assignments:expr, $skip:expr, $limit:expr) => {{
+        let page = $assignments
+            .order((assignments::created_at.desc(), assignments::id.desc()))
+            .offset(i64::from($skip))
+            .limit(i64::from($limit));
+        on_conn!($db.reader(), |conn| {
+            page.select(AssignmentRow::as_select()).load::<AssignmentRow>(conn).await?
+        })
+    }};
+}
+
+impl SqlAssignments {
+    /// Creates the store of the assignments in `db`.
+    pub fn new(db: Database, sealer: Sealer) -> Self {
+        Self { db, sealer }
+    }
+
+    /// Loads the keys of the user of an assignment; `None` if it does not exist.
+    pub(crate) async fn seal_of(
+        &self,
+        id: AssignmentId,
+    ) -> Result<Option<PersonSeal>, Unavailable> {
+        let user = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
+        let user: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
+        let Some(user) = user else { return Ok(None) };
+        self.sealer.seal_for(UserId(user.0)).await
+    }
+
+    /// Changes an assignment with its events.
+    pub(crate) async fn apply(&self, change: &Transition) -> Result<bool, DbError> {
+        in_tx!(self.db, async |conn| -> Result<bool, DbError> { conn.transition(change).await })
+    }
+}
+
+#[async_trait]
+impl AssignmentStore for SqlAssignments {
+    async fn create(
+        &self,
+        assignment: NewAssignment,
+        max_unfinished: u32,
+    ) -> Result<AssignmentCreated, Unavailable> {
+        let (id, user) = (DbUid(assignment.id.0), DbUid(assignment.user.0));
+        let Some(seal) = self.sealer.seal_for(assignment.user).await? else {
+            return Ok(AssignmentCreated::Gone);
+        };
+        let row = NewRow::new(&assignment, &seal)?;
+        let event = EventRow::new(id, assignment.event, assignment.at, Some(&seal))?;
+        let unfinished = assignments::table
+            .filter(assignments::user_id.eq(user))
+            .filter(assignments::due_at.is_not_null())
+            .count();
+        Ok(in_tx!(self.db, async |conn| -> Result<AssignmentCreated, DbError> {
+            // Locked, so that the limit holds, and the account is not deleted
+            // meanwhile.
+            let account = diesel::update(accounts::table.find(user));
+            if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
+                return Ok(AssignmentCreated::Gone);
+            }
+            if unfinished.get_result::<i64>(conn).await? >= i64::from(max_unfinished) {
+                return Ok(AssignmentCreated::TooMany);
+            }
+            diesel::insert_into(assignments::table).values(&row).execute(conn).await?;
+            conn.append(std::slice::from_ref(&event), 1).await?;
+            Ok(AssignmentCreated::Done)
+        })?)
+    }
+
+    async fn discard(&self, id: AssignmentId) -> Result<(), Unavailable> {
+        let waiting = assignments::table
+            .find(DbUid(id.0))
+            .filter(assignments::status.eq(AssignmentStatus::Queued.name()));
+        let discard = diesel::delete(waiting);
+        on_conn!(self.db.writer(), |conn| discard.execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn list(
+        &self,
+        user: UserId,
+        skip: u32,
+        limit: u32,
+    ) -> Result<Vec<Assignment>, Unavailable> {
+        let own = assignments::table.filter(assignments::user_id.eq(DbUid(user.0)));
+        let rows = load_page!(self.db, own, skip, limit)?;
+        let has_messages = rows.iter().any(|it| it.error_message.is_some());
+        let seal = if has_messages { self.sealer.seal_for(user).await? } else { None };
+        let open = |it: AssignmentRow| it.open_listed(seal.as_ref());
+        Ok(rows.into_iter().map(open).collect::<Result<_, _>>()?)
+    }
+
+    async fn load(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+    ) -> Result<Option<AssignmentDetails>, Unavailable> {
+        let row =
+            assignments::table.find(DbUid(id.0)).filter(assignments::user_id.eq(DbUid(user.0)));
+        let events = assignment_events::table
+            .filter(assignment_events::assignment_id.eq(DbUid(id.0)))
+            .order(assignment_events::ordinal);
+        // The assignment first, so that one which has ended comes with all events.
+        let (row, events): (Option<DetailsRow>, Vec<EventRow>) =
+            on_conn!(self.db.reader(), |conn| {
+                let row = row.select(DetailsRow::as_select()).first(conn).await.optional()?;
+                (row, events.select(EventRow::as_select()).load(conn).await?)
+            })?;
+        let Some(row) = row else { return Ok(None) };
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
+        let events = events.into_iter().map(|it| it.open(&seal)).collect::<Result<_, _>>()?;
+        row.open(events, &seal).map(Some)
+    }
+
+    async fn cancel(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+        end: ForcedEnd,
+    ) -> Result<bool, Unavailable> {
+        let own = assignments::table
+            .find(DbUid(id.0))
+            .filter(assignments::user_id.eq(DbUid(user.0)))
+            .count();
+        let own: i64 = on_conn!(self.db.reader(), |conn| own.get_result(conn).await?)?;
+        if own == 0 {
+            return Ok(false);
+        }
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(false) };
+        let event = EventRow::new(DbUid(id.0), end.event, end.at, Some(&seal))?;
+        let patch = AssignmentPatch::ended(AssignmentStatus::Cancelled, end.at);
+        let cancel = Transition::end(id, AssignmentStatus::Cancelled, patch, event);
+        Ok(self.apply(&cancel).await?)
+    }
+
+    async fn collect(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+        end: ForcedEnd,
+    ) -> Result<Collected, Unavailable> {
+        self.collect_contents(user, id, end).await
+    }
+
+    async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable> {
+        let rows = load_page!(self.db, assignments::table, skip, limit)?;
+        Ok(rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?)
+    }
+
+    async fn terminate(
+        &self,
+        id: AssignmentId,
+        end: ForcedEnd,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        let Some(seal) = self.seal_of(id).await? else { return Ok(false) };
+        let message = end.event.message.clone();
+        let failure = RunFailure { code: FailureCode::Terminated, message };
+        let patch = AssignmentPatch::failed(DbUid(id.0), &failure, end.at, &seal)?;
+        let event = EventRow::new(DbUid(id.0), end.event, end.at, Some(&seal))?;
+        let terminate = Transition::end(id, AssignmentStatus::Failed, patch, event);
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.transition(&terminate).await? {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+}

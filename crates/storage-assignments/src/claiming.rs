@@ -1,0 +1,163 @@
+//! Claiming of runs.
+
+use std::time::Duration;
+
+use diesel::dsl::{exists, not};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{AssignmentStatus, InputEnvelope, NewEvent, Run, RunClaim};
+use pia_kernel::{AssignmentId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{assignment_workers, assignments};
+use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid, connection_trait};
+
+use crate::assignments::SqlAssignments;
+use crate::contents::Content;
+use crate::event_rows::{AppendEvents, EventRow};
+
+/// Time after which a run that could not be opened is claimed again.
+const UNREADABLE_DELAY: Duration = Duration::from_mins(1);
+
+/// Claimed assignment.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = assignments)]
+pub(crate) struct ClaimedRow {
+    id: DbUid,
+    user_id: DbUid,
+    fence: i64,
+    step_count: i32,
+    tokens_spent: i64,
+    failed_attempts: i32,
+    started_at: Option<DbInstant>,
+    event_count: i32,
+    tools: Option<String>,
+    skill: String,
+    input: Option<Vec<u8>>,
+    outputs: Option<Vec<u8>>,
+}
+
+/// Query of the assignment that has been due longest and that no live worker
+/// holds.
+macro_rules! next_due {
+    ($now:expr) => {{
+        let holder = assignment_workers::table
+            .filter(assignment_workers::id.nullable().eq(assignments::worker_id))
+            .filter(assignment_workers::alive_until.gt($now));
+        assignments::table
+            .filter(assignments::due_at.le($now))
+            .filter(assignments::worker_id.is_null().or(not(exists(holder))))
+            .order((assignments::due_at, assignments::id))
+            .select(assignments::id)
+            .limit(1)
+    }};
+}
+
+/// Locking of the next run, which the two databases do differently.
+pub(crate) trait LockNextDue {
+    /// Locks the run that is due next and that no other transaction is claiming.
+    async fn lock_next_due(&mut self, now: DbInstant) -> QueryResult<Option<DbUid>>;
+}
+
+/// SQLite has one writer and needs no lock.
+impl LockNextDue for AsyncSqlite {
+    async fn lock_next_due(&mut self, now: DbInstant) -> QueryResult<Option<DbUid>> {
+        next_due!(now).first(self).await.optional()
+    }
+}
+
+impl LockNextDue for AsyncPostgres {
+    async fn lock_next_due(&mut self, now: DbInstant) -> QueryResult<Option<DbUid>> {
+        next_due!(now).for_update().skip_locked().first(self).await.optional()
+    }
+}
+
+connection_trait! {
+    /// Connection that can claim runs.
+    pub(crate) trait ClaimRuns {
+        /// Returns whether a run is due.
+        async fn is_any_due(&mut self, now: DbInstant) -> Result<bool, DbError> {
+            Ok(next_due!(now).first::<DbUid>(self).await.optional()?.is_some())
+        }
+
+        /// Claims a run that has not ended. The first claim starts it.
+        async fn claim_run(
+            &mut self,
+            id: DbUid,
+            worker: DbUid,
+            now: Timestamp,
+            started: &NewEvent,
+        ) -> Result<Option<ClaimedRow>, DbError> {
+            let at = DbInstant(now);
+            let unfinished = [AssignmentStatus::Queued.name(), AssignmentStatus::Running.name()];
+            let row = assignments::table.find(id).filter(assignments::status.eq_any(unfinished));
+            let claim = (
+                assignments::fence.eq(assignments::fence + 1),
+                assignments::worker_id.eq(Some(worker)),
+            );
+            let claim = diesel::update(row).set(claim).returning(ClaimedRow::as_returning());
+            let Some(mut claimed) = claim.get_result::<ClaimedRow>(self).await.optional()? else {
+                return Ok(None);
+            };
+            if claimed.started_at.is_none() {
+                let started_at = Some(at);
+                let running = (
+                    assignments::status.eq(AssignmentStatus::Running.name()),
+                    assignments::started_at.eq(started_at),
+                    assignments::updated_at.eq(at),
+                    assignments::event_count.eq(assignments::event_count + 1),
+                );
+                let row = assignments::table.find(id);
+                diesel::update(row).set(running).execute(self).await?;
+                let event = EventRow::new(id, started.clone(), now, None)?;
+                self.append(&[event], claimed.event_count.saturating_add(1)).await?;
+                claimed.started_at = started_at;
+            }
+            Ok(Some(claimed))
+        }
+    }
+}
+
+impl SqlAssignments {
+    /// Opens a claimed run. One that cannot be opened now is released for a while:
+    /// it must neither block others nor be lost.
+    pub(crate) async fn open_or_release(
+        &self,
+        row: ClaimedRow,
+        now: Timestamp,
+    ) -> Result<Option<Run>, Unavailable> {
+        let claim = RunClaim { id: AssignmentId(row.id.0), fence: row.fence };
+        let opened = self.open_run(row).await;
+        if opened.is_err() {
+            self.release(claim, now + UNREADABLE_DELAY).await?;
+        }
+        opened
+    }
+
+    async fn open_run(&self, row: ClaimedRow) -> Result<Option<Run>, Unavailable> {
+        let user = UserId(row.user_id.0);
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
+        let input = Content::Input.open(&seal, row.id, row.input)?;
+        let input = input.ok_or(DbError::Unreadable("assignments.input"))?;
+        let input =
+            InputEnvelope::parse(&input).map_err(|err| Unavailable::new("an input", err))?;
+        let outputs = Content::Outputs.open(&seal, row.id, row.outputs)?;
+        let unreadable = |column| move |_malformed| DbError::Unreadable(column);
+        Ok(Some(Run {
+            claim: RunClaim { id: AssignmentId(row.id.0), fence: row.fence },
+            user,
+            skill: serde_json::from_str(&row.skill).map_err(unreadable("assignments.skill"))?,
+            input,
+            step_count: row.step_count,
+            outputs: parse_texts(outputs.as_deref())?.unwrap_or_default(),
+            tokens_spent: row.tokens_spent,
+            failed_attempts: u32::try_from(row.failed_attempts).unwrap_or_default(),
+            tools: parse_texts(row.tools.as_deref())?,
+            started_at: row.started_at.ok_or(DbError::Unreadable("assignments.started_at"))?.0,
+        }))
+    }
+}
+
+/// Parses a list of texts.
+pub(crate) fn parse_texts(json: Option<&str>) -> Result<Option<Vec<String>>, DbError> {
+    let texts = json.map(serde_json::from_str).transpose();
+    texts.map_err(|_malformed| DbError::Unreadable("assignments"))
+}

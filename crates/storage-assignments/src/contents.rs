@@ -1,0 +1,57 @@
+//! Sealed contents of assignments.
+
+use pia_kernel::Unavailable;
+use pia_sealing::{PersonSeal, SealContext};
+use pia_storage::{DbError, DbUid};
+
+/// Content of an assignment or of an event, which is sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    Input,
+    Outputs,
+    ArtifactJson,
+    ArtifactText,
+    ErrorMessage,
+    EventMessage,
+}
+
+impl Content {
+    /// Seals a text for the row with this id.
+    pub(crate) fn seal(
+        self,
+        seal: &PersonSeal,
+        row: DbUid,
+        text: &str,
+    ) -> Result<Vec<u8>, Unavailable> {
+        seal.seal(self.place(&row), text.as_bytes())
+    }
+
+    /// Opens a text of the row with this id.
+    pub(crate) fn open(
+        self,
+        seal: &PersonSeal,
+        row: DbUid,
+        sealed: Option<Vec<u8>>,
+    ) -> Result<Option<String>, Unavailable> {
+        let Some(sealed) = sealed else { return Ok(None) };
+        let text = seal.open_long(self.place(&row), sealed);
+        let text = text.map_err(|err| Unavailable::new("a sealed assignment", err))?.reveal();
+        let text = String::from_utf8(text).map_err(|_bytes| DbError::Unreadable(self.purpose()))?;
+        Ok(Some(text))
+    }
+
+    fn place(self, row: &DbUid) -> SealContext<'_> {
+        SealContext { purpose: self.purpose(), row: row.0.as_bytes() }
+    }
+
+    fn purpose(self) -> &'static str {
+        match self {
+            Self::Input => "assignment-input",
+            Self::Outputs => "assignment-outputs",
+            Self::ArtifactJson => "assignment-artifact-json",
+            Self::ArtifactText => "assignment-artifact-text",
+            Self::ErrorMessage => "assignment-error",
+            Self::EventMessage => "assignment-event",
+        }
+    }
+}

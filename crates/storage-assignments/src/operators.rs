@@ -1,0 +1,270 @@
+//! Operators in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind;
+use diesel::result::Error::DatabaseError;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{Operator, OperatorChanged, OperatorStore, OperatorUpdate, Skill};
+use pia_kernel::{GroupId, OperatorId, SideEffects, Unavailable, UserId};
+use pia_storage::schema::{accounts, operator_groups, operators, user_groups};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn, with_ids,
+};
+use serde_json::{Value, json};
+
+/// Operators in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlOperators {
+    db: Database,
+}
+
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = operators)]
+struct OperatorRow {
+    id: DbUid,
+    name: String,
+    skill: String,
+    skill_name_folded: String,
+    is_custom: bool,
+    is_active: bool,
+    updated_at: DbInstant,
+}
+
+/// Query that locks an operator's row until the commit, and returns it.
+macro_rules! lock {
+    ($id:expr) => {
+        diesel::update(operators::table.find($id))
+            .set(operators::name.eq(operators::name))
+            .returning(OperatorRow::as_returning())
+    };
+}
+
+impl OperatorRow {
+    fn new(operator: &Operator) -> Result<Self, Unavailable> {
+        Ok(Self {
+            id: DbUid(operator.id.0),
+            name: operator.name.clone(),
+            skill: format_skill(&operator.skill)?,
+            skill_name_folded: operator.skill.name.to_lowercase(),
+            is_custom: operator.is_custom,
+            is_active: operator.is_active,
+            updated_at: DbInstant(operator.updated_at),
+        })
+    }
+
+    fn into_operator(self, groups: &[(DbUid, DbUid)]) -> Result<Operator, DbError> {
+        let skill = serde_json::from_str(&self.skill);
+        let own = groups.iter().filter(|it| it.0 == self.id);
+        Ok(Operator {
+            id: OperatorId(self.id.0),
+            name: self.name,
+            skill: skill.map_err(|_malformed| DbError::Unreadable("operators.skill"))?,
+            is_custom: self.is_custom,
+            is_active: self.is_active,
+            groups: own.map(|it| GroupId(it.1.0)).collect(),
+            updated_at: self.updated_at.0,
+        })
+    }
+
+    /// Returns what the audit log says about it.
+    fn audited(&self) -> Value {
+        let skill = serde_json::from_str::<Value>(&self.skill).unwrap_or_default();
+        json!({ "name": self.name, "isActive": self.is_active, "skill": skill })
+    }
+}
+
+fn format_skill(skill: &Skill) -> Result<String, Unavailable> {
+    serde_json::to_string(skill).map_err(|err| Unavailable::new("a skill", err))
+}
+
+fn name_taken(err: &DbError) -> bool {
+    matches!(err, DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
+}
+
+connection_trait! {
+    /// Connection that can grant operators.
+    trait GrantOperators {
+        /// Replaces the groups of an operator. Returns false if one of them does
+        /// not exist.
+        async fn put_groups(&mut self, operator: DbUid, groups: &[DbUid]) -> Result<bool, DbError> {
+            let known = user_groups::table.filter(user_groups::id.eq_any(groups));
+            let known: Vec<DbUid> = known.select(user_groups::id).load(self).await?;
+            if groups.iter().any(|it| !known.contains(it)) {
+                return Ok(false);
+            }
+            let own = operator_groups::table.filter(operator_groups::operator_id.eq(operator));
+            diesel::delete(own).execute(self).await?;
+            for group in known {
+                let row =
+                    (operator_groups::operator_id.eq(operator), operator_groups::group_id.eq(group));
+                diesel::insert_into(operator_groups::table).values(row).execute(self).await?;
+            }
+            Ok(true)
+        }
+    }
+}
+
+impl SqlOperators {
+    /// Creates the store of the operators in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn with_groups(&self, rows: Vec<OperatorRow>) -> Result<Vec<Operator>, DbError> {
+        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
+        let groups = operator_groups::table
+            .filter(operator_groups::operator_id.eq_any(ids))
+            .order(operator_groups::group_id);
+        let groups: Vec<(DbUid, DbUid)> =
+            on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
+        let operators = rows.into_iter().map(|it| it.into_operator(&groups));
+        let mut operators = operators.collect::<Result<Vec<_>, _>>()?;
+        // The databases order texts differently.
+        operators.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
+        Ok(operators)
+    }
+}
+
+#[async_trait]
+impl OperatorStore for SqlOperators {
+    async fn put_built_in(&self, operators: Vec<Operator>) -> Result<(), Unavailable> {
+        let rows = operators.iter().map(OperatorRow::new).collect::<Result<Vec<_>, _>>()?;
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            for row in &rows {
+                let stored = operators::table.find(row.id).filter(operators::skill.ne(&row.skill));
+                let skill =
+                    (operators::skill.eq(&row.skill), operators::updated_at.eq(row.updated_at));
+                if diesel::update(stored).set(skill).execute(conn).await? == 0 {
+                    // One that is stored stays, and so does another of the same
+                    // name.
+                    let insert = diesel::insert_into(operators::table).values(row);
+                    insert.on_conflict_do_nothing().execute(conn).await?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    async fn list(&self) -> Result<Vec<Operator>, Unavailable> {
+        let rows: Vec<OperatorRow> = on_conn!(self.db.reader(), |conn| {
+            operators::table.select(OperatorRow::as_select()).load(conn).await?
+        })?;
+        Ok(self.with_groups(rows).await?)
+    }
+
+    async fn granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable> {
+        let group = accounts::table.find(DbUid(user.0)).select(accounts::group_id);
+        let granted = operators::table
+            .inner_join(operator_groups::table)
+            .filter(operators::is_active.eq(true))
+            .filter(operator_groups::group_id.eq_any(group));
+        let rows: Vec<OperatorRow> = on_conn!(self.db.reader(), |conn| {
+            granted.select(OperatorRow::as_select()).load(conn).await?
+        })?;
+        Ok(self.with_groups(rows).await?)
+    }
+
+    async fn create(
+        &self,
+        operator: Operator,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable> {
+        let row = OperatorRow::new(&operator)?;
+        let groups: Vec<DbUid> = operator.groups.iter().map(|it| DbUid(it.0)).collect();
+        let effects = effects.with_changes(None, Some(&row.audited()));
+        let created = in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+            diesel::insert_into(operators::table).values(&row).execute(conn).await?;
+            if !conn.put_groups(row.id, &groups).await? {
+                diesel::delete(operators::table.find(row.id)).execute(conn).await?;
+                return Ok(OperatorChanged::UnknownGroup);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(OperatorChanged::Done)
+        });
+        match created {
+            Err(err) if name_taken(&err) => Ok(OperatorChanged::NameTaken),
+            created => Ok(created?),
+        }
+    }
+
+    async fn update(
+        &self,
+        id: OperatorId,
+        update: OperatorUpdate,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable> {
+        let skill = update.skill.as_ref();
+        let skill =
+            skill.map(|it| Ok::<_, Unavailable>((format_skill(it)?, it.name.to_lowercase())));
+        let skill = skill.transpose()?;
+        let id = DbUid(id.0);
+        let updated = in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+            let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
+            let Some(before) = before else { return Ok(OperatorChanged::NotFound) };
+            if !before.is_custom && skill.is_some() {
+                return Ok(OperatorChanged::BuiltIn);
+            }
+            let new = (
+                operators::name.eq(&update.name),
+                operators::is_active.eq(update.is_active),
+                operators::updated_at.eq(DbInstant(update.at)),
+                skill.as_ref().map(|it| operators::skill.eq(&it.0)),
+                skill.as_ref().map(|it| operators::skill_name_folded.eq(&it.1)),
+            );
+            let row = diesel::update(operators::table.find(id)).set(new);
+            let after: OperatorRow =
+                row.returning(OperatorRow::as_returning()).get_result(conn).await?;
+            let effects = effects.with_changes(Some(&before.audited()), Some(&after.audited()));
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(OperatorChanged::Done)
+        });
+        match updated {
+            Err(err) if name_taken(&err) => Ok(OperatorChanged::NameTaken),
+            updated => Ok(updated?),
+        }
+    }
+
+    async fn grant(
+        &self,
+        id: OperatorId,
+        groups: Vec<GroupId>,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable> {
+        let (id, ids) = (DbUid(id.0), groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
+        let own = operator_groups::table.filter(operator_groups::operator_id.eq(id));
+        let own = own.select(operator_groups::group_id);
+        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+            let row: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
+            if row.is_none() {
+                return Ok(OperatorChanged::NotFound);
+            }
+            let before: Vec<DbUid> = own.load(conn).await?;
+            if !conn.put_groups(id, &ids).await? {
+                return Ok(OperatorChanged::UnknownGroup);
+            }
+            conn.write_effects(&self.db, &with_ids(&effects, "groups", &before, &ids)).await?;
+            Ok(OperatorChanged::Done)
+        })?)
+    }
+
+    async fn delete(
+        &self,
+        id: OperatorId,
+        effects: SideEffects,
+    ) -> Result<OperatorChanged, Unavailable> {
+        let id = DbUid(id.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+            let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
+            let Some(before) = before else { return Ok(OperatorChanged::NotFound) };
+            if !before.is_custom {
+                return Ok(OperatorChanged::BuiltIn);
+            }
+            diesel::delete(operators::table.find(id)).execute(conn).await?;
+            let effects = effects.with_changes(Some(&before.audited()), None);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(OperatorChanged::Done)
+        })?)
+    }
+}

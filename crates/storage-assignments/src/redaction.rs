@@ -1,0 +1,82 @@
+//! Redaction: deletion of the contents of assignments that have ended.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{AssignmentStatus, Collected, ForcedEnd};
+use pia_kernel::{AssignmentId, Unavailable, UserId};
+use pia_storage::schema::{assignment_events, assignments};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait, in_tx, on_conn};
+
+use crate::assignments::SqlAssignments;
+use crate::event_rows::{AppendEvents, EventRow};
+
+connection_trait! {
+    /// Connection that can redact assignments.
+    pub(crate) trait RedactAssignments {
+        /// Deletes the contents of those of the assignments that have ended and
+        /// still have theirs, and appends the event of each. Returns their number.
+        async fn redact(&mut self, events: &[(DbUid, EventRow)], at: DbInstant) -> Result<usize, DbError> {
+            let ids: Vec<DbUid> = events.iter().map(|it| it.0).collect();
+            let with_contents = assignments::table
+                .filter(assignments::id.eq_any(&ids))
+                .filter(assignments::completed_at.is_not_null())
+                .filter(assignments::plaintext_dropped_at.is_null());
+            let none = None::<Vec<u8>>;
+            let redacted = (
+                assignments::input.eq(&none),
+                assignments::outputs.eq(&none),
+                assignments::artifact_json.eq(&none),
+                assignments::artifact_text.eq(&none),
+                assignments::error_message.eq(&none),
+                assignments::plaintext_dropped_at.eq(Some(at)),
+                assignments::updated_at.eq(at),
+                assignments::event_count.eq(assignments::event_count + 1),
+            );
+            let redact = diesel::update(with_contents).set(redacted);
+            let redact = redact.returning((assignments::id, assignments::event_count));
+            let redacted: Vec<(DbUid, i32)> = redact.get_results(self).await?;
+            let redacted: HashMap<DbUid, i32> = redacted.into_iter().collect();
+            let ids: Vec<DbUid> = redacted.keys().copied().collect();
+            let messages = assignment_events::table
+                .filter(assignment_events::assignment_id.eq_any(ids))
+                .filter(assignment_events::sealed_message.is_not_null());
+            diesel::update(messages)
+                .set(assignment_events::sealed_message.eq(none))
+                .execute(self)
+                .await?;
+            for (id, event) in events {
+                if let Some(last) = redacted.get(id) {
+                    self.append(std::slice::from_ref(event), *last).await?;
+                }
+            }
+            Ok(redacted.len())
+        }
+    }
+}
+
+impl SqlAssignments {
+    pub(crate) async fn collect_contents(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+        end: ForcedEnd,
+    ) -> Result<Collected, Unavailable> {
+        let own = assignments::table
+            .find(DbUid(id.0))
+            .filter(assignments::user_id.eq(DbUid(user.0)))
+            .select(assignments::status);
+        let status: Option<String> =
+            on_conn!(self.db.reader(), |conn| own.first(conn).await.optional()?)?;
+        let Some(status) = status else { return Ok(Collected::NotFound) };
+        if !AssignmentStatus::from_name(&status).is_some_and(AssignmentStatus::is_final) {
+            return Ok(Collected::Unfinished);
+        }
+        let id = DbUid(id.0);
+        let events = [(id, EventRow::new(id, end.event, end.at, None)?)];
+        let at = DbInstant(end.at);
+        in_tx!(self.db, async |conn| -> Result<usize, DbError> { conn.redact(&events, at).await })?;
+        Ok(Collected::Done)
+    }
+}

@@ -1,0 +1,219 @@
+//! Runs of assignments in SQL.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{
+    AssignmentStatus, NewEvent, QueueState, Run, RunChange, RunClaim, RunFailure, RunStore, Worker,
+    WorkerId,
+};
+use pia_kernel::{AssignmentId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{assignment_workers, assignments};
+use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
+
+use crate::assignments::SqlAssignments;
+use crate::claiming::{ClaimRuns, ClaimedRow, LockNextDue};
+
+/// Query of the unfinished assignments.
+macro_rules! unfinished {
+    () => {
+        assignments::table.filter(assignments::due_at.is_not_null())
+    };
+}
+
+/// Query of the assignments that wait. Until they run, they are due since they
+/// were handed over.
+macro_rules! queued {
+    () => {
+        unfinished!().filter(assignments::status.eq(AssignmentStatus::Queued.name()))
+    };
+}
+
+#[async_trait]
+impl RunStore for SqlAssignments {
+    async fn keep_alive(
+        &self,
+        worker: WorkerId,
+        host: &str,
+        now: Timestamp,
+        lease: Duration,
+    ) -> Result<(), Unavailable> {
+        let (now, until) = (DbInstant(now), DbInstant(now + lease));
+        let row = (
+            assignment_workers::id.eq(DbUid(worker.0)),
+            assignment_workers::host.eq(host),
+            assignment_workers::started_at.eq(now),
+            assignment_workers::alive_until.eq(until),
+        );
+        let put = diesel::insert_into(assignment_workers::table)
+            .values(row)
+            .on_conflict(assignment_workers::id)
+            .do_update()
+            .set(assignment_workers::alive_until.eq(until));
+        let dead = assignment_workers::table.filter(assignment_workers::alive_until.le(now));
+        let dead = diesel::delete(dead);
+        on_conn!(self.db.writer(), |conn| {
+            put.execute(conn).await?;
+            dead.execute(conn).await?;
+        })?;
+        Ok(())
+    }
+
+    async fn retire(&self, worker: WorkerId) -> Result<(), Unavailable> {
+        let retire = diesel::delete(assignment_workers::table.find(DbUid(worker.0)));
+        on_conn!(self.db.writer(), |conn| retire.execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn claim(
+        &self,
+        worker: WorkerId,
+        now: Timestamp,
+        started: NewEvent,
+    ) -> Result<Option<Run>, Unavailable> {
+        let at = DbInstant(now);
+        // Workers that wait must not disturb writers.
+        if !on_conn!(self.db.reader(), |conn| conn.is_any_due(at).await?)? {
+            return Ok(None);
+        }
+        let claimed: Option<ClaimedRow> =
+            in_tx!(self.db, async |conn| -> Result<Option<ClaimedRow>, DbError> {
+                let Some(id) = conn.lock_next_due(at).await? else { return Ok(None) };
+                conn.claim_run(id, DbUid(worker.0), now, &started).await
+            })?;
+        let Some(claimed) = claimed else { return Ok(None) };
+        self.open_or_release(claimed, now).await
+    }
+
+    async fn claim_one(
+        &self,
+        id: AssignmentId,
+        worker: WorkerId,
+        now: Timestamp,
+        started: NewEvent,
+    ) -> Result<Option<Run>, Unavailable> {
+        let claimed: Option<ClaimedRow> =
+            in_tx!(self.db, async |conn| -> Result<Option<ClaimedRow>, DbError> {
+                conn.claim_run(DbUid(id.0), DbUid(worker.0), now, &started).await
+            })?;
+        let Some(claimed) = claimed else { return Ok(None) };
+        self.open_or_release(claimed, now).await
+    }
+
+    async fn holds(&self, claim: RunClaim) -> Result<bool, Unavailable> {
+        Ok(self.is_held(claim).await?)
+    }
+
+    async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable> {
+        self.change_run(claim, change).await
+    }
+
+    async fn abandon(&self, id: AssignmentId, tokens: i64) -> Result<(), Unavailable> {
+        let row = assignments::table.find(DbUid(id.0));
+        let tokens = assignments::tokens_abandoned.eq(assignments::tokens_abandoned + tokens);
+        let abandon = diesel::update(row).set(tokens);
+        on_conn!(self.db.writer(), |conn| abandon.execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn expire(
+        &self,
+        started_before: Timestamp,
+        failure: RunFailure,
+        now: Timestamp,
+    ) -> Result<Vec<AssignmentId>, Unavailable> {
+        self.expire_runs(started_before, &failure, now).await
+    }
+
+    async fn queued_before(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(AssignmentId, u32)>, Unavailable> {
+        let queued = queued!()
+            .filter(assignments::due_at.lt(DbInstant(before)))
+            .order((assignments::due_at, assignments::id))
+            .limit(i64::from(limit))
+            .select((assignments::id, assignments::restarts));
+        let queued: Vec<(DbUid, i32)> =
+            on_conn!(self.db.reader(), |conn| queued.load(conn).await?)?;
+        let restarts = |it: i32| u32::try_from(it).unwrap_or_default();
+        Ok(queued.into_iter().map(|it| (AssignmentId(it.0.0), restarts(it.1))).collect())
+    }
+
+    async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable> {
+        let row = queued!().filter(assignments::id.eq(DbUid(id.0)));
+        let count = diesel::update(row).set(assignments::restarts.eq(assignments::restarts + 1));
+        on_conn!(self.db.writer(), |conn| count.execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn give_up(
+        &self,
+        id: AssignmentId,
+        failure: RunFailure,
+        now: Timestamp,
+    ) -> Result<bool, Unavailable> {
+        let user = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
+        let user: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
+        let Some(user) = user else { return Ok(false) };
+        self.fail(id, UserId(user.0), AssignmentStatus::Queued, (&failure, now)).await
+    }
+
+    async fn redact(
+        &self,
+        ended_before: Timestamp,
+        now: Timestamp,
+        event: NewEvent,
+        limit: u32,
+    ) -> Result<usize, Unavailable> {
+        self.redact_ended(ended_before, now, &event, limit).await
+    }
+
+    async fn delete(&self, ended_before: Timestamp, limit: u32) -> Result<usize, Unavailable> {
+        self.delete_ended(ended_before, limit).await
+    }
+
+    async fn queue(&self) -> Result<QueueState, Unavailable> {
+        let all = unfinished!().count();
+        let waiting = queued!().count();
+        let oldest = queued!().order(assignments::due_at).select(assignments::created_at);
+        let (all, queued, oldest): (i64, i64, Option<DbInstant>) =
+            on_conn!(self.db.reader(), |conn| {
+                let all = all.get_result(conn).await?;
+                let queued = waiting.get_result(conn).await?;
+                (all, queued, oldest.first(conn).await.optional()?)
+            })?;
+        let running = all.saturating_sub(queued).max(0);
+        Ok(QueueState { queued, running, oldest_queued_at: oldest.map(|it| it.0) })
+    }
+
+    async fn workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable> {
+        let alive = assignment_workers::table
+            .filter(assignment_workers::alive_until.gt(DbInstant(now)))
+            .order((assignment_workers::started_at, assignment_workers::id));
+        let runs = unfinished!()
+            .filter(assignments::worker_id.is_not_null())
+            .group_by(assignments::worker_id)
+            .select((assignments::worker_id.assume_not_null(), count_star()));
+        let (alive, runs): (Vec<(DbUid, String, DbInstant, DbInstant)>, Vec<(DbUid, i64)>) =
+            on_conn!(self.db.reader(), |conn| {
+                (alive.load(conn).await?, runs.load(conn).await?)
+            })?;
+        let runs: HashMap<DbUid, i64> = runs.into_iter().collect();
+        let worker =
+            |(id, host, started_at, alive_until): (DbUid, _, DbInstant, DbInstant)| Worker {
+                id: WorkerId(id.0),
+                host,
+                started_at: started_at.0,
+                alive_until: alive_until.0,
+                runs: runs.get(&id).copied().unwrap_or_default(),
+            };
+        Ok(alive.into_iter().map(worker).collect())
+    }
+}

@@ -1,0 +1,138 @@
+//! Outcome of a step as columns of its assignment.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{AssignmentStatus, Attempt, RunChange, RunClaim, RunOutcome};
+use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_sealing::PersonSeal;
+use pia_storage::schema::assignments;
+use pia_storage::{DbError, DbInstant, DbUid, on_conn};
+
+use crate::assignments::SqlAssignments;
+use crate::claiming::parse_texts;
+use crate::contents::Content;
+use crate::event_rows::EventRow;
+use crate::transition::{AssignmentPatch, HeldRun, Transition, UnfinishedColumns};
+
+/// Query of the run of a claim that still holds.
+macro_rules! of_claim {
+    ($claim:expr) => {
+        assignments::table
+            .find(DbUid($claim.id.0))
+            .filter(assignments::fence.eq($claim.fence))
+            .filter(assignments::worker_id.is_not_null())
+            .filter(assignments::status.eq(AssignmentStatus::Running.name()))
+    };
+}
+
+/// Run of a claim before a change.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = assignments)]
+struct HeldRow {
+    id: DbUid,
+    user_id: DbUid,
+    step_count: i32,
+    failed_attempts: i32,
+    #[diesel(embed)]
+    unfinished: UnfinishedColumns,
+}
+
+impl HeldRow {
+    /// Returns the columns that an outcome changes.
+    fn patch(
+        self,
+        outcome: RunOutcome,
+        at: Timestamp,
+        seal: &PersonSeal,
+    ) -> Result<AssignmentPatch, Unavailable> {
+        let (id, mut unfinished) = (self.id, self.unfinished);
+        let step_count = Some(self.step_count.saturating_add(1));
+        Ok(match outcome {
+            RunOutcome::Continued { output, tools } => {
+                let outputs = Content::Outputs.open(seal, id, unfinished.outputs.take())?;
+                let mut outputs = parse_texts(outputs.as_deref())?.unwrap_or_default();
+                outputs.push(output);
+                let outputs = Content::Outputs.seal(seal, id, &format_texts(&outputs)?)?;
+                unfinished.outputs = Some(outputs);
+                AssignmentPatch {
+                    step_count,
+                    failed_attempts: Some(0),
+                    tools: Some(format_texts(&tools)?),
+                    ..AssignmentPatch::unfinished(at, unfinished)
+                }
+            }
+            RunOutcome::Completed { artifact_json, artifact_text } => {
+                let text = artifact_text.map(|it| Content::ArtifactText.seal(seal, id, &it));
+                AssignmentPatch {
+                    step_count,
+                    failed_attempts: Some(0),
+                    artifact_json: Some(Content::ArtifactJson.seal(seal, id, &artifact_json)?),
+                    artifact_text: text.transpose()?,
+                    ..AssignmentPatch::ended(AssignmentStatus::Completed, at)
+                }
+            }
+            RunOutcome::Failed(failure) => AssignmentPatch::failed(id, &failure, at, seal)?,
+            RunOutcome::Released { due_at, attempt } => {
+                let failed = i32::from(attempt == Attempt::Failed);
+                (unfinished.due_at, unfinished.worker_id) = (Some(DbInstant(due_at)), None);
+                AssignmentPatch {
+                    failed_attempts: Some(self.failed_attempts.saturating_add(failed)),
+                    ..AssignmentPatch::unfinished(at, unfinished)
+                }
+            }
+        })
+    }
+}
+
+impl SqlAssignments {
+    /// Returns whether a claim still holds.
+    pub(crate) async fn is_held(&self, claim: RunClaim) -> Result<bool, DbError> {
+        let held = of_claim!(claim).count();
+        let held: i64 = on_conn!(self.db.reader(), |conn| held.get_result(conn).await?)?;
+        Ok(held == 1)
+    }
+
+    /// Ends a claim: any worker may claim the run from `due_at`.
+    pub(crate) async fn release(&self, claim: RunClaim, due_at: Timestamp) -> Result<(), DbError> {
+        let released = (
+            assignments::worker_id.eq(None::<DbUid>),
+            assignments::due_at.eq(Some(DbInstant(due_at))),
+        );
+        let release = diesel::update(of_claim!(claim)).set(released);
+        on_conn!(self.db.writer(), |conn| release.execute(conn).await?)?;
+        Ok(())
+    }
+
+    /// Changes a run. What is read before the transaction cannot change while the
+    /// claim holds.
+    pub(crate) async fn change_run(
+        &self,
+        claim: RunClaim,
+        change: RunChange,
+    ) -> Result<bool, Unavailable> {
+        let row: Option<HeldRow> = on_conn!(self.db.reader(), |conn| {
+            of_claim!(claim).select(HeldRow::as_select()).first(conn).await.optional()?
+        })?;
+        let Some(row) = row else { return Ok(false) };
+        let Some(seal) = self.sealer.seal_for(UserId(row.user_id.0)).await? else {
+            return Ok(false);
+        };
+        let RunChange { at, tokens, abandoned, events, outcome } = change;
+        let (id, step_count) = (row.id, row.step_count);
+        let events = events.into_iter().map(|it| EventRow::new(id, it, at, Some(&seal)));
+        let transition = Transition {
+            id,
+            from: vec![AssignmentStatus::Running],
+            held: Some(HeldRun { fence: claim.fence, step_count }),
+            events: events.collect::<Result<_, _>>()?,
+            patch: row.patch(outcome, at, &seal)?,
+            tokens: (tokens, abandoned),
+        };
+        Ok(self.apply(&transition).await?)
+    }
+}
+
+/// Formats a list of texts.
+fn format_texts(texts: &[String]) -> Result<String, Unavailable> {
+    serde_json::to_string(texts).map_err(|err| Unavailable::new("texts", err))
+}

@@ -1,0 +1,99 @@
+//! Upkeep of assignments in SQL: time limits and retention.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{AssignmentStatus, EventKind, NewEvent, RunFailure};
+use pia_kernel::{AssignmentId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::assignments;
+use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
+
+use crate::assignments::SqlAssignments;
+use crate::event_rows::EventRow;
+use crate::redaction::RedactAssignments;
+use crate::transition::{AssignmentPatch, Transition};
+
+/// Query of the assignments that ended before a time, the oldest first.
+macro_rules! ended_before {
+    ($before:expr, $limit:expr) => {
+        assignments::table
+            .filter(assignments::completed_at.lt(DbInstant($before)))
+            .order(assignments::completed_at)
+            .limit(i64::from($limit))
+            .select(assignments::id)
+    };
+}
+
+impl SqlAssignments {
+    pub(crate) async fn expire_runs(
+        &self,
+        started_before: Timestamp,
+        failure: &RunFailure,
+        now: Timestamp,
+    ) -> Result<Vec<AssignmentId>, Unavailable> {
+        let late = assignments::table
+            .filter(assignments::due_at.is_not_null())
+            .filter(assignments::started_at.lt(DbInstant(started_before)))
+            .order(assignments::started_at)
+            .select((assignments::id, assignments::user_id));
+        let late: Vec<(DbUid, DbUid)> = on_conn!(self.db.reader(), |conn| late.load(conn).await?)?;
+        let mut expired = Vec::new();
+        for (id, user) in late {
+            let (id, user) = (AssignmentId(id.0), UserId(user.0));
+            if self.fail(id, user, AssignmentStatus::Running, (failure, now)).await? {
+                expired.push(id);
+            }
+        }
+        Ok(expired)
+    }
+
+    /// Makes an assignment with this status `Failed`.
+    pub(crate) async fn fail(
+        &self,
+        id: AssignmentId,
+        user: UserId,
+        from: AssignmentStatus,
+        (failure, now): (&RunFailure, Timestamp),
+    ) -> Result<bool, Unavailable> {
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(false) };
+        let patch = AssignmentPatch::failed(DbUid(id.0), failure, now, &seal)?;
+        let event = NewEvent::once(EventKind::Failed, &failure.message);
+        let event = EventRow::new(DbUid(id.0), event, now, Some(&seal))?;
+        let end = Transition::end(id, AssignmentStatus::Failed, patch, event);
+        Ok(self.apply(&Transition { from: vec![from], ..end }).await?)
+    }
+
+    pub(crate) async fn redact_ended(
+        &self,
+        before: Timestamp,
+        now: Timestamp,
+        event: &NewEvent,
+        limit: u32,
+    ) -> Result<usize, Unavailable> {
+        let ended =
+            ended_before!(before, limit).filter(assignments::plaintext_dropped_at.is_null());
+        let ids: Vec<DbUid> = on_conn!(self.db.reader(), |conn| ended.load(conn).await?)?;
+        let row = |id| Ok((id, EventRow::new(id, event.clone(), now, None)?));
+        let events = ids.into_iter().map(row).collect::<Result<Vec<_>, Unavailable>>()?;
+        if events.is_empty() {
+            return Ok(0);
+        }
+        let at = DbInstant(now);
+        Ok(in_tx!(self.db, async |conn| -> Result<usize, DbError> {
+            conn.redact(&events, at).await
+        })?)
+    }
+
+    pub(crate) async fn delete_ended(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<usize, Unavailable> {
+        let ended = ended_before!(before, limit);
+        let ids: Vec<DbUid> = on_conn!(self.db.reader(), |conn| ended.load(conn).await?)?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let delete = diesel::delete(assignments::table.filter(assignments::id.eq_any(ids)));
+        Ok(on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?)
+    }
+}

@@ -1,0 +1,207 @@
+//! Contract tests of handing over, reading and ending assignments.
+
+use futures_util::future::join_all;
+use pia_assignments::{
+    AssignmentCreated, AssignmentStatus, AssignmentStore, Collected, EventKind, FailureCode,
+    RunStore,
+};
+use pia_kernel::{AssignmentId, SideEffects, UserId};
+use pia_storage::Database;
+
+use crate::fixture::{
+    assignment, at, completed, continued, execute, forced, kinds, load, person, queued, running,
+    sealed, store,
+};
+
+pia_testkit::contract! {
+    an_assignment_is_stored_with_its_first_event,
+    concurrent_assignments_do_not_exceed_the_limit,
+    only_one_that_waits_is_discarded,
+    assignments_are_listed_newest_first,
+    an_assignment_belongs_to_its_user,
+    an_unfinished_assignment_is_cancelled_once,
+    a_terminated_assignment_has_failed_for_that_reason,
+    collecting_deletes_contents_once,
+    an_error_message_that_cannot_be_opened_spoils_no_list,
+}
+
+async fn an_assignment_is_stored_with_its_first_event(db: Database) {
+    let user = person(&db).await;
+    let id = queued(&db, user, 7).await;
+
+    let details = load(&db, user, id).await;
+
+    let it = &details.assignment;
+    assert_eq!((it.skill.as_str(), it.mode.as_str()), ("brief", "Assistant"));
+    assert_eq!((it.status, it.step_count, it.tokens_spent), (AssignmentStatus::Queued, 0, 0));
+    assert_eq!((it.created_at, it.updated_at, it.started_at), (at(7), at(7), None));
+    assert_eq!((it.id, it.user, it.completed_at), (id, user, None));
+    assert_eq!((details.artifact_text, details.plaintext_dropped_at), (None, None));
+    assert_eq!(details.events.len(), 1);
+    assert_eq!(details.events[0].message.as_deref(), Some("Waiting for a worker."));
+    assert_eq!((details.events[0].kind.as_str(), details.events[0].created_at), ("queued", at(7)));
+    assert_eq!(sealed(&db).await, (1, 0));
+}
+
+async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
+    let user = person(&db).await;
+    let store = store(&db);
+
+    let created = join_all((0..50).map(|_| store.create(assignment(user, at(0)), 2))).await;
+
+    let done = created.iter().filter(|it| *it.as_ref().unwrap() == AssignmentCreated::Done);
+    assert_eq!(done.count(), 2);
+    assert!(created.iter().all(|it| *it.as_ref().unwrap() != AssignmentCreated::Gone));
+    let listed = store.list(user, 0, 100).await.unwrap();
+    assert_eq!(listed.len(), 2);
+    // One that has ended does not count, and those of others do not.
+    let end = forced(EventKind::Cancelled, at(1));
+    assert!(store.cancel(user, listed[0].id, end).await.unwrap());
+    let create = async |user| store.create(assignment(user, at(2)), 2).await.unwrap();
+    assert_eq!(create(user).await, AssignmentCreated::Done);
+    assert_eq!(create(user).await, AssignmentCreated::TooMany);
+    assert_eq!(create(person(&db).await).await, AssignmentCreated::Done);
+    assert_eq!(create(UserId::generate()).await, AssignmentCreated::Gone);
+}
+
+async fn only_one_that_waits_is_discarded(db: Database) {
+    let user = person(&db).await;
+    let run = running(&db, user, 0).await;
+    let waiting = queued(&db, user, 0).await;
+
+    for id in [run.claim.id, waiting, AssignmentId::generate()] {
+        store(&db).discard(id).await.unwrap();
+    }
+
+    assert!(store(&db).load(user, waiting).await.unwrap().is_none());
+    assert_eq!(kinds(&load(&db, user, run.claim.id).await), ["queued", "started"]);
+}
+
+async fn assignments_are_listed_newest_first(db: Database) {
+    let (ada, bob) = (person(&db).await, person(&db).await);
+    let mut ids = Vec::new();
+    for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
+        ids.push(queued(&db, user, second).await);
+    }
+    let store = store(&db);
+    let own = async |skip, limit| -> Vec<AssignmentId> {
+        store.list(ada, skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
+    };
+    let all = async |skip, limit| -> Vec<AssignmentId> {
+        store.list_all(skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
+    };
+
+    assert_eq!(own(0, 9).await, [ids[3], ids[0], ids[2]]);
+    assert_eq!(own(1, 1).await, [ids[0]]);
+    assert_eq!(own(3, 9).await, []);
+    assert_eq!(all(0, 9).await, [ids[3], ids[0], ids[2], ids[1]]);
+    assert_eq!(all(2, 1).await, [ids[2]]);
+}
+
+async fn an_assignment_belongs_to_its_user(db: Database) {
+    let (ada, bob) = (person(&db).await, person(&db).await);
+    let id = queued(&db, ada, 0).await;
+    let store = store(&db);
+
+    assert!(store.load(bob, id).await.unwrap().is_none());
+    assert!(store.list(bob, 0, 9).await.unwrap().is_empty());
+    assert!(!store.cancel(bob, id, forced(EventKind::Cancelled, at(1))).await.unwrap());
+    let collected = store.collect(bob, id, forced(EventKind::Redacted, at(1))).await.unwrap();
+    assert_eq!(collected, Collected::NotFound);
+    assert_eq!(load(&db, ada, id).await.assignment.status, AssignmentStatus::Queued);
+
+    execute(&db, "DELETE FROM accounts").await;
+    assert!(store.list_all(0, 9).await.unwrap().is_empty());
+    assert_eq!(sealed(&db).await, (0, 0));
+}
+
+async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
+    let user = person(&db).await;
+    let run = running(&db, user, 0).await;
+    let waiting = queued(&db, user, 0).await;
+    let cancel =
+        async |id| store(&db).cancel(user, id, forced(EventKind::Cancelled, at(9))).await.unwrap();
+
+    for id in [run.claim.id, waiting] {
+        assert!(cancel(id).await);
+        assert!(!cancel(id).await);
+        let details = load(&db, user, id).await;
+        assert_eq!(details.assignment.status, AssignmentStatus::Cancelled);
+        assert_eq!(details.assignment.completed_at, Some(at(9)));
+        assert_eq!(kinds(&details).last(), Some(&"cancelled"));
+    }
+    assert!(!cancel(AssignmentId::generate()).await);
+    assert!(!store(&db).holds(run.claim).await.unwrap());
+}
+
+async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
+    let user = person(&db).await;
+    let id = queued(&db, user, 0).await;
+    let store = store(&db);
+    let mut end = forced(EventKind::Terminated, at(9));
+    "Wrong\0 data".clone_into(&mut end.event.message);
+    end.event = end.event.by_other();
+    let effects = || SideEffects::of_object(at(9), None, "assignment:1".to_owned(), "Ended");
+
+    assert!(store.terminate(id, end.clone(), effects()).await.unwrap());
+    assert!(!store.terminate(id, end.clone(), effects()).await.unwrap());
+    assert!(!store.terminate(AssignmentId::generate(), end, effects()).await.unwrap());
+
+    let details = load(&db, user, id).await;
+    let it = &details.assignment;
+    assert_eq!(it.status, AssignmentStatus::Failed);
+    assert_eq!(it.error_code.as_deref(), Some(FailureCode::Terminated.name()));
+    assert_eq!(it.error_message.as_deref(), Some("Wrong\0 data"));
+    assert_eq!(kinds(&details), ["queued", "terminated"]);
+    assert_eq!(details.events[1].message.as_deref(), Some("Wrong\0 data"));
+    assert_eq!(sealed(&db).await, (1, 1));
+    let listed = store.list(user, 0, 9).await.unwrap();
+    assert_eq!(listed[0].error_message.as_deref(), Some("Wrong\0 data"));
+    let listed = &store.list_all(0, 9).await.unwrap()[0];
+    assert_eq!((&listed.error_message, listed.error_code.is_some()), (&None, true));
+}
+
+async fn collecting_deletes_contents_once(db: Database) {
+    let user = person(&db).await;
+    let (run, store) = (running(&db, user, 0).await, store(&db));
+    let id = run.claim.id;
+    let collect = async |seconds| {
+        let end = forced(EventKind::Redacted, at(seconds));
+        store.collect(user, id, end).await.unwrap()
+    };
+    assert!(store.change(run.claim, continued(0, at(1))).await.unwrap());
+    assert_eq!(collect(2).await, Collected::Unfinished);
+    assert!(store.change(run.claim, completed(at(2))).await.unwrap());
+    let before = load(&db, user, id).await;
+    assert_eq!(before.artifact_json.as_deref(), Some(r#"{"choices":[]}"#));
+    assert_eq!(before.artifact_text.as_deref(), Some("The brief."));
+    assert_eq!(before.events[2].message.as_deref(), Some("Facts: output 0"));
+    assert_eq!(before.assignment.step_count, 2);
+    assert_eq!(before.assignment.tokens_spent, 15);
+
+    let collected = join_all((3..13).map(collect)).await;
+
+    assert!(collected.iter().all(|it| *it == Collected::Done));
+    let after = load(&db, user, id).await;
+    assert_eq!((&after.artifact_json, &after.artifact_text), (&None, &None));
+    assert!(after.plaintext_dropped_at.is_some_and(|it| it >= at(3)));
+    let expected = ["queued", "started", "step", "continued", "artifact", "completed", "redacted"];
+    assert_eq!(kinds(&after), expected);
+    assert_eq!(after.events[2].message, None);
+    assert_eq!(after.events[1].message.as_deref(), Some("Started."));
+    assert_eq!(after.assignment.completed_at, before.assignment.completed_at);
+    assert_eq!(sealed(&db).await, (0, 0));
+}
+
+async fn an_error_message_that_cannot_be_opened_spoils_no_list(db: Database) {
+    let user = person(&db).await;
+    let id = queued(&db, user, 0).await;
+    let (store, end) = (store(&db), forced(EventKind::Terminated, at(1)));
+    assert!(store.terminate(id, end, SideEffects::default()).await.unwrap());
+    execute(&db, "DELETE FROM person_salts").await;
+
+    let listed = store.list(user, 0, 9).await.unwrap();
+
+    assert_eq!(listed[0].error_message, None);
+    assert!(store.load(user, id).await.is_err());
+}

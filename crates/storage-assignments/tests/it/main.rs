@@ -1,0 +1,11 @@
+//! Contract tests of the storage of assignments, on every backend.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod assignments;
+mod fixture;
+mod operators;
+mod races;
+mod random_walk;
+mod runs;
+mod upkeep;

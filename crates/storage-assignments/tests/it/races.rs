@@ -1,0 +1,48 @@
+//! Contract test of concurrent ends of an assignment.
+
+use futures_util::future::join4;
+use pia_assignments::{AssignmentStatus, AssignmentStore, EventKind, RunStore};
+use pia_kernel::SideEffects;
+use pia_storage::Database;
+
+use crate::fixture::{at, completed, failure, forced, kinds, load, person, running, store};
+
+pia_testkit::contract! {
+    one_of_concurrent_ends_wins,
+}
+
+async fn one_of_concurrent_ends_wins(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    for round in 0..200 {
+        let run = running(&db, user, round).await;
+        let (id, now) = (run.claim.id, at(round + 1));
+        let terminated = forced(EventKind::Terminated, now);
+
+        let ends = join4(
+            store.cancel(user, id, forced(EventKind::Cancelled, now)),
+            store.terminate(id, terminated, SideEffects::default()),
+            store.change(run.claim, completed(now)),
+            store.expire(now, failure(), now),
+        );
+        let (cancelled, terminated, completed, expired) = ends.await;
+
+        let won = [cancelled.unwrap(), terminated.unwrap(), completed.unwrap()];
+        let expired = expired.unwrap();
+        let won = [won[0], won[1], won[2], expired == [id]];
+        assert_eq!(won.iter().filter(|it| **it).count(), 1, "{won:?}");
+        let details = load(&db, user, id).await;
+        let (status, last) = match won.iter().position(|it| *it) {
+            Some(0) => (AssignmentStatus::Cancelled, "cancelled"),
+            Some(1) => (AssignmentStatus::Failed, "terminated"),
+            Some(2) => (AssignmentStatus::Completed, "completed"),
+            _ => (AssignmentStatus::Failed, "failed"),
+        };
+        assert_eq!(details.assignment.status, status);
+        let ends: Vec<_> = kinds(&details)
+            .into_iter()
+            .filter(|it| ["cancelled", "terminated", "completed", "failed"].contains(it))
+            .collect();
+        assert_eq!(ends, [last]);
+        assert_eq!(kinds(&details).last(), Some(&last));
+    }
+}

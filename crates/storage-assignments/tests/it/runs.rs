@@ -1,0 +1,263 @@
+//! Contract tests of claiming and changing runs.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_assignments::{
+    AssignmentStatus, AssignmentStore, Attempt, EventKind, RunChange, RunFailure, RunOutcome,
+    RunStore, WorkerId,
+};
+use pia_storage::Database;
+use uuid::Uuid;
+
+use crate::fixture::{
+    LEASE, at, claim, completed, continued, execute, failure, forced, kinds, load, person, queued,
+    running, sealed, started, store, worker,
+};
+
+pia_testkit::contract! {
+    concurrent_workers_claim_each_run_once,
+    the_run_that_is_due_longest_is_claimed,
+    a_run_of_a_dead_worker_can_be_claimed,
+    a_certain_run_is_taken_from_its_worker,
+    a_run_goes_on_where_it_was,
+    a_lost_claim_changes_nothing,
+    a_released_run_waits_until_it_is_due,
+    a_failed_run_has_its_reason,
+    an_event_that_is_appended_twice_exists_once,
+    abandoned_tokens_count_whatever_the_status,
+    workers_are_listed_while_they_are_alive,
+    a_run_that_cannot_be_opened_blocks_no_other,
+}
+
+fn released(seconds: i64, attempt: Attempt) -> RunChange {
+    let outcome = RunOutcome::Released { due_at: at(seconds), attempt };
+    RunChange { at: at(5), tokens: 0, abandoned: 3, events: Vec::new(), outcome }
+}
+
+async fn concurrent_workers_claim_each_run_once(db: Database) {
+    let user = person(&db).await;
+    let mut ids = HashSet::new();
+    for _ in 0..10 {
+        ids.insert(queued(&db, user, 0).await);
+    }
+    let workers = join_all((0..20).map(|_| worker(&db, at(1)))).await;
+    let db = &db;
+    let work = |worker| async move {
+        let mut claimed = Vec::new();
+        while let Some(run) = claim(db, worker, at(1)).await {
+            claimed.push((run.claim.id, run.claim.fence));
+        }
+        claimed
+    };
+
+    let claimed: Vec<_> = join_all(workers.into_iter().map(work)).await.concat();
+
+    assert_eq!(claimed.len(), 10);
+    assert!(claimed.iter().all(|it| it.1 == 1));
+    assert_eq!(claimed.iter().map(|it| it.0).collect::<HashSet<_>>(), ids);
+    for id in ids {
+        let details = load(db, user, id).await;
+        assert_eq!(details.assignment.status, AssignmentStatus::Running);
+        assert_eq!(details.assignment.started_at, Some(at(1)));
+        assert_eq!(kinds(&details), ["queued", "started"]);
+    }
+}
+
+async fn the_run_that_is_due_longest_is_claimed(db: Database) {
+    let (user, worker) = (person(&db).await, worker(&db, at(0)).await);
+    let (later, first) = (queued(&db, user, 5).await, queued(&db, user, 3).await);
+
+    assert!(claim(&db, worker, at(2)).await.is_none());
+    let run = claim(&db, worker, at(5)).await.unwrap();
+    assert_eq!((run.claim.id, run.user, run.step_count), (first, user, 0));
+    assert_eq!((run.skill.name.as_str(), run.skill.steps.len()), ("brief", 3));
+    assert_eq!(run.input.prompt, "Brief me on the move.");
+    assert_eq!((run.started_at, run.tools), (at(5), None));
+    assert_eq!(claim(&db, worker, at(5)).await.unwrap().claim.id, later);
+    assert!(claim(&db, worker, at(5)).await.is_none());
+}
+
+async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let first = running(&db, user, 0).await;
+    let end = at(0) + LEASE;
+
+    let second = worker(&db, end - Duration::from_secs(1)).await;
+    assert!(claim(&db, second, end - Duration::from_secs(1)).await.is_none());
+    let run = claim(&db, second, end).await.unwrap();
+    assert_eq!((run.claim.id, run.claim.fence), (first.claim.id, 2));
+    assert_eq!(run.started_at, at(0), "it was started before");
+    assert!(!store.holds(first.claim).await.unwrap());
+    assert!(store.holds(run.claim).await.unwrap());
+
+    store.keep_alive(second, "host-1", end, LEASE * 2).await.unwrap();
+    let third = worker(&db, end + LEASE).await;
+    assert!(claim(&db, third, end + LEASE).await.is_none());
+    store.retire(second).await.unwrap();
+    assert_eq!(claim(&db, third, end + LEASE).await.unwrap().claim.fence, 3);
+    assert_eq!(kinds(&load(&db, user, first.claim.id).await), ["queued", "started"]);
+}
+
+async fn a_certain_run_is_taken_from_its_worker(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let first = running(&db, user, 0).await;
+    let waiting = queued(&db, user, 9).await;
+    let second = worker(&db, at(1)).await;
+    let claim = async |id| store.claim_one(id, second, at(1), started()).await.unwrap();
+
+    let run = claim(first.claim.id).await.unwrap();
+    assert_eq!((run.claim.fence, store.holds(first.claim).await.unwrap()), (2, false));
+    assert!(!store.change(first.claim, completed(at(2))).await.unwrap());
+    assert_eq!(claim(waiting).await.unwrap().claim.fence, 1, "it is not due yet");
+    let details = load(&db, user, waiting).await;
+    assert_eq!(details.assignment.status, AssignmentStatus::Running);
+    assert_eq!(kinds(&details), ["queued", "started"]);
+    assert!(store.change(run.claim, completed(at(2))).await.unwrap());
+    assert!(claim(first.claim.id).await.is_none());
+}
+
+async fn a_run_goes_on_where_it_was(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let first = running(&db, user, 0).await;
+    for step in 0..2 {
+        assert!(store.change(first.claim, continued(step, at(1))).await.unwrap());
+    }
+    let second = worker(&db, at(0) + LEASE).await;
+
+    let run = claim(&db, second, at(0) + LEASE).await.unwrap();
+
+    assert_eq!((run.step_count, run.tokens_spent), (2, 20));
+    assert_eq!(run.outputs, ["output 0", "output 1"]);
+    assert_eq!(run.tools, Some(vec!["search".to_owned()]));
+    assert!(store.change(run.claim, completed(at(90))).await.unwrap());
+    let details = load(&db, user, run.claim.id).await;
+    let it = &details.assignment;
+    assert_eq!((it.status, it.step_count), (AssignmentStatus::Completed, 3));
+    assert_eq!((it.completed_at, it.updated_at), (Some(at(90)), at(90)));
+    let expected =
+        ["queued", "started", "step", "continued", "step", "continued", "artifact", "completed"];
+    assert_eq!(kinds(&details), expected);
+    assert_eq!(sealed(&db).await, (1, 2));
+}
+
+async fn a_lost_claim_changes_nothing(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let first = running(&db, user, 0).await;
+    let end = at(0) + LEASE;
+    let second = claim(&db, worker(&db, end).await, end).await.unwrap();
+    let before = load(&db, user, first.claim.id).await;
+    let failed = RunChange { outcome: RunOutcome::Failed(failure()), ..completed(end) };
+
+    for change in [continued(0, end), completed(end), failed, released(1, Attempt::Failed)] {
+        assert!(!store.change(first.claim, change).await.unwrap());
+    }
+
+    assert_eq!(load(&db, user, first.claim.id).await, before);
+    assert!(store.holds(second.claim).await.unwrap());
+    let cancelled = forced(EventKind::Cancelled, end);
+    assert!(store.cancel(user, first.claim.id, cancelled).await.unwrap());
+    assert!(!store.change(second.claim, completed(end)).await.unwrap());
+}
+
+async fn a_released_run_waits_until_it_is_due(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let run = running(&db, user, 0).await;
+    let worker = worker(&db, at(5)).await;
+
+    assert!(store.change(run.claim, released(20, Attempt::Failed)).await.unwrap());
+    assert!(!store.holds(run.claim).await.unwrap());
+    assert!(!store.change(run.claim, completed(at(6))).await.unwrap());
+    assert!(claim(&db, worker, at(19)).await.is_none());
+    let again = claim(&db, worker, at(20)).await.unwrap();
+    assert_eq!((again.failed_attempts, again.claim.fence), (1, 2));
+    assert!(store.change(again.claim, released(30, Attempt::Postponed)).await.unwrap());
+    let again = claim(&db, worker, at(30)).await.unwrap();
+    assert_eq!(again.failed_attempts, 1);
+    assert!(store.change(again.claim, continued(0, at(31))).await.unwrap());
+    let details = load(&db, user, run.claim.id).await;
+    assert_eq!(details.assignment.status, AssignmentStatus::Running);
+    assert_eq!(details.assignment.tokens_abandoned, 6);
+    store.retire(worker).await.unwrap();
+    assert_eq!(claim(&db, worker, at(40)).await.unwrap().failed_attempts, 0);
+}
+
+async fn a_failed_run_has_its_reason(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let run = running(&db, user, 0).await;
+    let failure = RunFailure { message: "Out of \0 words".to_owned(), ..failure() };
+    let events = vec![pia_assignments::NewEvent::once(EventKind::Failed, &failure.message)];
+    let outcome = RunOutcome::Failed(failure.clone());
+    let change = RunChange { at: at(3), tokens: 0, abandoned: 8, events, outcome };
+
+    assert!(store.change(run.claim, change).await.unwrap());
+
+    let details = load(&db, user, run.claim.id).await;
+    let it = &details.assignment;
+    assert_eq!((it.status, it.tokens_abandoned), (AssignmentStatus::Failed, 8));
+    assert_eq!(it.error_code.as_deref(), Some(failure.code.name()));
+    assert_eq!(it.error_message, Some(failure.message));
+    assert_eq!(details.events.last().unwrap().message.as_deref(), Some("Out of  words"));
+}
+
+async fn an_event_that_is_appended_twice_exists_once(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let run = running(&db, user, 0).await;
+
+    for _ in 0..2 {
+        assert!(store.change(run.claim, continued(0, at(1))).await.unwrap());
+    }
+    assert!(store.change(run.claim, continued(1, at(1))).await.unwrap());
+
+    let expected = ["queued", "started", "step", "continued", "step", "continued"];
+    assert_eq!(kinds(&load(&db, user, run.claim.id).await), expected);
+}
+
+async fn abandoned_tokens_count_whatever_the_status(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let run = running(&db, user, 0).await;
+    store.abandon(run.claim.id, 4).await.unwrap();
+    assert!(store.change(run.claim, completed(at(1))).await.unwrap());
+    join_all((0..5).map(|_| store.abandon(run.claim.id, 2))).await;
+
+    let it = load(&db, user, run.claim.id).await.assignment;
+
+    assert_eq!((it.tokens_spent, it.tokens_abandoned), (5, 14));
+}
+
+async fn workers_are_listed_while_they_are_alive(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let run = running(&db, user, 0).await;
+    let second = worker(&db, at(30)).await;
+    let ids = async |seconds| {
+        let workers = store.workers(at(seconds)).await.unwrap();
+        workers.into_iter().map(|it| (it.id, it.runs)).collect::<Vec<_>>()
+    };
+
+    let workers = store.workers(at(59)).await.unwrap();
+    assert_eq!((workers[0].host.as_str(), workers[0].runs, workers[1].runs), ("host-1", 1, 0));
+    assert_eq!((workers[0].started_at, workers[0].alive_until), (at(0), at(60)));
+    assert_eq!(ids(60).await, [(second, 0)]);
+    store.keep_alive(second, "host-1", at(60), LEASE).await.unwrap();
+    let again = &store.workers(at(119)).await.unwrap()[0];
+    assert_eq!((again.started_at, again.alive_until), (at(30), at(120)));
+    assert!(store.change(run.claim, completed(at(61))).await.unwrap());
+    store.retire(second).await.unwrap();
+    store.retire(WorkerId(Uuid::now_v7())).await.unwrap();
+    assert_eq!(ids(61).await, []);
+}
+
+async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
+    let (ada, bob, store) = (person(&db).await, person(&db).await, store(&db));
+    queued(&db, ada, 0).await;
+    execute(&db, "DELETE FROM person_salts").await;
+    let readable = queued(&db, bob, 1).await;
+    let worker = worker(&db, at(2)).await;
+    store.keep_alive(worker, "host-1", at(2), LEASE * 2).await.unwrap();
+
+    assert!(store.claim(worker, at(2), started()).await.is_err());
+    assert_eq!(claim(&db, worker, at(2)).await.unwrap().claim.id, readable);
+    assert!(claim(&db, worker, at(2)).await.is_none());
+    assert!(store.claim(worker, at(62), started()).await.is_err());
+}

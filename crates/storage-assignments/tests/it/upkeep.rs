@@ -1,0 +1,146 @@
+//! Contract tests of time limits, lost starts and retention.
+
+use futures_util::future::join_all;
+use pia_assignments::{
+    AssignmentStatus, AssignmentStore, EventKind, FailureCode, NewEvent, QueueState, RunFailure,
+    RunStore,
+};
+use pia_kernel::{AssignmentId, UserId};
+use pia_storage::Database;
+
+use crate::fixture::{
+    at, completed, continued, failure, forced, kinds, load, person, queued, running, sealed, store,
+};
+
+pia_testkit::contract! {
+    runs_that_take_too_long_are_ended_once,
+    assignments_that_wait_long_are_found,
+    only_one_that_waits_ends_unstarted,
+    contents_are_deleted_after_their_time,
+    old_assignments_are_deleted_with_their_events,
+    the_queue_is_counted,
+}
+
+fn redacted() -> NewEvent {
+    NewEvent::once(EventKind::Redacted, "The contents were deleted.")
+}
+
+/// Runs an assignment to its end.
+async fn ended(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
+    let run = running(db, user, seconds).await;
+    assert!(store(db).change(run.claim, continued(0, at(seconds))).await.unwrap());
+    assert!(store(db).change(run.claim, completed(at(seconds))).await.unwrap());
+    run.claim.id
+}
+
+async fn runs_that_take_too_long_are_ended_once(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let late = running(&db, user, 0).await;
+    let in_time = running(&db, user, 10).await;
+    queued(&db, user, 0).await;
+
+    let expired = join_all((0..5).map(|_| store.expire(at(10), failure(), at(60)))).await;
+
+    let expired: Vec<_> = expired.into_iter().flat_map(Result::unwrap).collect();
+    assert_eq!(expired, [late.claim.id]);
+    let details = load(&db, user, late.claim.id).await;
+    assert_eq!(details.assignment.status, AssignmentStatus::Failed);
+    assert_eq!(details.assignment.completed_at, Some(at(60)));
+    assert_eq!(details.assignment.error_message.as_deref(), Some("It took too long."));
+    assert_eq!(kinds(&details), ["queued", "started", "failed"]);
+    assert_eq!(details.events[2].message.as_deref(), Some("It took too long."));
+    assert!(store.holds(in_time.claim).await.unwrap());
+    assert!(!store.change(late.claim, completed(at(61))).await.unwrap());
+}
+
+async fn assignments_that_wait_long_are_found(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let run = running(&db, user, 0).await;
+    let (second, first) = (queued(&db, user, 2).await, queued(&db, user, 1).await);
+    queued(&db, user, 5).await;
+
+    for id in [second, second, run.claim.id] {
+        store.count_restart(id).await.unwrap();
+    }
+
+    assert_eq!(store.queued_before(at(5), 9).await.unwrap(), [(first, 0), (second, 2)]);
+    assert_eq!(store.queued_before(at(5), 1).await.unwrap(), [(first, 0)]);
+    assert_eq!(store.queued_before(at(1), 9).await.unwrap(), []);
+}
+
+async fn only_one_that_waits_ends_unstarted(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let run = running(&db, user, 0).await;
+    let waiting = queued(&db, user, 0).await;
+    let failure = RunFailure { code: FailureCode::NotStarted, ..failure() };
+    let give_up = async |id| store.give_up(id, failure.clone(), at(9)).await.unwrap();
+
+    assert!(!give_up(run.claim.id).await);
+    assert!(!give_up(AssignmentId::generate()).await);
+    assert!(give_up(waiting).await);
+    assert!(!give_up(waiting).await);
+
+    let details = load(&db, user, waiting).await;
+    assert_eq!(details.assignment.error_code.as_deref(), Some("operator_not_started"));
+    assert_eq!(kinds(&details), ["queued", "failed"]);
+}
+
+async fn contents_are_deleted_after_their_time(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let mut ids = Vec::new();
+    for second in 0..4 {
+        ids.push(ended(&db, user, second).await);
+    }
+    let waiting = queued(&db, user, 0).await;
+    assert!(store.cancel(user, waiting, forced(EventKind::Cancelled, at(9))).await.unwrap());
+    let redact = async |before| store.redact(at(before), at(9), redacted(), 2).await.unwrap();
+
+    assert_eq!(redact(3).await, 2);
+    assert_eq!(load(&db, user, ids[2]).await.plaintext_dropped_at, None);
+    assert_eq!(redact(3).await, 1);
+    assert_eq!(redact(3).await, 0);
+
+    assert_eq!(sealed(&db).await, (2, 1));
+    let details = load(&db, user, ids[0]).await;
+    assert_eq!(details.plaintext_dropped_at, Some(at(9)));
+    assert_eq!(details.assignment.completed_at, Some(at(0)));
+    assert_eq!(kinds(&details).last(), Some(&"redacted"));
+    assert_eq!(load(&db, user, ids[3]).await.artifact_text.as_deref(), Some("The brief."));
+    let all = join_all((0..4).map(|_| store.redact(at(99), at(99), redacted(), 9))).await;
+    assert_eq!(all.into_iter().map(Result::unwrap).sum::<usize>(), 2);
+    for id in ids {
+        let details = load(&db, user, id).await;
+        assert_eq!(kinds(&details).iter().filter(|it| **it == "redacted").count(), 1);
+    }
+}
+
+async fn old_assignments_are_deleted_with_their_events(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    for second in 0..4 {
+        ended(&db, user, second).await;
+    }
+    let running = running(&db, user, 4).await;
+
+    assert_eq!(store.delete(at(3), 2).await.unwrap(), 2);
+    assert_eq!(store.delete(at(3), 2).await.unwrap(), 1);
+    assert_eq!(store.delete(at(3), 2).await.unwrap(), 0);
+
+    let left = store.list(user, 0, 9).await.unwrap();
+    assert_eq!(left.len(), 2);
+    assert_eq!(left[0].id, running.claim.id);
+    assert_eq!(sealed(&db).await, (2, 1), "messages of the others are gone");
+}
+
+async fn the_queue_is_counted(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    assert_eq!(store.queue().await.unwrap(), QueueState::default());
+    ended(&db, user, 0).await;
+    running(&db, user, 1).await;
+    queued(&db, user, 7).await;
+    queued(&db, user, 6).await;
+
+    let queue = store.queue().await.unwrap();
+
+    let expected = QueueState { queued: 2, running: 1, oldest_queued_at: Some(at(6)) };
+    assert_eq!(queue, expected);
+}
