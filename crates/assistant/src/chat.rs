@@ -1,6 +1,7 @@
 //! A turn of a conversation.
 
 use bytes::Bytes;
+use serde_json::json;
 
 use crate::ai_caller::AiCaller;
 use crate::answering::FullAnswer;
@@ -10,12 +11,14 @@ use crate::error::AssistantError;
 use crate::gateway::Gateway;
 use crate::guardrail::{with_mark, without_mark};
 use crate::request::chat_request::{RequestedChoice, parse};
+use crate::request::prompt_body::UpstreamPrompt;
+use crate::request::sample::PromptText;
 use crate::request::surface::Surface;
 use crate::routing::target::Mode;
 use crate::stream;
 use crate::stream::answer::ChatStream;
 use crate::stream::normalize::normalize_answer;
-use crate::turn::ToolMode;
+use crate::turn::{ToolMode, Turn};
 use pia_json::NullStripper;
 
 /// Chat completions from a model.
@@ -30,6 +33,17 @@ pub enum ChatAnswer {
     Complete(Bytes),
     /// An event stream.
     Stream(Box<ChatStream>),
+}
+
+/// Answer to a question in a caller's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatReply {
+    /// Text; `None` if there is none.
+    pub text: Option<String>,
+    /// Tokens of all calls that it took.
+    pub tokens: i64,
+    /// Response in the format of OpenAI's chat completions.
+    pub body: String,
 }
 
 impl Chat {
@@ -72,6 +86,43 @@ impl Chat {
 }
 
 impl Chat {
+    /// Answers a question in a caller's name, with instructions.
+    pub async fn ask(
+        &self,
+        caller: AiCaller,
+        instructions: &str,
+        question: &str,
+        max_output: Option<i64>,
+    ) -> Result<ChatReply, AssistantError> {
+        let mut body = json!({ "messages": [
+            { "role": "system", "content": instructions },
+            { "role": "user", "content": question },
+        ] });
+        if let (Some(body), Some(tokens)) = (body.as_object_mut(), max_output) {
+            body.insert("max_tokens".to_owned(), tokens.into());
+        }
+        // The body requests no stream.
+        let ChatAnswer::Complete(body) = self.answer(caller, body.to_string().into()).await? else {
+            return Err(AssistantError::UpstreamFailed);
+        };
+        let text = stream::completion::parse(&body).map(|it| it.text);
+        let usage = stream::completion::usage(&body).unwrap_or_default();
+        Ok(ChatReply {
+            text: text.filter(|it| !it.trim().is_empty()),
+            tokens: usage.input.saturating_add(usage.output),
+            body: String::from_utf8_lossy(&body).into_owned(),
+        })
+    }
+
+    /// Returns the names of the server's tools that a model may use for a caller
+    /// now.
+    pub async fn server_tools(&self, caller: AiCaller) -> Result<Vec<String>, AssistantError> {
+        let prompt = UpstreamPrompt::from_messages("[]", PromptText::default());
+        let (gateway, mode) = (self.gateway.clone(), ToolMode::WithTools);
+        let turn = Turn::begin(gateway, caller, Mode::Assistant, prompt, mode).await?;
+        Ok(turn.tool_names())
+    }
+
     /// Refuses a model that the caller may not name, on surfaces where that is
     /// an error.
     async fn check_model(

@@ -25,7 +25,7 @@ mod turn;
 
 pub use ai_caller::AiCaller;
 pub use background_chat::{BackgroundAnswer, BackgroundChat};
-pub use chat::{Chat, ChatAnswer};
+pub use chat::{Chat, ChatAnswer, ChatReply};
 #[cfg(feature = "mock")]
 pub use credits::MockCreditStore;
 pub use credits::rates::{Micros, Rates};

@@ -153,6 +153,11 @@ impl Turn {
         self.tools.any()
     }
 
+    /// Returns the names of the tools of the server.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        self.tools.names()
+    }
+
     /// Returns whether a tool is one of the server's.
     pub(crate) fn is_server_tool(&self, name: &str) -> bool {
         self.tools.has(name)

@@ -108,6 +108,12 @@ impl ServerTools {
         self.search.is_some() || self.vision.is_some() || self.knowledge.is_some()
     }
 
+    /// Returns their names.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let all = [SEARCH, LOOK, KNOWLEDGE].into_iter();
+        all.filter(|it| self.has(it)).map(str::to_owned).collect()
+    }
+
     /// Returns whether a tool of this name is one of these.
     pub(crate) fn has(&self, name: &str) -> bool {
         match name {
