@@ -85,6 +85,14 @@ impl AccountStore for SqlAccounts {
         Ok(row.map(Credentials::try_from).transpose()?.map(|it| it.account))
     }
 
+    async fn active_group(&self, user: UserId) -> Result<Option<GroupId>, Unavailable> {
+        let account = accounts::table.find(DbUid(user.0));
+        let group = account.filter(accounts::deactivated_at.is_null()).select(accounts::group_id);
+        let group: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| group.first(conn).await.optional()?)?;
+        Ok(group.map(|it| GroupId(it.0)))
+    }
+
     async fn caller_state(
         &self,
         user: UserId,

@@ -1,7 +1,7 @@
 //! Store of accounts.
 
 use async_trait::async_trait;
-use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{GroupId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{Candidate, PresentedInvitation, TokenHash};
 use crate::people::account::{Account, ApiKeyRef, CallerState, CustomerType};
@@ -123,6 +123,10 @@ pub trait AccountStore: Send + Sync {
 
     /// Returns the current account.
     async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable>;
+
+    /// Returns the group of an account; `None` if the account is gone or
+    /// deactivated.
+    async fn active_group(&self, user: UserId) -> Result<Option<GroupId>, Unavailable>;
 
     /// Loads the account and the session of a presented token, never from a cache; `None` if either
     /// is gone, the account is deactivated or the session has ended.
