@@ -15,12 +15,12 @@ use crate::snapshot::Snapshot;
 use crate::{
     Ai, Audit, DatabaseConfig, Encryption, Environment, Jwt, KnowledgeConfig, License,
     ListedEntries, LocalAuth, Logging, MetricsConfig, MigrationTargets, Notice, OAuth, OpenApi,
-    PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, SyncConfig, TokenUsage,
-    VectorTarget, admin, feedback, free_tier,
+    OperatorsConfig, PasswordHashing, RateLimits, ServerConfig, SetupConfig, Smtp, SyncConfig,
+    TokenUsage, VectorTarget, admin, feedback, free_tier,
 };
 
 /// All sections.
-pub(crate) const SECTIONS: [&str; 25] = [
+pub(crate) const SECTIONS: [&str; 27] = [
     "Admin",
     "Ai",
     "Audit",
@@ -38,6 +38,7 @@ pub(crate) const SECTIONS: [&str; 25] = [
     "Metrics",
     "OAuth",
     "OpenApi",
+    "Operators",
     "PasswordHashing",
     "RateLimits",
     "Rerank",
@@ -46,6 +47,7 @@ pub(crate) const SECTIONS: [&str; 25] = [
     "Smtp",
     "Sync",
     "TokenUsage",
+    "Workflow",
 ];
 
 /// Configuration of a serving process. Its `Debug` omits secrets.
@@ -85,6 +87,8 @@ pub struct Config {
     pub ai: Ai,
     /// Knowledge bases.
     pub knowledge: KnowledgeConfig,
+    /// Assignments.
+    pub operators: OperatorsConfig,
     /// Mail relay and sender.
     pub smtp: Smtp,
     /// Sessions in the administration console.
@@ -157,6 +161,7 @@ impl Config {
         let logging = Logging::from_section(&mut all.section("Logging"));
         let ai = Ai::from_section(&mut all.section("Ai"));
         let knowledge = KnowledgeConfig::from_sections(all, &ai.catalogue);
+        let operators = OperatorsConfig::from_sections(all);
         let smtp = Smtp::from_section(&mut all.section("Smtp"));
         let admin = admin::from_section(&mut all.section("Admin"));
         let feedback = feedback::from_section(&mut all.section("Feedback"));
@@ -183,6 +188,7 @@ impl Config {
             logging,
             ai,
             knowledge,
+            operators,
             smtp,
             admin,
             feedback,

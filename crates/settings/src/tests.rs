@@ -8,6 +8,7 @@ mod layers;
 mod notices;
 mod oauth;
 mod operating;
+mod operators;
 mod reload;
 mod secrets;
 mod sections;

@@ -1,0 +1,101 @@
+//! `Operators` and `Workflow`: assignments.
+
+use std::time::Duration;
+
+use pia_assignments::AssignmentSettings;
+
+use super::fault::Reason;
+use super::section::Section;
+use super::setting::Setting;
+
+/// `Workflow:Address` of the engine that needs no server.
+const EMBEDDED: &str = "embedded";
+/// Default of `Workflow:Address` outside of Development.
+const DEFAULT_ADDRESS: &str = "workflow:7233";
+const DEFAULT_PLAINTEXT_HOURS: PlaintextHours = PlaintextHours(72);
+const MAX_PLAINTEXT_HOURS: i64 = 87_600;
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Assignments.
+#[derive(Debug, Clone)]
+pub struct OperatorsConfig {
+    /// Settings; `None` if assignments are off.
+    pub engine: Option<EngineConfig>,
+    /// Limits of assignments.
+    pub assignments: AssignmentSettings,
+    /// Number of assignments that a worker runs at once.
+    pub concurrency: u32,
+}
+
+/// Workflow engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineConfig {
+    /// Engine over the server's database.
+    Embedded,
+}
+
+impl OperatorsConfig {
+    /// Reads both sections.
+    pub(super) fn from_sections(all: &mut Section<'_>) -> Self {
+        let mut from = all.section("Operators");
+        let is_enabled = from.restart("Enabled").or(false);
+        let concurrency = from.reload("MaxConcurrentAssignments").within(4_u32, 1..=1000);
+        let per_user = from.reload("MaxConcurrentAssignmentsPerUser").within(2_u32, 1..=1000);
+        let assignments = AssignmentSettings {
+            max_steps: from.reload("MaxSteps").within(8_u32, 3..=50),
+            wall_clock: seconds(from.reload("WallClockTimeoutSeconds").within(900, 10..=604_800)),
+            max_per_user: per_user.min(concurrency),
+            max_attempts: from.reload("MaxActivityAttempts").within(3_u32, 1..=100),
+            token_ceiling: from
+                .reload("PerAssignmentTokenCeiling")
+                .within(200_000_u32, 1_000..=1_000_000_000)
+                .into(),
+            queued_grace: seconds(from.reload("QueuedGraceMinutes").within(5, 1..=1440)) * 60,
+            max_restarts: from.reload("MaxReconcileAttempts").within(5_u32, 1..=100),
+            retention: HOUR * 24 * from.reload("RetentionDays").within(30_u32, 1..=3650),
+            plaintext_retention: HOUR
+                * from.reload("PlaintextRetentionHours").or(DEFAULT_PLAINTEXT_HOURS).0,
+        };
+        let engine = engine(&mut all.section("Workflow"), is_enabled);
+        Self { engine: is_enabled.then_some(engine).flatten(), assignments, concurrency }
+    }
+}
+
+fn seconds(seconds: u32) -> Duration {
+    Duration::from_secs(seconds.into())
+}
+
+/// Hours after which contents are deleted; the default if it is not positive.
+struct PlaintextHours(u32);
+
+impl Setting for PlaintextHours {
+    const IS_SECRET: bool = false;
+
+    fn parse(text: &str) -> Result<Self, Reason> {
+        let number = text.trim().parse::<i64>().ok().filter(|it| *it <= MAX_PLAINTEXT_HOURS);
+        let number = number.ok_or(Reason::form("expected a whole number up to 87600"))?;
+        let hours = u32::try_from(number).ok().filter(|it| *it > 0);
+        Ok(hours.map_or(DEFAULT_PLAINTEXT_HOURS, Self))
+    }
+
+    fn format(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+/// Returns the workflow engine; `None` if its address is refused.
+fn engine(from: &mut Section<'_>, is_enabled: bool) -> Option<EngineConfig> {
+    let is_development = from.environment().is_development();
+    let default = if is_development { EMBEDDED } else { DEFAULT_ADDRESS };
+    let address = from.restart("Address").or(default.to_owned());
+    let _namespace = from.restart("Namespace").or("pia".to_owned());
+    let _task_queue = from.restart("TaskQueue").or("pia-operators".to_owned());
+    if address.eq_ignore_ascii_case(EMBEDDED) {
+        return Some(EngineConfig::Embedded);
+    }
+    if is_enabled {
+        let reason = Reason::combination("this server supports `embedded` only");
+        from.refuse("Address", reason);
+    }
+    None
+}
