@@ -1,6 +1,7 @@
 //! `/api/admin`: administration, for browsers that are signed in to the
 //! console.
 
+pub(crate) mod assignments;
 pub(crate) mod audit;
 pub(crate) mod certificates;
 pub(crate) mod client_policies;
@@ -12,6 +13,7 @@ pub(crate) mod knowledge_bases;
 mod login;
 mod logout;
 pub(crate) mod members;
+pub(crate) mod operators;
 pub(crate) mod personas;
 pub(crate) mod plugins;
 pub(crate) mod policy_versions;

@@ -13,7 +13,7 @@ use pia_policy::{
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
-use crate::{BrowserRedirects, HttpError, KnowledgeApi, Readiness, SyncApi};
+use crate::{AssignmentsApi, BrowserRedirects, HttpError, KnowledgeApi, Readiness, SyncApi};
 
 /// Use cases that handlers call.
 #[derive(Clone)]
@@ -40,6 +40,8 @@ pub struct Api {
     pub certificates: TrustedCertificates,
     /// Knowledge bases and their documents.
     pub knowledge: KnowledgeApi,
+    /// Assignments, and the operators that they are handed to.
+    pub assignments: AssignmentsApi,
     /// Audit log.
     pub audit: Arc<dyn AuditLog>,
     /// Reports on answers.

@@ -8,6 +8,7 @@ pub fn examples() -> Result<Examples, serde_json::Error> {
     Examples::parse([
         include_str!("examples/admin.json"),
         include_str!("examples/ai.json"),
+        include_str!("examples/assignments.json"),
         include_str!("examples/auth.json"),
         include_str!("examples/chats.json"),
         include_str!("examples/e2ee.json"),

@@ -3,6 +3,7 @@
 mod admin;
 mod ai;
 mod api;
+mod assignments;
 mod auth;
 mod capabilities;
 mod certificates;
@@ -24,6 +25,7 @@ mod sync;
 
 pub use ai::AiApi;
 pub use api::Api;
+pub use assignments::AssignmentsApi;
 pub use auth::BrowserRedirects;
 pub(crate) use error::HttpError;
 pub use examples::examples;

@@ -1,5 +1,6 @@
 //! HTTP errors of the domains that this crate serves.
 
+mod assignments;
 mod assistant;
 mod chats;
 mod e2ee;

@@ -5,6 +5,8 @@ mod admin;
 mod ai;
 mod api_keys;
 mod app_passwords;
+mod assignments;
+mod assignments_admin;
 mod audit;
 mod auth;
 mod chats;
@@ -64,6 +66,8 @@ pub fn routes() -> Vec<Route> {
         knowledge_ingest::routes(),
         knowledge_admin::routes(),
         knowledge_questions::routes(),
+        assignments::routes(),
+        assignments_admin::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

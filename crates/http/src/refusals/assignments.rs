@@ -1,0 +1,57 @@
+//! HTTP errors of assignments and operators.
+
+use actix_web::http::StatusCode;
+use pia_assignments::{EnqueueError, EnvelopeError, OperatorError};
+use pia_web::{ApiError, FieldError, RETRY_SOON};
+
+use crate::HttpError;
+
+impl From<EnqueueError> for HttpError {
+    fn from(err: EnqueueError) -> Self {
+        let message = err.to_string();
+        let refused = |status, code| ApiError::refused(status, code, &message);
+        Self::from(match err {
+            EnqueueError::Envelope(envelope) => {
+                refused(StatusCode::BAD_REQUEST, envelope_code(&envelope))
+            }
+            EnqueueError::SkillNotGranted => refused(StatusCode::BAD_REQUEST, "skill_not_granted"),
+            EnqueueError::TooMany => refused(StatusCode::TOO_MANY_REQUESTS, "too_many_assignments"),
+            EnqueueError::Gone => ApiError::not_found(),
+            EnqueueError::NotStarted(cause) => {
+                tracing::warn!(error = %cause, "an assignment could not be started");
+                refused(StatusCode::SERVICE_UNAVAILABLE, "assignment_not_started")
+                    .retry_after(RETRY_SOON)
+            }
+            EnqueueError::Unavailable(err) => err.into(),
+        })
+    }
+}
+
+fn envelope_code(err: &EnvelopeError) -> &'static str {
+    match err {
+        EnvelopeError::Unreadable => "invalid_envelope",
+        EnvelopeError::UnknownVersion => "unsupported_schema_version",
+        EnvelopeError::TooLarge(_) => "envelope_too_large",
+        EnvelopeError::UnknownType => "unknown_entity_type",
+        EnvelopeError::UndeclaredType(_) => "undeclared_entity_type",
+    }
+}
+
+impl From<OperatorError> for HttpError {
+    fn from(err: OperatorError) -> Self {
+        let message = err.to_string();
+        let invalid = |field: &str, code, message: &str| {
+            let (field, message) = (field.to_owned(), message.to_owned());
+            ApiError::invalid(vec![FieldError { field, code, message }])
+        };
+        let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);
+        Self::from(match err {
+            OperatorError::NotFound => ApiError::not_found(),
+            OperatorError::NameTaken => refused("name_taken"),
+            OperatorError::BuiltIn => refused("operator_built_in"),
+            OperatorError::UnknownGroup => invalid("groupIds", "unknown", &message),
+            OperatorError::Invalid(rule) => invalid("", "invalid", rule),
+            OperatorError::Unavailable(err) => err.into(),
+        })
+    }
+}
