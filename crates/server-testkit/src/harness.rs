@@ -162,7 +162,7 @@ impl TestApp {
         let config = sources.load_config().expect("settings");
         let listen = listen(&config);
         let config = Arc::new(LiveConfig::new(config));
-        let app = compose(&config, &sources, setting.clock).await.expect("a server");
+        let app = Box::pin(compose(&config, &sources, setting.clock)).await.expect("a server");
         let Server { addr, background, server, .. } = Server::bind(listen, app).expect("a port");
         let (handle, stop) = (server.handle(), background.stop.clone());
         #[expect(clippy::disallowed_methods, reason = "stopped on drop")]

@@ -1,6 +1,7 @@
 //! Adapters between domains, and between a surface and the domains.
 
 mod context_writer;
+mod embedded_engine;
 mod embedder;
 mod group_rules;
 mod group_watch;
@@ -10,6 +11,7 @@ mod page_accounts;
 mod personas;
 mod reranker;
 mod running_config;
+mod step_executor;
 mod waiting_devices;
 
 use async_trait::async_trait;
@@ -18,6 +20,7 @@ use pia_kernel::{Secret, Unavailable, UserId};
 use pia_sealing::{SealContext, Sealer, UnsealError};
 
 pub(crate) use context_writer::ProviderContextWriter;
+pub(crate) use embedded_engine::EmbeddedEngine;
 pub(crate) use embedder::ProviderEmbedder;
 pub(crate) use group_rules::PolicyGroupRules;
 pub(crate) use group_watch::GroupCaches;
@@ -27,6 +30,7 @@ pub(crate) use page_accounts::PageAccounts;
 pub(crate) use personas::PolicyPersonas;
 pub(crate) use reranker::ProviderReranker;
 pub(crate) use running_config::RunningConfig;
+pub(crate) use step_executor::ProxySteps;
 pub(crate) use waiting_devices::WaitingDevices;
 
 /// Identity's secrets, sealed under the master key.

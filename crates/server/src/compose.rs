@@ -2,6 +2,7 @@
 
 mod administration;
 mod ai;
+mod assignments;
 mod chats;
 mod e2ee;
 mod emails;
@@ -49,6 +50,7 @@ use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use crate::pulse;
 use crate::{audit_sequencer, checkpoints, settings_follower};
+use assignments::AssignmentParts;
 use infrastructure::Infrastructure;
 use knowledge::KnowledgeParts;
 use use_cases::UseCases;
@@ -119,6 +121,9 @@ pub enum ComposeError {
     /// The queue of documents cannot be read.
     #[error("SVC-RUN-010: the documents of knowledge bases cannot be read: {0}")]
     Knowledge(Unavailable),
+    /// Operators of the skills that the server ships cannot be stored.
+    #[error("SVC-RUN-011: the operators of assignments cannot be stored: {0}")]
+    Assignments(Unavailable),
     /// Settings that were changed in the console cannot be read.
     #[error("SVC-RUN-008: the settings that were changed in the console cannot be read: {0}")]
     Settings(Unavailable),
@@ -177,6 +182,9 @@ pub async fn compose(
     if let Some(worker) = knowledge.worker {
         worker.start(&tasks, &stop);
     }
+    let accounts = Arc::clone(&use_cases.identity_parts.proofs.ports.accounts);
+    let assignments = Box::pin(AssignmentParts::compose(&base, ai.gateway(), accounts)).await?;
+    let assignments = assignments.start(&tasks, &stop);
     ai.register_metrics(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
@@ -200,7 +208,13 @@ pub async fn compose(
         gates: surfaces::gates(&base, &use_cases, &runner),
         mcp: surfaces::mcp(&base, &knowledge.api, knowledge.retrieval, &runner),
         scim: surfaces::scim(&base, &use_cases, groups.clone(), &runner),
-        api: surfaces::api(&base, use_cases, (credits, knowledge.api), groups.clone(), &runner),
+        api: surfaces::api(
+            &base,
+            use_cases,
+            (credits, knowledge.api, assignments),
+            groups.clone(),
+            &runner,
+        ),
         metrics,
         ai,
         groups,

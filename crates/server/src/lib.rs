@@ -1,6 +1,7 @@
 //! The composition root: the only crate that depends on every other.
 
 mod admin;
+mod assignment_worker;
 mod audit_sequencer;
 mod bridges;
 mod checkpoints;

@@ -105,7 +105,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     }
     let (listen, shutdown) = (listen(&config)?, config.server.shutdown_timeout);
     let live = Arc::new(LiveConfig::new(config));
-    let app = compose(&live, &sources, Arc::new(SystemClock)).await;
+    let app = Box::pin(compose(&live, &sources, Arc::new(SystemClock))).await;
     let app = app.map_err(Failure::Compose)?;
     let _watch = follow(Arc::clone(&live), sources, level)?;
 

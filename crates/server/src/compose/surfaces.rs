@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pia_assistant::Credits;
 use pia_console::{AccountPages, SetupPages};
-use pia_http::{Api, BrowserRedirects, KnowledgeApi};
+use pia_http::{Api, AssignmentsApi, BrowserRedirects, KnowledgeApi};
 use pia_identity::ApiKeyAuthenticator;
 use pia_knowledge::Retrieval;
 use pia_mcp::Mcp;
@@ -23,7 +23,7 @@ use crate::readiness::ReadinessChecks;
 pub(super) fn api(
     base: &Infrastructure<'_>,
     use_cases: UseCases,
-    (credits, knowledge): (Credits, KnowledgeApi),
+    (credits, knowledge, assignments): (Credits, KnowledgeApi, AssignmentsApi),
     groups: Groups,
     runner: &Runner,
 ) -> Api {
@@ -60,6 +60,7 @@ pub(super) fn api(
         scim_tokens: provisioning.tokens,
         credits,
         knowledge,
+        assignments,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),

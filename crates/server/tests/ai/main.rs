@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod assignments;
 mod canary;
 mod chat;
 mod credits;

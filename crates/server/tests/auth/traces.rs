@@ -48,7 +48,7 @@ const POSTGRES_COLUMNS: &str = "
     WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position";
 
 /// Tables that are filled first, as other rows refer to theirs.
-const FIRST: [&str; 3] = ["app_passwords", "sessions", "audit_entries"];
+const FIRST: [&str; 4] = ["app_passwords", "sessions", "audit_entries", "assignments"];
 
 /// Owner of rows, with a name that their canaries contain.
 struct Person {
@@ -157,10 +157,13 @@ impl StoredData {
             }
             ("id" | "message_id" | "chat_id", _) => self.uuid(person.row(table_name)),
             ("policy_id", _) => self.uuid(person.row("client_policies")),
+            ("assignment_id", _) => self.uuid(person.row("assignments")),
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
             ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),
-            ("group_id" | "invited_by" | "api_key_id" | "position", _) => "NULL".to_owned(),
+            ("group_id" | "invited_by" | "api_key_id" | "position" | "worker_id", _) => {
+                "NULL".to_owned()
+            }
             ("instance_id", _) => self.uuid(person.row("credit_instances")),
             ("window_key", _) => format!("'{}:{canary}'", person.id()),
             ("email_folded", _) => format!("'{}'", person.email()),
@@ -218,6 +221,9 @@ impl StoredData {
             "accounts" => format!("id = {user}"),
             "refresh_tokens" => {
                 format!("session_id IN (SELECT id FROM sessions WHERE user_id = {user})")
+            }
+            "assignment_events" => {
+                format!("assignment_id IN (SELECT id FROM assignments WHERE user_id = {user})")
             }
             "attempts" | "guesses" => format!("who LIKE '%{}%'", person.id()),
             "credit_reservations" => format!("window_key LIKE '%{}%'", person.id()),

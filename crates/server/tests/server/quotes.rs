@@ -100,6 +100,8 @@ async fn call(client: &Client, route: &Route, address: &str, headers: &[(&str, &
 async fn sql_syntax_is_plain_text_in_every_header_and_parameter(database: TestDatabase) {
     let app = TestConfig::on(database)
         .with("Knowledge__ConnectionString", "embedded:vectors")
+        .with("Operators__Enabled", true)
+        .with("Workflow__Address", "embedded")
         .with("Server__PublicUrl", "http://test")
         .start()
         .await;

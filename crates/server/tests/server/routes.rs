@@ -216,6 +216,20 @@ const EXPECTED: &str = "
     PUT  /api/admin/knowledge-bases/{id}/groups  admins  licensed  global  Knowledge
     GET  /api/admin/managed-personas/{id}/knowledge-bases  admins  ended  global
     PUT  /api/admin/managed-personas/{id}/knowledge-bases  admins  licensed  global  Knowledge
+    GET  /api/assignments          signed-in ended      sync     AiProxy
+    POST /api/assignments          signed-in licensed   sync     AiProxy
+    GET  /api/assignments/skills   signed-in ended      sync     AiProxy
+    GET  /api/assignments/{id}     signed-in ended      sync     AiProxy
+    POST /api/assignments/{id}/cancel   signed-in ended  sync  AiProxy
+    POST /api/assignments/{id}/collect  signed-in ended  sync  AiProxy
+    GET  /api/admin/assignments  admins  ended  global
+    GET  /api/admin/assignments/queue  admins  ended  global
+    POST /api/admin/assignments/{id}/terminate  admins  licensed  global  AiProxy
+    GET  /api/admin/operators  admins  ended  global
+    POST /api/admin/operators  admins  licensed  global  AiProxy
+    PUT  /api/admin/operators/{id}  admins  licensed  global  AiProxy
+    PUT  /api/admin/operators/{id}/groups  admins  licensed  global  AiProxy
+    DELETE /api/admin/operators/{id}  admins  licensed  global  AiProxy
     GET  /api/kb-manager/unanswered-questions  kb-manager  ended  global  Knowledge
     DELETE /api/kb-manager/unanswered-questions/{id}  kb-manager  licensed  global  Knowledge
     GET  /api/admin/groups/{id}/unanswered-questions  admins  ended  global
@@ -321,7 +335,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 172);
+    assert_eq!(closed.len(), 190);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,13 +8,14 @@ use serde_json::{Map, Value, json};
 use crate::Dialect;
 
 /// Each group of operations, in the order in which they are shown.
-const TAGS: [(&str, &str); 8] = [
+const TAGS: [(&str, &str); 9] = [
     ("utility", "Health checks, metrics and capabilities."),
     ("auth", "Accounts, sign-in and account security."),
     ("sync", "Synchronisation of a user's devices."),
     ("ai", "Models and credits."),
     ("chats", "Stored chats."),
     ("e2ee", "Devices and keys of end-to-end encryption."),
+    ("assignments", "Long tasks that are handed over and collected later."),
     ("knowledge", "Knowledge bases and their documents."),
     ("admin", "Administration, by a browser that is signed in to the console."),
 ];

@@ -1,0 +1,149 @@
+//! Runs of assignments while the server runs, and their upkeep.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_assignments::{Advance, Run, RunStore, Runs, Upkeep, WorkerId};
+use pia_kernel::{Clock, LiveSetting, Unavailable};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+/// Interval of polling the queue, and of saying that the worker is alive.
+const EVERY: Duration = Duration::from_secs(1);
+/// Time after which a worker that says nothing has disappeared.
+const LEASE: Duration = Duration::from_secs(4);
+/// Interval of reconciling and cleaning up.
+const UPKEEP_EVERY: Duration = Duration::from_mins(1);
+
+/// Worker that advances runs over the embedded engine. Every instance has one;
+/// each run is held by one worker.
+pub(crate) struct AssignmentWorker {
+    pub(crate) runs: Runs,
+    pub(crate) store: Arc<dyn RunStore>,
+    /// Maximum number of runs at once.
+    pub(crate) concurrency: LiveSetting<u32>,
+    /// Notified when an assignment is handed over.
+    pub(crate) wake: Arc<Notify>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl AssignmentWorker {
+    /// Starts the worker, which ends when stopped, once its steps have ended.
+    pub(crate) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) {
+        tasks.spawn(self.work(stop.clone()));
+    }
+
+    async fn work(self, stop: CancellationToken) {
+        let (id, host) = (WorkerId(Uuid::now_v7()), host());
+        let mut tick = interval(EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut running = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => break,
+                _ = tick.tick() => {
+                    let alive = self.store.keep_alive(id, &host, self.clock.now(), LEASE).await;
+                    log(alive, "a worker could not say that it is alive");
+                }
+                () = self.wake.notified() => {}
+                Some(_) = running.join_next() => {}
+            }
+            let filled = self.fill(id, &mut running, &stop).await;
+            log(filled, "no assignment could be claimed");
+        }
+        // Models are told to stop, so that steps end soon and are released.
+        while running.join_next().await.is_some() {}
+        log(self.store.retire(id).await, "a worker could not be removed");
+    }
+
+    /// Claims runs while there is room for them.
+    async fn fill(
+        &self,
+        id: WorkerId,
+        running: &mut JoinSet<()>,
+        stop: &CancellationToken,
+    ) -> Result<(), Unavailable> {
+        while running.len() < *self.concurrency.get() as usize && !stop.is_cancelled() {
+            let Some(run) = self.runs.claim(id).await? else { return Ok(()) };
+            running.spawn(advance(self.runs.clone(), run, stop.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// Advances a run until it ends, or is to be repeated.
+async fn advance(runs: Runs, mut run: Run, stop: CancellationToken) {
+    let claim = run.claim;
+    loop {
+        match runs.advance(run).await {
+            // A run that is not advanced any more stays claimed until its worker
+            // is removed.
+            Ok(Advance::Continue(next)) if !stop.is_cancelled() => run = *next,
+            Ok(Advance::Continue(_) | Advance::Repeat(_) | Advance::Ended) => return,
+            Err(err) => {
+                tracing::warn!(error = %err, assignment = %claim.id, "a step could not be stored");
+                break;
+            }
+        }
+    }
+    // Without its release the run would wait for the end of this worker.
+    while let Err(err) = runs.release(claim).await {
+        tracing::warn!(error = %err, assignment = %claim.id, "a run could not be released");
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(EVERY) => {}
+        }
+    }
+}
+
+/// Starts the upkeep of assignments, which ends when stopped.
+pub(crate) fn start_upkeep(upkeep: Upkeep, tasks: &TaskTracker, stop: &CancellationToken) {
+    let (expiring, stopped) = (upkeep.clone(), stop.clone());
+    tasks.spawn(async move {
+        repeat(EVERY, stopped, || async {
+            log(expiring.expire().await, "the time limit of assignments could not be checked");
+        })
+        .await;
+    });
+    let stopped = stop.clone();
+    tasks.spawn(async move {
+        repeat(UPKEEP_EVERY, stopped, || async {
+            log(upkeep.reconcile().await, "waiting assignments could not be looked after");
+            log(upkeep.clean_up().await, "old assignments could not be cleaned up");
+        })
+        .await;
+    });
+}
+
+async fn repeat<F: Future<Output = ()>>(
+    every: Duration,
+    stop: CancellationToken,
+    work: impl Fn() -> F,
+) {
+    let mut tick = interval(every);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = tick.tick() => {}
+        }
+        // Outside of `select!`, so that it is not cancelled half-way.
+        work().await;
+    }
+}
+
+fn log(outcome: Result<(), Unavailable>, message: &str) {
+    if let Err(err) = outcome {
+        tracing::warn!(error = %err, "{message}");
+    }
+}
+
+/// Returns the name of this machine.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map_or_else(|_unknown| "unknown".to_owned(), |it| it.trim().to_owned())
+}

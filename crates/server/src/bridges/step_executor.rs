@@ -1,0 +1,93 @@
+//! Steps of assignments, executed by the AI proxy in the user's name.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_assignments::{FailureCode, SkillMode, StepError, StepExecutor, StepRequest, StepResponse};
+use pia_assistant::{AiCaller, AssistantError, Chat, ChatReply, Mode, Surface};
+use pia_identity::AccountStore;
+use pia_kernel::{Unavailable, UserId};
+
+/// Models of the AI proxy, called in the user's name and on the user's budget.
+pub(crate) struct ProxySteps {
+    pub(crate) chat: Chat,
+    pub(crate) accounts: Arc<dyn AccountStore>,
+}
+
+impl ProxySteps {
+    /// Returns the user as a caller; `None` if the account is gone or
+    /// deactivated.
+    async fn caller(&self, user: UserId, mode: SkillMode) -> Result<Option<AiCaller>, Unavailable> {
+        let mode = Some(match mode {
+            SkillMode::Assistant => Mode::Assistant,
+            SkillMode::Research => Mode::Research,
+        });
+        let group = self.accounts.active_group(user).await?;
+        let caller = |group| AiCaller {
+            user,
+            group,
+            key: None,
+            mode,
+            persona: None,
+            surface: Surface::Desktop,
+        };
+        Ok(group.map(caller))
+    }
+}
+
+#[async_trait]
+impl StepExecutor for ProxySteps {
+    async fn tools(
+        &self,
+        user: UserId,
+        mode: SkillMode,
+    ) -> Result<Option<Vec<String>>, Unavailable> {
+        let Some(caller) = self.caller(user, mode).await? else { return Ok(None) };
+        match self.chat.server_tools(caller).await {
+            Ok(tools) => Ok(Some(tools)),
+            // The step itself says what is wrong.
+            Err(err) if !matches!(err, AssistantError::Unavailable) => Ok(Some(Vec::new())),
+            Err(err) => Err(Unavailable::new("assistant", err)),
+        }
+    }
+
+    async fn execute(&self, request: StepRequest) -> Result<StepResponse, StepError> {
+        let caller = self.caller(request.user, request.mode).await;
+        let caller = caller.map_err(|_unavailable| StepError::Busy { retry_after: None })?;
+        let Some(caller) = caller else {
+            let message = "The account may not use models any more.".to_owned();
+            return Err(StepError::Permanent { code: FailureCode::NotPermitted, message });
+        };
+        let StepRequest { instructions, material, max_output, .. } = request;
+        let reply = self.chat.ask(caller, &instructions, &material, max_output).await;
+        let ChatReply { text, tokens, body } = reply.map_err(|err| step_error(&err))?;
+        Ok(StepResponse { text, raw: body, tokens })
+    }
+}
+
+fn failed(code: FailureCode, message: &str) -> StepError {
+    StepError::Transient { code, message: message.to_owned() }
+}
+
+fn step_error(err: &AssistantError) -> StepError {
+    let busy = |retry_after: Option<Duration>| StepError::Busy { retry_after };
+    let permanent = |code| StepError::Permanent { code, message: err.message().into_owned() };
+    match err {
+        AssistantError::UpstreamBusy { retry_after }
+        | AssistantError::UpstreamLimitReached { retry_after } => busy(Some(*retry_after)),
+        AssistantError::Unavailable | AssistantError::Stopping => busy(None),
+        AssistantError::OverBudget(_) => permanent(FailureCode::BudgetExceeded),
+        AssistantError::UpstreamTimeout => failed(FailureCode::UpstreamTimeout, &err.message()),
+        AssistantError::UpstreamFailed | AssistantError::UpstreamRefused => {
+            failed(FailureCode::UpstreamFailed, &err.message())
+        }
+        AssistantError::Malformed(_)
+        | AssistantError::Invalid(_)
+        | AssistantError::TextTooLong { .. }
+        | AssistantError::UnknownModel
+        | AssistantError::NotConfigured
+        | AssistantError::ToolsRefused
+        | AssistantError::ContextTooLong => permanent(FailureCode::UpstreamFailed),
+    }
+}

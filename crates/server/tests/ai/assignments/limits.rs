@@ -1,0 +1,151 @@
+//! Limits and ends of assignments, and crashes of their server.
+
+use std::time::Duration;
+
+use pia_server_testkit::ai_peer::{Fixed, Peer, response};
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{ANSWER, accepted, accepting, ended, enqueue, envelope, granted, kinds};
+
+on_both_databases!(
+    a_cancelled_step_counts_as_abandoned,
+    a_terminated_assignment_names_the_reason,
+    a_user_has_as_many_unfinished_assignments_as_are_permitted,
+    a_failed_step_is_repeated_and_then_gives_up,
+    the_token_ceiling_ends_a_run,
+    switched_off_nothing_is_accepted_and_old_ones_are_read,
+    another_instance_continues_what_a_stopped_one_left,
+);
+
+fn answered() -> String {
+    response("200 OK", "Content-Type: application/json\r\n", ANSWER)
+}
+
+async fn a_cancelled_step_counts_as_abandoned(database: TestDatabase) {
+    let upstream = Peer::start().await;
+    let (_app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let path = accepted(&client, "brief").await;
+    let mut call = upstream.call().await;
+
+    assert_eq!(client.post(&format!("{path}/cancel"), &Value::Null).await.status, 204);
+    assert_eq!(client.post(&format!("{path}/cancel"), &Value::Null).await.status, 404);
+    call.say(answered()).await;
+
+    let cancelled = until(async || {
+        let assignment = client.get(&path).await.body;
+        (assignment["tokensAbandoned"] != 0).then_some(assignment)
+    })
+    .await;
+    assert_eq!(
+        (&cancelled["status"], &cancelled["tokensAbandoned"]),
+        (&json!("Cancelled"), &json!(42))
+    );
+    assert_eq!(kinds(&cancelled), ["queued", "started", "cancelled"]);
+    assert_eq!(client.post(&format!("{path}/collect"), &Value::Null).await.status, 204);
+}
+
+async fn a_terminated_assignment_names_the_reason(database: TestDatabase) {
+    let upstream = Peer::start().await;
+    let (_app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let path = accepted(&client, "brief").await;
+    let _call = upstream.call().await;
+    assert_eq!(
+        client.post(&format!("{path}/collect"), &Value::Null).await.refusal(),
+        (409, "assignment_unfinished")
+    );
+
+    let terminate = format!("/api/admin{}/terminate", path.trim_start_matches("/api"));
+    let done = console.write("POST", &terminate, json!({ "reason": "Out of hours." })).await;
+
+    assert_eq!(done.body, json!({ "changed": true }));
+    let assignment = client.get(&path).await.body;
+    assert_eq!(
+        (&assignment["status"], &assignment["errorCode"]),
+        (&json!("Failed"), &json!("operator_terminated"))
+    );
+    assert_eq!(assignment["errorMessage"], "Out of hours.");
+    assert_eq!(kinds(&assignment), ["queued", "started", "terminated"]);
+}
+
+async fn a_user_has_as_many_unfinished_assignments_as_are_permitted(database: TestDatabase) {
+    let upstream = Peer::start().await;
+    let (_app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let first = accepted(&client, "brief").await;
+    accepted(&client, "brief").await;
+
+    let refused = enqueue(&client, "brief", &envelope("One more")).await;
+    assert_eq!(refused.refusal(), (429, "too_many_assignments"));
+
+    client.post(&format!("{first}/cancel"), &Value::Null).await;
+    accepted(&client, "brief").await;
+}
+
+async fn a_failed_step_is_repeated_and_then_gives_up(database: TestDatabase) {
+    let failing =
+        Fixed::answering(response("500 Internal Server Error", "Content-Length: 0\r\n", "")).await;
+    let setting = accepting(database, &failing.endpoint).with("Operators__MaxActivityAttempts", 2);
+    let (_app, _, client) = granted(setting).await;
+
+    let path = accepted(&client, "research").await;
+    let assignment = ended(&client, &path).await;
+
+    assert_eq!(assignment["errorCode"], "operator_upstream_failed", "{assignment}");
+    assert_eq!(kinds(&assignment), ["queued", "started", "failed"]);
+    assert_eq!(failing.calls().len(), 2);
+}
+
+async fn the_token_ceiling_ends_a_run(database: TestDatabase) {
+    let upstream = Fixed::giving(&ANSWER.replace("40", "1400")).await;
+    let setting =
+        accepting(database, &upstream.endpoint).with("Operators__PerAssignmentTokenCeiling", 1000);
+    let (_app, _, client) = granted(setting).await;
+
+    let path = accepted(&client, "brief").await;
+    let assignment = ended(&client, &path).await;
+
+    assert_eq!(assignment["errorCode"], "operator_token_ceiling_exceeded");
+    assert_eq!((&assignment["stepCount"], &assignment["tokensSpent"]), (&json!(1), &json!(1402)));
+    assert_eq!(upstream.calls().len(), 1);
+}
+
+async fn switched_off_nothing_is_accepted_and_old_ones_are_read(database: TestDatabase) {
+    let upstream = Fixed::giving(ANSWER).await;
+    let (app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let path = accepted(&client, "research").await;
+    ended(&client, &path).await;
+
+    let off = pia_server_testkit::harness::TestConfig::beside(&app).start().await;
+
+    let client = client.at(off.addr);
+    let refused = enqueue(&client, "research", &envelope("Hi")).await;
+    assert_eq!(refused.refusal(), (503, "assignments_disabled"));
+    assert_eq!(client.get("/api/assignments/skills").await.body, json!([]));
+    assert_eq!(client.get(&path).await.body["status"], "Completed");
+}
+
+async fn another_instance_continues_what_a_stopped_one_left(database: TestDatabase) {
+    let silent = Peer::start().await;
+    let (app, _, client) = granted(accepting(database, &silent.endpoint)).await;
+    let path = accepted(&client, "brief").await;
+    let mut call = silent.call().await;
+    call.say(answered()).await;
+    let _second = silent.call().await;
+
+    let upstream = Fixed::giving(ANSWER).await;
+    let setting = pia_server_testkit::harness::TestConfig::beside(&app)
+        .with("Operators__Enabled", true)
+        .with("Workflow__Address", "embedded")
+        .with_upstream(&upstream.endpoint);
+    let other = setting.start().await;
+    app.stop.cancel();
+
+    let client = client.at(other.addr);
+    let assignment = tokio::time::timeout(Duration::from_secs(20), ended(&client, &path)).await;
+    let assignment = assignment.expect("continued in time");
+    assert_eq!(assignment["status"], "Completed", "{assignment}");
+    assert_eq!((&assignment["stepCount"], &assignment["tokensSpent"]), (&json!(3), &json!(126)));
+    assert_eq!(upstream.calls().len(), 2);
+}
