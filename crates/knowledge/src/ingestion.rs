@@ -6,7 +6,7 @@ mod tokens;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{Clock, LiveSetting, Unavailable};
+use pia_kernel::{Clock, LiveSetting, Timestamp, Unavailable};
 use ring::digest::{SHA256, digest};
 
 use crate::chunking::{ChunkingSettings, split};
@@ -65,6 +65,12 @@ pub struct Ingestion {
     pub settings: LiveSetting<IngestionSettings>,
     /// Clock.
     pub clock: Arc<dyn Clock>,
+}
+
+/// Claim of a document, with the time at which it was extended last.
+struct Lease {
+    claim: IngestClaim,
+    extended_at: Timestamp,
 }
 
 /// Reasons why a document was not ingested.
@@ -136,24 +142,29 @@ impl Ingestion {
 
     async fn ingest(&self, job: &IngestJob) -> Result<(), IngestError> {
         let model = job.model.clone().unwrap_or_else(|| self.embedder.model());
+        let mut lease = Lease { claim: job.claim, extended_at: self.clock.now() };
         if job.split_for.as_ref() != Some(&model) {
-            let chunks = self.cut(job, &model).await?;
+            let chunks = self.cut(job, &model, &mut lease).await?;
             held(self.queue.put_chunks(job.claim, &model, chunks).await?)?;
         }
-        while self.embed_batch(job, &model).await? {}
-        self.index(job.claim).await?;
+        while self.embed_batch(job, &model, &mut lease).await? {}
+        self.index(&mut lease).await?;
         held(self.queue.publish(job.claim).await?)
     }
 
     /// Extracts the text of a document and cuts it.
-    async fn cut(&self, job: &IngestJob, model: &str) -> Result<Vec<NewChunk>, IngestError> {
-        self.extend(job.claim).await?;
+    async fn cut(
+        &self,
+        job: &IngestJob,
+        model: &str,
+        lease: &mut Lease,
+    ) -> Result<Vec<NewChunk>, IngestError> {
         let text = self.extractor.extract(job.content_type, job.content.clone()).await;
         let text = text.map_err(|err| match err {
             ExtractError::Unavailable => IngestError::Transient(err.to_string()),
             _ => IngestError::Permanent(err.to_string()),
         })?;
-        self.extend(job.claim).await?;
+        self.extend(lease).await?;
         let chunking = self.settings.get().chunking;
         let chunks = cut_text((model, &job.title), &text, chunking);
         if chunks.is_empty() {
@@ -167,9 +178,14 @@ impl Ingestion {
 
     /// Embeds the next chunks, or writes their contexts. Returns false if none
     /// are left.
-    async fn embed_batch(&self, job: &IngestJob, model: &str) -> Result<bool, IngestError> {
+    async fn embed_batch(
+        &self,
+        job: &IngestJob,
+        model: &str,
+        lease: &mut Lease,
+    ) -> Result<bool, IngestError> {
         let claim = job.claim;
-        self.extend(claim).await?;
+        self.extend(lease).await?;
         let pending = self.queue.pending(claim, self.embedder.batch_size()).await?;
         if pending.is_empty() {
             return Ok(false);
@@ -209,17 +225,23 @@ impl Ingestion {
         }
     }
 
-    async fn extend(&self, claim: IngestClaim) -> Result<(), IngestError> {
-        let until = self.clock.now() + self.settings.get().lease;
-        held(self.queue.extend(claim, until).await?)
+    /// Extends a lease of which a quarter has passed: every extension is a commit.
+    async fn extend(&self, lease: &mut Lease) -> Result<(), IngestError> {
+        let (now, duration) = (self.clock.now(), self.settings.get().lease);
+        if now < lease.extended_at + duration / 4 {
+            return Ok(());
+        }
+        held(self.queue.extend(lease.claim, now + duration).await?)?;
+        lease.extended_at = now;
+        Ok(())
     }
 
     /// Stores the points of all chunks and checks that they are there.
-    async fn index(&self, claim: IngestClaim) -> Result<(), IngestError> {
+    async fn index(&self, lease: &mut Lease) -> Result<(), IngestError> {
         let mut from = 0;
         loop {
-            self.extend(claim).await?;
-            let chunks = self.queue.embedded(claim, from, POINTS_PER_WRITE).await?;
+            self.extend(lease).await?;
+            let chunks = self.queue.embedded(lease.claim, from, POINTS_PER_WRITE).await?;
             if chunks.is_empty() {
                 return Ok(());
             }
