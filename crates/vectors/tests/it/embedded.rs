@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use futures_util::future::join_all;
 use pia_kernel::KnowledgeBaseId;
 use pia_knowledge::VectorStore;
 use pia_vectors::{EmbeddedVectors, VectorSetupError};
@@ -91,6 +92,28 @@ async fn a_store_goes_on_after_a_change_that_failed() {
     let mut all = query(&[base], axis(0), &[(7, 1.0)]);
     all.limit = 2_000;
     assert_eq!(search(&store, all).await.len(), expected.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
+    let (folder, crashed) = (tempdir().unwrap(), tempdir().unwrap());
+    let store = EmbeddedVectors::open(folder.path()).unwrap();
+    let base = KnowledgeBaseId::generate();
+    let stored = points(base, 40);
+    let good = stored.chunks(2).map(|it| it.to_vec());
+    // Those that wait for a flush with it may fail too.
+    let bad = (0..4).map(|_| vec![point(base, vec![1.0], &[])]);
+    let changes = join_all(good.chain(bad).map(|it| store.put(it))).await;
+    copy(folder.path(), crashed.path());
+    let confirmed = changes.iter().zip(stored.chunks(2)).filter(|it| it.0.is_ok());
+    let confirmed: Vec<_> = confirmed.flat_map(|it| it.1.to_vec()).collect();
+    assert!(!confirmed.is_empty() && changes[20..].iter().all(Result::is_err));
+
+    let crashed = EmbeddedVectors::open(crashed.path()).unwrap();
+    let found = crashed.existing(&chunks(&confirmed)).await.unwrap();
+    assert_eq!(found.len(), confirmed.len());
+    store.put(stored.clone()).await.unwrap();
+    assert_eq!(store.list(None, 100).await.unwrap().len(), stored.len());
 }
 
 #[test]
