@@ -86,7 +86,7 @@ impl KnowledgeConfig {
         let max_passages = from.reload("MaxPassages").within(6, 1..=50);
         let min_similarity = from.reload("MinSimilarity").optional::<Ratio>().map(|it| it.0);
         let unanswered_questions = from.reload("UnansweredQuestions").or(false);
-        let workers = from.restart("Workers").within(2, 1..=32);
+        let workers = from.restart("Workers").within(4, 1..=32);
         let question_model = timed::question_model(&mut from.section("Question"), catalogue);
         let max_attempts = from.reload("MaxAttempts").within(8_u32, 1..=100);
         let embedder = embedder(&mut all.section("Embeddings"), catalogue, is_development);

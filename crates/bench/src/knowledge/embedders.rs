@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use pia_knowledge::{EmbedError, Embedder, Embedding, HashedEmbedder, VECTOR_SIZE};
 
+use tokio::sync::Semaphore;
+
 use super::points::unit;
 use super::sample::Sample;
 
@@ -15,6 +17,9 @@ const BATCH: Duration = Duration::from_millis(100);
 /// Embedder that sums the time of its calls.
 pub(super) struct Timed<E> {
     inner: E,
+    /// Number of calls that it serves at once; others wait.
+    pub(super) slots: u32,
+    free: Semaphore,
     spent: Mutex<Spent>,
 }
 
@@ -30,8 +35,9 @@ pub(super) struct Spent {
 }
 
 impl<E: Embedder> Timed<E> {
-    pub(super) fn new(inner: E) -> Arc<Self> {
-        Arc::new(Self { inner, spent: Mutex::new(Spent::default()) })
+    pub(super) fn new(inner: E, slots: u32) -> Arc<Self> {
+        let free = Semaphore::new(slots as usize);
+        Arc::new(Self { inner, slots, free, spent: Mutex::new(Spent::default()) })
     }
 
     pub(super) fn spent(&self) -> Spent {
@@ -70,6 +76,7 @@ impl<E: Embedder> Embedder for Timed<E> {
     }
 
     async fn embed(&self, model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError> {
+        let _slot = self.free.acquire().await;
         let start = Instant::now();
         self.begin();
         let done = self.inner.embed(model, texts).await;

@@ -98,9 +98,7 @@ impl Measured for IngestMetric {
             Self::LocalShare => "local embedder: share of the workers' time outside it",
             Self::LocalIdle => "local embedder: share of the time without a call of it",
             Self::Provider => "100 ms a batch: chunks/s",
-            Self::ProviderShare => {
-                "100 ms a batch: share of the workers' time outside the embedder"
-            }
+            Self::ProviderShare => "100 ms a batch: share of the embedder's capacity unused",
             Self::ProviderIdle => {
                 "100 ms a batch: share of the time without a call of the embedder"
             }

@@ -15,6 +15,8 @@ use crate::measured::Figures;
 use crate::postgres::OwnDatabase;
 use crate::stats::percentile;
 
+/// Number of calls that the provider serves at once.
+const PROVIDER_SLOTS: u32 = 2;
 const VOCABULARY: u32 = 20_000;
 /// Words of a document, some sixty chunks.
 const WORDS: usize = 9_600;
@@ -39,8 +41,8 @@ pub(super) fn measure(
     clusters.extend(cluster.map(Some));
     for (place, cluster) in clusters.into_iter().enumerate() {
         let run = Run { runtime, plan, cluster };
-        let (local, turn) = run.measure(&Timed::new(HashedEmbedder))?;
-        let (provider, _) = run.measure(&Timed::new(Provider))?;
+        let (local, turn) = run.measure(&Timed::new(HashedEmbedder, WORKERS))?;
+        let (provider, _) = run.measure(&Timed::new(Provider, PROVIDER_SLOTS))?;
         let shares = LOCAL.into_iter().zip(local).chain(PROVIDER.into_iter().zip(provider));
         let turn = [Metric::TurnP50, Metric::TurnP99].into_iter().zip(turn);
         for (metric, value) in shares.chain(turn) {
@@ -57,9 +59,9 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Returns the chunks a second, the share of the workers' time outside the
-    /// embedder, and the share of the time in which none was in it; and p50 and p99
-    /// of the searches of turns afterwards.
+    /// Returns the chunks a second, the share of the embedder's capacity that was
+    /// unused, and the share of the time without a call of it; and p50 and p99 of
+    /// the searches of turns afterwards.
     fn measure<E: Embedder + 'static>(
         &self,
         embedder: &Arc<Timed<E>>,
@@ -74,10 +76,10 @@ impl Run<'_> {
         let (took, chunks) = pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
         let (took, spent) = (took.as_secs_f64(), embedder.spent());
         let chunks = i32::try_from(chunks).map_or(f64::MAX, f64::from);
-        let workers = took * f64::from(WORKERS);
+        let capacity = took * f64::from(embedder.slots);
         let shares = [
             chunks / took,
-            1.0 - spent.calls.as_secs_f64() / workers,
+            1.0 - spent.calls.as_secs_f64() / capacity,
             1.0 - spent.busy.as_secs_f64() / took,
         ];
         let questions = (0..self.plan.questions).map(question);

@@ -27,7 +27,7 @@ use uuid::Uuid;
 use crate::failure::Outcome;
 
 /// Number of workers, the server's default.
-pub(super) const WORKERS: u32 = 2;
+pub(super) const WORKERS: u32 = 4;
 /// Group that every database has.
 const OWNER: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 const PLENTY: i64 = 1_000_000_000_000;

@@ -24,11 +24,11 @@ recall says whether vectors are lost on the way, not whether texts are understoo
 ";
 
 const INGESTING: &str = "\
-Two workers ingest generated plain text of some sixty chunks a document through the whole pipeline,
+Four workers ingest generated plain text of some sixty chunks a document through the whole pipeline,
 into the database and an embedded vector store, in the process of the benchmark. The local embedder
-computes on the same cores. The other one waits 100 ms for each batch of up to 64 texts and returns
-vectors that mean nothing; reading the answer of a provider is not included. The workers' time is the
-time of the run for each of them; a call counts from its start to its end.
+computes on the same cores. The other one is a provider that serves two batches of up to 64 texts at
+once, waits 100 ms for each and returns vectors that mean nothing; reading its answer is not included.
+Its capacity is the time of the run for both; a call counts from when it is served to its end.
 ";
 
 impl Report<'_> {
