@@ -13,7 +13,7 @@ use crate::error::OperatorError;
 use crate::event::{EventKind, NewEvent};
 use crate::operator::Operator;
 use crate::ports::assignment_store::{AssignmentStore, ForcedEnd};
-use crate::ports::engine::WorkflowEngine;
+use crate::ports::engine::{StopMode, WorkflowEngine};
 use crate::ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
 use crate::ports::run_store::{QueueState, RunStore, Worker};
 use crate::skill::Skill;
@@ -77,7 +77,7 @@ impl AssignmentAdministration {
         let effects = self.effects(by, format!("assignment:{id}"), "Assignment.Terminated");
         let is_terminated = self.assignments.terminate(id, end, effects).await?;
         if is_terminated {
-            stop(&*self.engine, id).await;
+            stop(&*self.engine, id, StopMode::Terminate).await;
         }
         Ok(is_terminated)
     }

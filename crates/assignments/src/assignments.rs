@@ -12,7 +12,7 @@ use crate::operator::Operator;
 use crate::ports::assignment_store::{
     AssignmentCreated, AssignmentStore, Collected, ForcedEnd, NewAssignment,
 };
-use crate::ports::engine::WorkflowEngine;
+use crate::ports::engine::{StopMode, WorkflowEngine};
 use crate::ports::operator_store::OperatorStore;
 use crate::settings::AssignmentSettings;
 
@@ -93,7 +93,7 @@ impl Assignments {
         let end = ForcedEnd { at: self.clock.now(), event };
         let is_cancelled = self.store.cancel(user, id, end).await?;
         if is_cancelled {
-            stop(&*self.engine, id).await;
+            stop(&*self.engine, id, StopMode::Cancel).await;
         }
         Ok(is_cancelled)
     }
@@ -108,8 +108,8 @@ impl Assignments {
 
 /// Stops a workflow that has nothing to do any more. If that fails, it ends by
 /// itself.
-pub(crate) async fn stop(engine: &dyn WorkflowEngine, id: AssignmentId) {
-    if let Err(err) = engine.stop(id).await {
+pub(crate) async fn stop(engine: &dyn WorkflowEngine, id: AssignmentId, mode: StopMode) {
+    if let Err(err) = engine.stop(id, mode).await {
         tracing::warn!(error = %err, assignment = %id, "a workflow could not be stopped");
     }
 }

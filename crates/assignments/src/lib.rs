@@ -33,7 +33,7 @@ pub use operator::Operator;
 pub use ports::assignment_store::{
     AssignmentCreated, AssignmentStore, Collected, ForcedEnd, NewAssignment,
 };
-pub use ports::engine::WorkflowEngine;
+pub use ports::engine::{StopMode, WorkflowEngine};
 pub use ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
 pub use ports::run_store::{QueueState, RunStore, Worker};
 pub use ports::step_executor::{StepError, StepExecutor, StepRequest, StepResponse};

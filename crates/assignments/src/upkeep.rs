@@ -6,7 +6,7 @@ use pia_kernel::{AssignmentId, Clock, LiveSetting, Unavailable};
 
 use crate::assignments::stop;
 use crate::event::{EventKind, NewEvent};
-use crate::ports::engine::WorkflowEngine;
+use crate::ports::engine::{StopMode, WorkflowEngine};
 use crate::ports::run_store::RunStore;
 use crate::run::{FailureCode, RunFailure};
 use crate::settings::AssignmentSettings;
@@ -37,7 +37,7 @@ impl Upkeep {
         };
         let expired = self.store.expire(now - settings.wall_clock, failure, now).await?;
         for id in expired {
-            stop(&*self.engine, id).await;
+            stop(&*self.engine, id, StopMode::Terminate).await;
         }
         Ok(())
     }

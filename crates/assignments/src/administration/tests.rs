@@ -11,7 +11,7 @@ fn administration(
     operators: MockOperatorStore,
 ) -> AssignmentAdministration {
     let mut engine = MockWorkflowEngine::new();
-    engine.expect_stop().returning(|_| Ok(()));
+    engine.expect_stop().withf(|_, mode| *mode == StopMode::Terminate).returning(|_, _| Ok(()));
     AssignmentAdministration {
         assignments: Arc::new(assignments),
         runs: Arc::new(MockRunStore::new()),

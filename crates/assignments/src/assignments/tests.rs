@@ -83,7 +83,10 @@ async fn a_refused_assignment_stores_nothing() {
 async fn the_workflow_of_a_cancelled_assignment_is_stopped() {
     let (mut store, mut engine) = (MockAssignmentStore::new(), MockWorkflowEngine::new());
     store.expect_cancel().times(2).returning(|_, _, end| Ok(end.event.key == "cancelled"));
-    engine.expect_stop().times(2).returning(|_| Err(Unavailable::new("engine", "down")));
+    engine.expect_stop().times(2).returning(|_, mode| {
+        assert_eq!(mode, StopMode::Cancel);
+        Err(Unavailable::new("engine", "down"))
+    });
     let assignments = assignments(store, engine);
 
     for _ in 0..2 {

@@ -3,6 +3,15 @@
 use async_trait::async_trait;
 use pia_kernel::{AssignmentId, Unavailable};
 
+/// Ways to stop a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopMode {
+    /// Workflow is told that its user cancelled it, and ends itself.
+    Cancel,
+    /// Workflow ends at once.
+    Terminate,
+}
+
 /// Workflow engine. It decides when a worker advances a run; what a run is, and
 /// how far it is, is in the database.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -14,7 +23,7 @@ pub trait WorkflowEngine: Send + Sync {
 
     /// Stops the workflow of an assignment that has ended in the database. An
     /// unknown one is ignored.
-    async fn stop(&self, id: AssignmentId) -> Result<(), Unavailable>;
+    async fn stop(&self, id: AssignmentId, mode: StopMode) -> Result<(), Unavailable>;
 
     /// Returns whether the engine has a workflow of an assignment that waits or
     /// runs.

@@ -40,7 +40,10 @@ async fn runs_that_take_too_long_end() {
         .expect_expire()
         .withf(move |before, _, now| *before == NOW - limit && *now == NOW)
         .returning(|_, _, _| Ok(vec![AssignmentId::generate()]));
-    engine.expect_stop().once().returning(|_| Ok(()));
+    engine.expect_stop().once().returning(|_, mode| {
+        assert_eq!(mode, StopMode::Terminate);
+        Ok(())
+    });
 
     upkeep(store, engine).expire().await.unwrap();
 }

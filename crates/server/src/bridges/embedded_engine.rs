@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use pia_assignments::WorkflowEngine;
+use pia_assignments::{StopMode, WorkflowEngine};
 use pia_kernel::{AssignmentId, Unavailable};
 use tokio::sync::Notify;
 
@@ -22,7 +22,7 @@ impl WorkflowEngine for EmbeddedEngine {
         Ok(())
     }
 
-    async fn stop(&self, _id: AssignmentId) -> Result<(), Unavailable> {
+    async fn stop(&self, _id: AssignmentId, _mode: StopMode) -> Result<(), Unavailable> {
         Ok(())
     }
 
