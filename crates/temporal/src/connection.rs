@@ -1,0 +1,118 @@
+//! Connection to a Temporal server.
+
+use std::time::Duration;
+
+use pia_kernel::{Secret, Unavailable};
+use pia_sealing::ServerSeal;
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, TlsOptions, Url};
+use temporalio_common::data_converters::{
+    DataConverter, DefaultFailureConverter, PayloadConverter,
+};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+use crate::codec::SealingCodec;
+
+/// Duration after which a call has failed.
+const CALL_TIMEOUT: Duration = Duration::from_secs(2);
+/// Name under which the server sees this client.
+const IDENTITY: &str = "pia-server";
+
+/// Temporal server, and what of it is used.
+#[derive(Debug, Clone)]
+pub struct TemporalConfig {
+    /// Host and port.
+    pub address: String,
+    /// Namespace, which exists.
+    pub namespace: String,
+    /// Task queue.
+    pub task_queue: String,
+    /// True if the connection is encrypted. The certificate is verified with the
+    /// roots of this machine.
+    pub is_tls: bool,
+    /// Key that is sent with each call.
+    pub api_key: Option<Secret<String>>,
+}
+
+/// Address that is not a host and a port.
+#[derive(Debug, thiserror::Error)]
+#[error("the address of the workflow server must be HOST:PORT")]
+pub struct TemporalConfigError;
+
+/// Connection to a Temporal server, opened by the first call and whenever it was
+/// lost.
+pub(crate) struct LazyConnection {
+    pub(crate) task_queue: String,
+    connection: ConnectionOptions,
+    client: ClientOptions,
+    opened: OnceCell<Client>,
+}
+
+impl LazyConnection {
+    pub(crate) fn new(
+        config: TemporalConfig,
+        seal: ServerSeal,
+    ) -> Result<Self, TemporalConfigError> {
+        let TemporalConfig { address, namespace, task_queue, is_tls, api_key } = config;
+        let connection = ConnectionOptions::new(parse(&address, is_tls)?)
+            .identity(IDENTITY)
+            .connect_timeout(CALL_TIMEOUT)
+            .maybe_tls_options(is_tls.then(TlsOptions::default))
+            .maybe_api_key(api_key.map(Secret::reveal))
+            .build();
+        let converter = DataConverter::new(
+            PayloadConverter::default(),
+            DefaultFailureConverter::default(),
+            SealingCodec { seal },
+        );
+        let client = ClientOptions::new(namespace).data_converter(converter).build();
+        Ok(Self { task_queue, connection, client, opened: OnceCell::new() })
+    }
+
+    /// Returns the client, connected.
+    pub(crate) async fn client(&self) -> Result<&Client, Unavailable> {
+        let connect = || async {
+            let connection = Connection::connect(self.connection.clone()).await;
+            let connection = connection.map_err(unavailable)?;
+            Client::new(connection, self.client.clone()).map_err(unavailable)
+        };
+        within(self.opened.get_or_try_init(connect)).await
+    }
+}
+
+/// Waits for an answer of the server, but not long.
+pub(crate) async fn within<T>(
+    call: impl Future<Output = Result<T, Unavailable>>,
+) -> Result<T, Unavailable> {
+    // On the heap, since the client's futures take tens of kilobytes.
+    let answer = timeout(CALL_TIMEOUT, Box::pin(call)).await;
+    answer.map_err(|_elapsed| unavailable("no answer in time"))?
+}
+
+pub(crate) fn unavailable(err: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Unavailable {
+    Unavailable::new("the workflow server", err)
+}
+
+fn parse(address: &str, is_tls: bool) -> Result<Url, TemporalConfigError> {
+    let scheme = if is_tls { "https" } else { "http" };
+    let url = Url::parse(&format!("{scheme}://{address}")).ok();
+    let url = url.filter(|it| it.port_or_known_default().is_some() && it.path() == "/");
+    url.filter(|it| it.username().is_empty() && it.query().is_none()).ok_or(TemporalConfigError)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        let parsed = |it, is_tls| parse(it, is_tls).map(|it| it.to_string()).ok();
+
+        assert_eq!(parsed("workflow:7233", false).unwrap(), "http://workflow:7233/");
+        assert_eq!(parsed("[::1]:7233", true).unwrap(), "https://[::1]:7233/");
+        for address in ["", "http://workflow:7233", "workflow:7233/x", "user@workflow:7233", "a b"]
+        {
+            assert_eq!(parsed(address, false), None, "{address}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Starts and ends of workflows.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use pia_assignments::{StopMode, WorkflowEngine};
+use pia_kernel::{AssignmentId, Unavailable};
+use pia_sealing::ServerSeal;
+use temporalio_client::errors::WorkflowInteractionError;
+use temporalio_client::{
+    Client, WorkflowCancelOptions, WorkflowDescribeOptions, WorkflowExecutionStatus,
+    WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions,
+    WorkflowTerminateOptions,
+};
+
+use crate::connection::{LazyConnection, TemporalConfig, TemporalConfigError, unavailable, within};
+use crate::workflow::AssignmentWorkflow;
+
+/// Workflow engine on a Temporal server.
+#[derive(Clone)]
+pub struct TemporalEngine {
+    pub(crate) connection: Arc<LazyConnection>,
+}
+
+impl TemporalEngine {
+    /// Creates an engine whose payloads are sealed by `seal`. The server need not
+    /// be there yet.
+    pub fn new(config: TemporalConfig, seal: ServerSeal) -> Result<Self, TemporalConfigError> {
+        Ok(Self { connection: Arc::new(LazyConnection::new(config, seal)?) })
+    }
+
+    async fn workflow(
+        &self,
+        id: AssignmentId,
+    ) -> Result<WorkflowHandle<Client, AssignmentWorkflow>, Unavailable> {
+        Ok(self.connection.client().await?.get_workflow_handle(workflow_id(id)))
+    }
+}
+
+#[async_trait]
+impl WorkflowEngine for TemporalEngine {
+    async fn start(&self, id: AssignmentId) -> Result<(), Unavailable> {
+        let options = WorkflowStartOptions::new(&self.connection.task_queue, workflow_id(id))
+            .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
+            // One that has ended is started again; it ends at once if the
+            // assignment has ended too.
+            .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
+            .build();
+        within(async {
+            let client = self.connection.client().await?;
+            let started = client.start_workflow(AssignmentWorkflow::run, id.0, options).await;
+            started.map(drop).map_err(unavailable)
+        })
+        .await
+    }
+
+    async fn stop(&self, id: AssignmentId, mode: StopMode) -> Result<(), Unavailable> {
+        within(async {
+            let workflow = self.workflow(id).await?;
+            let stopped = match mode {
+                StopMode::Cancel => workflow.cancel(WorkflowCancelOptions::default()).await,
+                StopMode::Terminate => {
+                    workflow.terminate(WorkflowTerminateOptions::default()).await
+                }
+            };
+            found(stopped).map(drop)
+        })
+        .await
+    }
+
+    async fn is_live(&self, id: AssignmentId) -> Result<bool, Unavailable> {
+        within(async {
+            let workflow = self.workflow(id).await?;
+            let described = found(workflow.describe(WorkflowDescribeOptions::default()).await)?;
+            Ok(described.is_some_and(|it| it.status() == WorkflowExecutionStatus::Running))
+        })
+        .await
+    }
+}
+
+/// Returns the answer about a workflow; `None` if it is unknown or has ended.
+fn found<T>(answer: Result<T, WorkflowInteractionError>) -> Result<Option<T>, Unavailable> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(WorkflowInteractionError::NotFound(_)) => Ok(None),
+        Err(err) => Err(unavailable(err)),
+    }
+}
+
+fn workflow_id(id: AssignmentId) -> String {
+    format!("assignment-{id}")
+}
