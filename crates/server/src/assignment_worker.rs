@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assignments::{Advance, Run, RunStore, Runs, Upkeep, WorkerId};
-use pia_kernel::{Clock, LiveSetting, Unavailable};
+use pia_assignments::{Advance, Run, Runs, Upkeep};
+use pia_kernel::{LiveSetting, Unavailable};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
-/// Interval of polling the queue, and of saying that the worker is alive.
+use crate::worker_lease::{RENEW_EVERY, WorkerLease};
+
+/// Interval of checking time limits, and of releasing a run again.
 const EVERY: Duration = Duration::from_secs(1);
-/// Time after which a worker that says nothing has disappeared.
-const LEASE: Duration = Duration::from_secs(4);
 /// Interval of reconciling and cleaning up.
 const UPKEEP_EVERY: Duration = Duration::from_mins(1);
 
@@ -23,12 +22,11 @@ const UPKEEP_EVERY: Duration = Duration::from_mins(1);
 /// each run is held by one worker.
 pub(crate) struct AssignmentWorker {
     pub(crate) runs: Runs,
-    pub(crate) store: Arc<dyn RunStore>,
+    pub(crate) lease: WorkerLease,
     /// Maximum number of runs at once.
     pub(crate) concurrency: LiveSetting<u32>,
     /// Notified when an assignment is handed over.
     pub(crate) wake: Arc<Notify>,
-    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl AssignmentWorker {
@@ -38,37 +36,33 @@ impl AssignmentWorker {
     }
 
     async fn work(self, stop: CancellationToken) {
-        let (id, host) = (WorkerId(Uuid::now_v7()), host());
-        let mut tick = interval(EVERY);
+        // The queue is polled as often.
+        let mut tick = interval(RENEW_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut running = JoinSet::new();
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                _ = tick.tick() => {
-                    let alive = self.store.keep_alive(id, &host, self.clock.now(), LEASE).await;
-                    log(alive, "a worker could not say that it is alive");
-                }
+                _ = tick.tick() => self.lease.renew().await,
                 () = self.wake.notified() => {}
                 Some(_) = running.join_next() => {}
             }
-            let filled = self.fill(id, &mut running, &stop).await;
+            let filled = self.fill(&mut running, &stop).await;
             log(filled, "no assignment could be claimed");
         }
         // Models are told to stop, so that steps end soon and are released.
         while running.join_next().await.is_some() {}
-        log(self.store.retire(id).await, "a worker could not be removed");
+        self.lease.retire().await;
     }
 
     /// Claims runs while there is room for them.
     async fn fill(
         &self,
-        id: WorkerId,
         running: &mut JoinSet<()>,
         stop: &CancellationToken,
     ) -> Result<(), Unavailable> {
         while running.len() < *self.concurrency.get() as usize && !stop.is_cancelled() {
-            let Some(run) = self.runs.claim(id).await? else { return Ok(()) };
+            let Some(run) = self.runs.claim(self.lease.id).await? else { return Ok(()) };
             running.spawn(advance(self.runs.clone(), run, stop.clone()));
         }
         Ok(())
@@ -119,7 +113,8 @@ pub(crate) fn start_upkeep(upkeep: Upkeep, tasks: &TaskTracker, stop: &Cancellat
     });
 }
 
-async fn repeat<F: Future<Output = ()>>(
+/// Repeats work until stopped.
+pub(crate) async fn repeat<F: Future<Output = ()>>(
     every: Duration,
     stop: CancellationToken,
     work: impl Fn() -> F,
@@ -140,10 +135,4 @@ fn log(outcome: Result<(), Unavailable>, message: &str) {
     if let Err(err) = outcome {
         tracing::warn!(error = %err, "{message}");
     }
-}
-
-/// Returns the name of this machine.
-fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
-    name.map_or_else(|_unknown| "unknown".to_owned(), |it| it.trim().to_owned())
 }

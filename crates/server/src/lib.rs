@@ -21,6 +21,7 @@ mod settings_follower;
 mod setup;
 mod shutdown;
 mod tls;
+mod worker_lease;
 
 pub use admin::{AdminError, administer};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};

@@ -17,6 +17,7 @@ use super::ComposeError;
 use super::infrastructure::Infrastructure;
 use crate::assignment_worker::{AssignmentWorker, start_upkeep};
 use crate::bridges::{EmbeddedEngine, ProxySteps};
+use crate::worker_lease::WorkerLease;
 
 /// Use cases of assignments, and what runs in the background.
 pub(super) struct AssignmentParts {
@@ -58,10 +59,9 @@ impl AssignmentParts {
         let is_enabled = base.config.latest().operators.engine.is_some();
         let worker = is_enabled.then(|| AssignmentWorker {
             runs,
-            store: Arc::clone(&store),
+            lease: WorkerLease::new(Arc::clone(&store), base.clock()),
             concurrency: base.config.follow(|it| it.operators.concurrency),
             wake,
-            clock: base.clock(),
         });
         let upkeep = Upkeep {
             store,

@@ -1,0 +1,52 @@
+//! Registration of the worker of assignments, by which others see that it is
+//! alive.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_assignments::{RunStore, WorkerId};
+use pia_kernel::{Clock, Unavailable};
+use uuid::Uuid;
+
+/// Interval of saying that a worker is alive.
+pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(1);
+/// Time after which a worker that says nothing has disappeared.
+const LEASE: Duration = Duration::from_secs(4);
+
+/// Registration of the worker of this instance.
+pub(crate) struct WorkerLease {
+    pub(crate) id: WorkerId,
+    host: String,
+    store: Arc<dyn RunStore>,
+    clock: Arc<dyn Clock>,
+}
+
+impl WorkerLease {
+    /// Creates the registration of a new worker on this machine.
+    pub(crate) fn new(store: Arc<dyn RunStore>, clock: Arc<dyn Clock>) -> Self {
+        Self { id: WorkerId(Uuid::now_v7()), host: host(), store, clock }
+    }
+
+    /// Says that the worker is alive.
+    pub(crate) async fn renew(&self) {
+        let renewed = self.store.keep_alive(self.id, &self.host, self.clock.now(), LEASE).await;
+        log(renewed, "a worker could not say that it is alive");
+    }
+
+    /// Removes the worker, whose runs others can claim then.
+    pub(crate) async fn retire(&self) {
+        log(self.store.retire(self.id).await, "a worker could not be removed");
+    }
+}
+
+fn log(outcome: Result<(), Unavailable>, message: &str) {
+    if let Err(err) = outcome {
+        tracing::warn!(error = %err, "{message}");
+    }
+}
+
+/// Returns the name of this machine.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.map_or_else(|_unknown| "unknown".to_owned(), |it| it.trim().to_owned())
+}
