@@ -20,6 +20,7 @@ mod settings;
 mod surfaces;
 mod sync;
 mod use_cases;
+mod workflow;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,6 +125,9 @@ pub enum ComposeError {
     /// Operators of the skills that the server ships cannot be stored.
     #[error("SVC-RUN-011: the operators of assignments cannot be stored: {0}")]
     Assignments(Unavailable),
+    /// The workflow engine cannot be used.
+    #[error("SVC-RUN-012: the workflow engine cannot be used: {0}")]
+    Workflow(String),
     /// Settings that were changed in the console cannot be read.
     #[error("SVC-RUN-008: the settings that were changed in the console cannot be read: {0}")]
     Settings(Unavailable),

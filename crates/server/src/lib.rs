@@ -20,6 +20,8 @@ mod serve;
 mod settings_follower;
 mod setup;
 mod shutdown;
+#[cfg(feature = "temporal")]
+mod temporal_worker;
 mod tls;
 mod worker_lease;
 

@@ -81,7 +81,7 @@ pub use metrics::MetricsConfig;
 pub use notice::Notice;
 pub use oauth::OAuth;
 pub use open_api::OpenApi;
-pub use operators::{EngineConfig, OperatorsConfig};
+pub use operators::{EngineConfig, OperatorsConfig, WorkflowServer};
 pub use password_hashing::PasswordHashing;
 pub use rate_limits::RateLimits;
 pub use server::{ServerConfig, TlsFiles};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pia_assignments::AssignmentSettings;
+use pia_kernel::Secret;
 
 use super::fault::Reason;
 use super::section::Section;
@@ -28,10 +29,27 @@ pub struct OperatorsConfig {
 }
 
 /// Workflow engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum EngineConfig {
     /// Engine over the server's database.
     Embedded,
+    /// Temporal server.
+    Temporal(WorkflowServer),
+}
+
+/// Workflow server, and what of it is used.
+#[derive(Debug, Clone)]
+pub struct WorkflowServer {
+    /// Host and port.
+    pub address: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Task queue.
+    pub task_queue: String,
+    /// True if the connection is encrypted.
+    pub is_tls: bool,
+    /// Key that is sent with each call.
+    pub api_key: Option<Secret<String>>,
 }
 
 impl OperatorsConfig {
@@ -56,8 +74,8 @@ impl OperatorsConfig {
             plaintext_retention: HOUR
                 * from.reload("PlaintextRetentionHours").or(DEFAULT_PLAINTEXT_HOURS).0,
         };
-        let engine = engine(&mut all.section("Workflow"), is_enabled);
-        Self { engine: is_enabled.then_some(engine).flatten(), assignments, concurrency }
+        let engine = engine(&mut all.section("Workflow"));
+        Self { engine: is_enabled.then_some(engine), assignments, concurrency }
     }
 }
 
@@ -83,19 +101,24 @@ impl Setting for PlaintextHours {
     }
 }
 
-/// Returns the workflow engine; `None` if its address is refused.
-fn engine(from: &mut Section<'_>, is_enabled: bool) -> Option<EngineConfig> {
+fn engine(from: &mut Section<'_>) -> EngineConfig {
     let is_development = from.environment().is_development();
     let default = if is_development { EMBEDDED } else { DEFAULT_ADDRESS };
-    let address = from.restart("Address").or(default.to_owned());
-    let _namespace = from.restart("Namespace").or("pia".to_owned());
-    let _task_queue = from.restart("TaskQueue").or("pia-operators".to_owned());
-    if address.eq_ignore_ascii_case(EMBEDDED) {
-        return Some(EngineConfig::Embedded);
+    let server = WorkflowServer {
+        address: from.restart("Address").or(default.to_owned()),
+        namespace: from.restart("Namespace").or("pia".to_owned()),
+        task_queue: from.restart("TaskQueue").or("pia-operators".to_owned()),
+        is_tls: from.restart("Tls").or(false),
+        api_key: from.restart("ApiKey").optional(),
+    };
+    if server.api_key.is_some() && !server.is_tls {
+        from.refuse(
+            "ApiKey",
+            Reason::combination("requires Workflow:Tls, so that it is encrypted"),
+        );
     }
-    if is_enabled {
-        let reason = Reason::combination("this server supports `embedded` only");
-        from.refuse("Address", reason);
+    if server.address.eq_ignore_ascii_case(EMBEDDED) {
+        return EngineConfig::Embedded;
     }
-    None
+    EngineConfig::Temporal(server)
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use pia_assignments::{
     AssignmentAdministration, AssignmentStore, Assignments, OperatorStore, RunStore, Runs, Upkeep,
-    WorkflowEngine,
 };
 use pia_assistant::{Chat, Gateway};
 use pia_http::AssignmentsApi;
@@ -15,15 +14,15 @@ use tokio_util::task::TaskTracker;
 
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
-use crate::assignment_worker::{AssignmentWorker, start_upkeep};
-use crate::bridges::{EmbeddedEngine, ProxySteps};
-use crate::worker_lease::WorkerLease;
+use super::workflow::{StartWorker, Workflow};
+use crate::assignment_worker::start_upkeep;
+use crate::bridges::ProxySteps;
 
 /// Use cases of assignments, and what runs in the background.
 pub(super) struct AssignmentParts {
     pub(super) api: AssignmentsApi,
     upkeep: Upkeep,
-    worker: Option<AssignmentWorker>,
+    start_worker: Option<StartWorker>,
 }
 
 impl AssignmentParts {
@@ -37,10 +36,14 @@ impl AssignmentParts {
         let assignments: Arc<dyn AssignmentStore> = Arc::<SqlAssignments>::clone(&sql);
         let store: Arc<dyn RunStore> = sql;
         let operators: Arc<dyn OperatorStore> = Arc::new(SqlOperators::new(base.db.clone()));
-        let embedded = EmbeddedEngine::default();
-        let wake = Arc::clone(&embedded.wake);
-        let engine: Arc<dyn WorkflowEngine> = Arc::new(embedded);
         let settings = base.config.follow(|it| it.operators.assignments);
+        let runs = Runs {
+            store: Arc::clone(&store),
+            steps: Arc::new(ProxySteps { chat: Chat::new(gateway.clone()), accounts }),
+            settings: settings.clone(),
+            clock: base.clock(),
+        };
+        let Workflow { engine, start_worker } = Workflow::compose(base, runs)?;
         let administration = AssignmentAdministration {
             assignments: Arc::clone(&assignments),
             runs: Arc::clone(&store),
@@ -49,20 +52,7 @@ impl AssignmentParts {
             clock: base.clock(),
         };
         administration.put_built_in().await.map_err(ComposeError::Assignments)?;
-        let steps = Arc::new(ProxySteps { chat: Chat::new(gateway.clone()), accounts });
-        let runs = Runs {
-            store: Arc::clone(&store),
-            steps,
-            settings: settings.clone(),
-            clock: base.clock(),
-        };
-        let is_enabled = base.config.latest().operators.engine.is_some();
-        let worker = is_enabled.then(|| AssignmentWorker {
-            runs,
-            lease: WorkerLease::new(Arc::clone(&store), base.clock()),
-            concurrency: base.config.follow(|it| it.operators.concurrency),
-            wake,
-        });
+        let is_enabled = start_worker.is_some();
         let upkeep = Upkeep {
             store,
             engine: Arc::clone(&engine),
@@ -72,15 +62,15 @@ impl AssignmentParts {
         let assignments =
             Assignments { store: assignments, operators, engine, settings, clock: base.clock() };
         let api = AssignmentsApi { assignments, administration, is_enabled };
-        Ok(Self { api, upkeep, worker })
+        Ok(Self { api, upkeep, start_worker })
     }
 
     /// Starts the worker and the upkeep, which end when stopped. Old contents
     /// are deleted even if assignments are off.
     pub(super) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) -> AssignmentsApi {
         start_upkeep(self.upkeep, tasks, stop);
-        if let Some(worker) = self.worker {
-            worker.start(tasks, stop);
+        if let Some(start) = self.start_worker {
+            start(tasks, stop);
         }
         self.api
     }

@@ -23,6 +23,8 @@ pub(super) struct Infrastructure<'a> {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) db: Database,
     pub(super) sealer: Sealer,
+    /// Seal of what belongs to no single user.
+    pub(super) server_seal: ServerSeal,
     /// True if a mail relay is configured.
     pub(super) mail: LiveSetting<bool>,
     pub(super) licence: Arc<LicenceFile>,
@@ -47,7 +49,8 @@ impl<'a> Infrastructure<'a> {
         let stamp_gaps = stamp_gaps.map_err(ComposeError::Stamps)?;
         let mail = config.follow(|it| it.smtp.relay.is_some());
         fold_addresses(&db).await.map_err(ComposeError::Addresses)?;
-        let db = db.with_effects(ServerSeal::new(keys.clone()), mail.clone());
+        let server_seal = ServerSeal::new(keys.clone());
+        let db = db.with_effects(server_seal.clone(), mail.clone());
         let path = start.license.path.clone();
         let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
         let licence = Arc::new(licence);
@@ -55,7 +58,7 @@ impl<'a> Infrastructure<'a> {
         let setup = Setup::open(Arc::clone(&licence), start.setup.token_path.clone(), admins);
         let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
         let tls = Tls::native()?;
-        Ok(Self { config, clock, db, sealer, mail, licence, setup, tls, stamp_gaps })
+        Ok(Self { config, clock, db, sealer, server_seal, mail, licence, setup, tls, stamp_gaps })
     }
 
     pub(super) fn clock(&self) -> Arc<dyn Clock> {

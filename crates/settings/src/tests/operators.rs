@@ -10,7 +10,7 @@ fn assignments_are_off_by_default() {
         assert!(operator.read().operators.engine.is_none());
     }
     let enabled = Operator::development().argument("Operators:Enabled=true");
-    assert_eq!(enabled.read().operators.engine, Some(EngineConfig::Embedded));
+    assert!(matches!(enabled.read().operators.engine, Some(EngineConfig::Embedded)));
 }
 
 #[test]
@@ -28,11 +28,25 @@ fn lenient_values_fall_back() {
 }
 
 #[test]
-fn an_engine_that_is_not_supported_is_refused_if_assignments_are_on() {
-    let operator = Operator::production();
-    assert!(operator.read().operators.engine.is_none());
+fn production_uses_a_workflow_server() {
+    let operator = Operator::production().argument("Operators:Enabled=true");
+    let Some(EngineConfig::Temporal(server)) = operator.read().operators.engine else {
+        panic!("no workflow server")
+    };
 
-    let enabled = operator.argument("Operators:Enabled=true");
-    let errors = enabled.sources.load_config().unwrap_err();
-    assert_eq!(errors.iter().filter_map(|it| it.key()).collect::<Vec<_>>(), ["Workflow:Address"]);
+    assert_eq!((server.address.as_str(), server.namespace.as_str()), ("workflow:7233", "pia"));
+    assert_eq!((server.task_queue.as_str(), server.is_tls), ("pia-operators", false));
+}
+
+#[test]
+fn an_api_key_is_not_sent_in_clear() {
+    let operator = Operator::production().argument("Workflow:ApiKey=a-key");
+    let errors = operator.sources.load_config().unwrap_err();
+    assert_eq!(errors.iter().filter_map(|it| it.key()).collect::<Vec<_>>(), ["Workflow:ApiKey"]);
+
+    let encrypted = operator.arguments(&["Operators:Enabled=true", "Workflow:Tls=true"]);
+    let engine = encrypted.read().operators.engine;
+    assert!(!format!("{engine:?}").contains("a-key"));
+    let Some(EngineConfig::Temporal(server)) = engine else { panic!("no workflow server") };
+    assert_eq!(server.api_key.unwrap().expose(), "a-key");
 }
