@@ -8,6 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::job::Job;
 use crate::outcome::Outcome;
 use crate::places;
+use crate::test::FEATURES;
 use crate::workshop::Workshop;
 
 /// Runs all checks that a change must pass, the quick ones first.
@@ -67,14 +68,19 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         command.args(args);
         command
     };
-    let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    let mut docs = cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    let clippy =
+        ["clippy", "--locked", "--workspace", FEATURES, "--all-targets", "--", "-D", "warnings"];
+    let mut docs =
+        cargo(&["doc", "--workspace", FEATURES, "--no-deps", "--document-private-items"]);
     // Not in RUSTFLAGS, which would rebuild all dependencies.
     docs.env("RUSTDOCFLAGS", "-D warnings");
     // `--workspace`, so that dependencies are built once, with the features
     // that the tests need.
-    let structure_tests =
-        ["test", "--workspace", "--test", "architecture", "--test", "tidy", "--test", "words"];
+    let structure_tests = [
+        &["test", "--workspace", FEATURES][..],
+        &["--test", "architecture", "--test", "tidy", "--test", "words"],
+    ]
+    .concat();
     vec![
         ("format", cargo(&["fmt", "--all", "--check"])),
         ("spelling", tool("typos", &[])),

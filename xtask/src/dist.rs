@@ -11,6 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::job::Job;
 use crate::outcome::Outcome;
 use crate::places;
+use crate::test::FEATURES;
 
 /// Public key that verifies licences for the released binary.
 const KEY: &str = "PIA_LICENSE_PUBLIC_KEY";
@@ -29,7 +30,7 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
     }
     let mut build = cargo();
     build
-        .args(["build", "--profile", "dist", "--locked", "-p", "pia-server"])
+        .args(["build", "--profile", "dist", "--locked", "-p", "pia-server", FEATURES])
         .env("PIA_DISTRIBUTION", "1")
         .current_dir(places::root());
     Job::run(&mut build, interrupt)?;

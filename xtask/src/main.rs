@@ -23,6 +23,7 @@ mod places;
 mod postgres;
 mod python;
 mod streamed;
+mod temporal;
 mod test;
 mod walk;
 mod workshop;

