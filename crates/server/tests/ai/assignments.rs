@@ -1,17 +1,21 @@
 //! Assignments from end to end: handed over, run, collected.
 
+mod engines;
 mod limits;
+#[cfg(feature = "temporal")]
+mod outage;
 
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::{Client, TestResponse, keys};
 use pia_server_testkit::console::Console;
 use pia_server_testkit::harness::{TestApp, TestConfig};
-use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-on_both_databases!(
+use engines::{over_each_engine, with_engine};
+
+over_each_engine!(
     a_brief_has_an_event_for_each_step_and_an_artifact,
     collecting_deletes_everything_that_the_server_did_not_write,
     a_user_sees_granted_skills_and_own_assignments_only,
@@ -28,9 +32,8 @@ pub(crate) const ANSWER: &str = r##"{"choices":[{"message":{"role":"assistant",
 
 /// Configures a server that accepts assignments.
 pub(crate) fn accepting(database: TestDatabase, upstream: &str) -> TestConfig {
-    TestConfig::on(database)
-        .with("Operators__Enabled", true)
-        .with("Workflow__Address", "embedded")
+    let url = database.url.clone();
+    with_engine(TestConfig::on(database), &url)
         .with("Admin__RequireSecondFactor", false)
         .with_upstream(upstream)
 }

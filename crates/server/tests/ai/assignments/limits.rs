@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use pia_server_testkit::ai_peer::{Fixed, Peer, response};
-use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
+use super::engines::{over_each_engine, with_engine};
 use super::{ANSWER, accepted, accepting, ended, enqueue, envelope, granted, kinds};
 
-on_both_databases!(
+over_each_engine!(
     a_cancelled_step_counts_as_abandoned,
     a_terminated_assignment_names_the_reason,
     a_user_has_as_many_unfinished_assignments_as_are_permitted,
@@ -135,10 +135,8 @@ async fn another_instance_continues_what_a_stopped_one_left(database: TestDataba
     let _second = silent.call().await;
 
     let upstream = Fixed::giving(ANSWER).await;
-    let setting = pia_server_testkit::harness::TestConfig::beside(&app)
-        .with("Operators__Enabled", true)
-        .with("Workflow__Address", "embedded")
-        .with_upstream(&upstream.endpoint);
+    let setting = pia_server_testkit::harness::TestConfig::beside(&app);
+    let setting = with_engine(setting, &app.database().url).with_upstream(&upstream.endpoint);
     let other = setting.start().await;
     app.stop.cancel();
 
