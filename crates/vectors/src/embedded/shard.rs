@@ -8,8 +8,9 @@
 use std::fs::{self, File};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
+use parking_lot::{Mutex, MutexGuard};
 use qdrant_edge::{EdgeShard, OperationError, UpdateOperation};
 
 use super::{config, lock::lock, wal};
@@ -26,9 +27,9 @@ pub(super) struct Shard {
     /// Changes since the shard was opened. Held for every change and every flush,
     /// since the engine panics if both happen at once.
     changes: Mutex<Changes>,
-    /// Number of changes that are on the disk. Held by the one that flushes for
-    /// all who wait.
-    flushed: Mutex<u64>,
+    /// Last change that is on the disk. Held by the one that flushes for all who
+    /// wait.
+    flushed: Mutex<ChangeNumber>,
     /// Dropped last.
     _lock: File,
 }
@@ -36,15 +37,22 @@ pub(super) struct Shard {
 /// Changes of a shard.
 #[derive(Debug, Default)]
 struct Changes {
-    /// Number of changes so far.
-    count: u64,
+    /// Number of the last one.
+    last: ChangeNumber,
     /// Number of points that were written since the shard was loaded.
     points: usize,
-    /// Number of times that changes were lost, because one of them failed.
-    losses: u64,
-    /// Whether one is in progress, or has failed: the next one begins with what
-    /// is on the disk.
+    /// True while one is in progress, and after one has failed: the next one begins
+    /// with what is on the disk.
     is_dirty: bool,
+}
+
+/// Number of a change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct ChangeNumber {
+    /// Number of times before it that changes were lost, because one had failed.
+    losses: u64,
+    /// Number of changes up to it.
+    count: u64,
 }
 
 impl Shard {
@@ -79,14 +87,15 @@ impl Shard {
         points: usize,
         change: UpdateOperation,
     ) -> Result<(), OperationError> {
-        let (number, losses) = self.change(points, change)?;
-        let mut flushed = self.flushed.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = self.change(points, change)?;
+        let mut flushed = self.flushed.lock();
+        let lost = || Err(OperationError::service_error("the change was lost with another one"));
         if *flushed >= number {
-            return Ok(());
+            return if flushed.losses == number.losses { Ok(()) } else { lost() };
         }
-        let mut changes = self.changes();
-        if changes.is_dirty || changes.losses != losses {
-            return Err(OperationError::service_error("the change was lost with another one"));
+        let mut changes = self.changes.lock();
+        if changes.is_dirty || changes.last.losses != number.losses {
+            return lost();
         }
         changes.is_dirty = true;
         self.read(|edge| {
@@ -94,20 +103,23 @@ impl Shard {
             Ok(())
         })?;
         changes.is_dirty = false;
-        *flushed = changes.count;
+        *flushed = changes.last;
         Ok(())
     }
 
-    /// Makes a change without a flush. Returns its number, and that of the losses
-    /// before it.
-    fn change(&self, points: usize, change: UpdateOperation) -> Result<(u64, u64), OperationError> {
-        let mut changes = self.changes();
+    /// Makes a change without a flush. Returns its number.
+    fn change(
+        &self,
+        points: usize,
+        change: UpdateOperation,
+    ) -> Result<ChangeNumber, OperationError> {
+        let mut changes = self.changes.lock();
         if changes.is_dirty {
-            changes.losses += 1;
-            self.renew()?;
-            changes.points = 0;
-        } else if changes.points >= MAX_WRITTEN {
-            // Closing it flushes.
+            changes.last.losses += 1;
+        }
+        if changes.is_dirty || changes.points >= MAX_WRITTEN {
+            // Closing the engine flushes, unless that fails.
+            changes.is_dirty = true;
             self.renew()?;
             changes.points = 0;
         }
@@ -115,12 +127,11 @@ impl Shard {
         self.read(|edge| edge.update(change).map(drop))?;
         changes.is_dirty = false;
         changes.points = changes.points.saturating_add(points);
-        changes.count += 1;
-        Ok((changes.count, changes.losses))
-    }
-
-    fn changes(&self) -> MutexGuard<'_, Changes> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+        changes.last.count += 1;
+        let number = changes.last;
+        // Those that wait go first, so that one flush serves all.
+        MutexGuard::unlock_fair(changes);
+        Ok(number)
     }
 
     /// Loads the shard anew, without its log, and removes what remains of points

@@ -100,7 +100,7 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
     let store = EmbeddedVectors::open(folder.path()).unwrap();
     let base = KnowledgeBaseId::generate();
     let stored = points(base, 40);
-    let good = stored.chunks(2).map(|it| it.to_vec());
+    let good = stored.chunks(2).map(<[_]>::to_vec);
     // Those that wait for a flush with it may fail too.
     let bad = (0..4).map(|_| vec![point(base, vec![1.0], &[])]);
     let changes = join_all(good.chain(bad).map(|it| store.put(it))).await;
