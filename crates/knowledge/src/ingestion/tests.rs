@@ -4,10 +4,12 @@ mod claims;
 mod failures;
 mod reindexing;
 
+use async_trait::async_trait;
 use pia_kernel::{DocumentId, GroupId, Timestamp};
 use pia_testkit::ManualClock;
 
 use super::*;
+use crate::ContentType;
 use crate::document::DocumentStatus;
 use crate::fakes::{CountingEmbedder, InMemory, MarkdownFiles};
 use crate::ports::chunk_store::ChunkStore;
@@ -19,6 +21,23 @@ use crate::terms::query_terms;
 const TRAVEL: &str = "# Rail\n\nSecond class tickets only.\n\n# Air\n\nAsk the office first.\n\n\
     # Hotels\n\nUp to ninety euros a night.\n\n# Taxis\n\nOnly at night, with a receipt.\n\n\
     # Meals\n\nA flat rate for each day.\n";
+
+const LEASE: Duration = Duration::from_mins(5);
+
+/// Markdown files whose extraction takes a quarter of the lease.
+struct SlowFiles(Arc<ManualClock>);
+
+#[async_trait]
+impl TextExtractor for SlowFiles {
+    async fn extract(
+        &self,
+        content_type: ContentType,
+        content: Vec<u8>,
+    ) -> Result<ExtractedText, ExtractError> {
+        self.0.advance(LEASE / 4);
+        MarkdownFiles::default().extract(content_type, content).await
+    }
+}
 
 struct World {
     store: Arc<InMemory>,
@@ -37,14 +56,14 @@ impl World {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let ingestion = Ingestion {
             queue: Arc::clone(&store) as _,
-            extractor: Arc::<MarkdownFiles>::default(),
+            extractor: Arc::new(SlowFiles(Arc::clone(&clock))),
             embedder: Arc::clone(&embedder) as _,
             vectors: Arc::clone(&store) as _,
             context_writer: None,
             settings: LiveSetting::new(IngestionSettings {
                 chunking: ChunkingSettings { max_chars: 50, overlap_chars: 0 },
                 max_attempts: 3,
-                lease: Duration::from_mins(5),
+                lease: LEASE,
                 default_monthly_tokens: 10_000,
             }),
             clock: Arc::clone(&clock) as _,

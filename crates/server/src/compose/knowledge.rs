@@ -68,7 +68,8 @@ impl KnowledgeParts {
         let embedder = embedder(stores, gateway);
         warn_of_other_models(&api.bases, &embedder.model()).await;
         let chunks = Arc::new(SqlChunks::new(base.db.clone()));
-        let lease = STEP_TIME + stores.timeout;
+        // A step may begin with three quarters of it left.
+        let lease = (STEP_TIME + stores.timeout) * 4 / 3;
         let ingestion = Ingestion {
             queue: Arc::new(queue),
             extractor: Arc::new(extractor(config.knowledge.workers)?),
