@@ -20,6 +20,8 @@ use crate::truncation::{MAX_ERROR_CHARS, truncated};
 /// Delay before the first repetition of a step; each further one is twice as
 /// long.
 const FIRST_DELAY: Duration = Duration::from_secs(2);
+/// Minimum delay before a repetition that a model asks for.
+const MIN_DELAY: Duration = Duration::from_secs(1);
 /// Maximum delay before a repetition.
 const MAX_DELAY: Duration = Duration::from_mins(1);
 
@@ -184,7 +186,7 @@ impl Runs {
                 (delay_after(attempts), Attempt::Failed)
             }
             StepError::Busy { retry_after } => {
-                (retry_after.unwrap_or(FIRST_DELAY).min(MAX_DELAY), Attempt::Postponed)
+                (retry_after.unwrap_or(FIRST_DELAY).clamp(MIN_DELAY, MAX_DELAY), Attempt::Postponed)
             }
         };
         let outcome = RunOutcome::Released { due_at: self.clock.now() + delay, attempt };

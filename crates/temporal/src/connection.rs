@@ -18,7 +18,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 /// Name under which the server sees this client.
 const IDENTITY: &str = "pia-server";
 
-/// Temporal server, and what of it is used.
+/// Address of a Temporal server, with the namespace and the task queue on it.
 #[derive(Debug, Clone)]
 pub struct TemporalConfig {
     /// Host and port.
@@ -39,8 +39,8 @@ pub struct TemporalConfig {
 #[error("the address of the workflow server must be HOST:PORT")]
 pub struct TemporalConfigError;
 
-/// Connection to a Temporal server, opened by the first call and whenever it was
-/// lost.
+/// Connection to a Temporal server, opened by the first call. One that is lost is
+/// opened again by its transport.
 pub(crate) struct LazyConnection {
     pub(crate) task_queue: String,
     connection: ConnectionOptions,
@@ -62,7 +62,8 @@ impl LazyConnection {
             .build();
         let converter = DataConverter::new(
             PayloadConverter::default(),
-            DefaultFailureConverter::default(),
+            // Their texts are sealed too.
+            DefaultFailureConverter::new(true),
             SealingCodec { seal },
         );
         let client = ClientOptions::new(namespace).data_converter(converter).build();
@@ -71,17 +72,22 @@ impl LazyConnection {
 
     /// Returns the client, connected.
     pub(crate) async fn client(&self) -> Result<&Client, Unavailable> {
-        let connect = || async {
+        self.opened.get_or_try_init(|| self.connect()).await
+    }
+
+    /// Returns another client over a connection of its own.
+    pub(crate) async fn connect(&self) -> Result<Client, Unavailable> {
+        with_timeout(async {
             let connection = Connection::connect(self.connection.clone()).await;
             let connection = connection.map_err(unavailable)?;
             Client::new(connection, self.client.clone()).map_err(unavailable)
-        };
-        within(self.opened.get_or_try_init(connect)).await
+        })
+        .await
     }
 }
 
 /// Waits for an answer of the server, but not long.
-pub(crate) async fn within<T>(
+pub(crate) async fn with_timeout<T>(
     call: impl Future<Output = Result<T, Unavailable>>,
 ) -> Result<T, Unavailable> {
     // On the heap, since the client's futures take tens of kilobytes.
@@ -95,9 +101,10 @@ pub(crate) fn unavailable(err: impl Into<Box<dyn std::error::Error + Send + Sync
 
 fn parse(address: &str, is_tls: bool) -> Result<Url, TemporalConfigError> {
     let scheme = if is_tls { "https" } else { "http" };
-    let url = Url::parse(&format!("{scheme}://{address}")).ok();
-    let url = url.filter(|it| it.port_or_known_default().is_some() && it.path() == "/");
-    url.filter(|it| it.username().is_empty() && it.query().is_none()).ok_or(TemporalConfigError)
+    let port = address.rsplit_once(':').and_then(|it| it.1.parse::<u16>().ok());
+    let url = Url::parse(&format!("{scheme}://{address}")).ok().filter(|_| port.is_some());
+    let url = url.filter(|it| it.username().is_empty() && it.path() == "/");
+    url.filter(|it| it.query().is_none() && it.fragment().is_none()).ok_or(TemporalConfigError)
 }
 
 #[cfg(test)]
@@ -110,8 +117,16 @@ mod tests {
 
         assert_eq!(parsed("workflow:7233", false).unwrap(), "http://workflow:7233/");
         assert_eq!(parsed("[::1]:7233", true).unwrap(), "https://[::1]:7233/");
-        for address in ["", "http://workflow:7233", "workflow:7233/x", "user@workflow:7233", "a b"]
-        {
+        for address in [
+            "",
+            "workflow",
+            "http://workflow:7233",
+            "workflow:7233/x",
+            "workflow:7233#x",
+            "workflow:7233?x",
+            "user@workflow:7233",
+            "a b",
+        ] {
             assert_eq!(parsed(address, false), None, "{address}");
         }
     }

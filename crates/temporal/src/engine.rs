@@ -13,7 +13,9 @@ use temporalio_client::{
     WorkflowTerminateOptions,
 };
 
-use crate::connection::{LazyConnection, TemporalConfig, TemporalConfigError, unavailable, within};
+use crate::connection::{
+    LazyConnection, TemporalConfig, TemporalConfigError, unavailable, with_timeout,
+};
 use crate::workflow::AssignmentWorkflow;
 
 /// Workflow engine on a Temporal server.
@@ -46,7 +48,7 @@ impl WorkflowEngine for TemporalEngine {
             // assignment has ended too.
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .build();
-        within(async {
+        with_timeout(async {
             let client = self.connection.client().await?;
             let started = client.start_workflow(AssignmentWorkflow::run, id.0, options).await;
             started.map(drop).map_err(unavailable)
@@ -55,7 +57,7 @@ impl WorkflowEngine for TemporalEngine {
     }
 
     async fn stop(&self, id: AssignmentId, mode: StopMode) -> Result<(), Unavailable> {
-        within(async {
+        with_timeout(async {
             let workflow = self.workflow(id).await?;
             let stopped = match mode {
                 StopMode::Cancel => workflow.cancel(WorkflowCancelOptions::default()).await,
@@ -63,15 +65,16 @@ impl WorkflowEngine for TemporalEngine {
                     workflow.terminate(WorkflowTerminateOptions::default()).await
                 }
             };
-            found(stopped).map(drop)
+            ignore_not_found(stopped).map(drop)
         })
         .await
     }
 
     async fn is_live(&self, id: AssignmentId) -> Result<bool, Unavailable> {
-        within(async {
+        with_timeout(async {
             let workflow = self.workflow(id).await?;
-            let described = found(workflow.describe(WorkflowDescribeOptions::default()).await)?;
+            let described =
+                ignore_not_found(workflow.describe(WorkflowDescribeOptions::default()).await)?;
             Ok(described.is_some_and(|it| it.status() == WorkflowExecutionStatus::Running))
         })
         .await
@@ -79,12 +82,23 @@ impl WorkflowEngine for TemporalEngine {
 }
 
 /// Returns the answer about a workflow; `None` if it is unknown or has ended.
-fn found<T>(answer: Result<T, WorkflowInteractionError>) -> Result<Option<T>, Unavailable> {
+fn ignore_not_found<T>(
+    answer: Result<T, WorkflowInteractionError>,
+) -> Result<Option<T>, Unavailable> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(WorkflowInteractionError::NotFound(_)) => Ok(None),
+        // A namespace that is not found is an outage.
+        Err(WorkflowInteractionError::NotFound(status)) if !is_of_namespace(status.details()) => {
+            Ok(None)
+        }
         Err(err) => Err(unavailable(err)),
     }
+}
+
+/// Returns whether the details of an error say that the namespace is unknown.
+fn is_of_namespace(details: &[u8]) -> bool {
+    const TYPE: &[u8] = b"NamespaceNotFoundFailure";
+    details.windows(TYPE.len()).any(|it| it == TYPE)
 }
 
 fn workflow_id(id: AssignmentId) -> String {

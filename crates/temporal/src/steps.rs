@@ -1,7 +1,8 @@
 //! Steps of runs, as activities.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pia_assignments::{Advance, Runs, WorkerId};
@@ -13,13 +14,30 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::time::interval;
 use uuid::Uuid;
 
-/// Interval of saying that a step is in progress.
+/// Interval of heartbeats of a step.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(1);
 
 /// Steps of runs by one worker.
 pub(crate) struct Steps {
-    pub(crate) runs: Runs,
-    pub(crate) worker: WorkerId,
+    runs: Runs,
+    worker: WorkerId,
+    /// Runs whose step is in progress.
+    in_progress: Mutex<HashSet<AssignmentId>>,
+}
+
+/// Step in progress, until dropped.
+struct StepInProgress<'a> {
+    steps: &'a Steps,
+    id: AssignmentId,
+}
+
+/// Reasons why a step is scheduled again.
+enum StepFailure {
+    /// Attempt before it is still in progress: the server did not get its
+    /// heartbeats.
+    InProgress,
+    /// Step could not be stored.
+    Unavailable(Unavailable),
 }
 
 /// Progress of a run, as histories contain it.
@@ -49,18 +67,29 @@ impl Steps {
         let id = AssignmentId(assignment);
         let advanced = tokio::select! {
             advanced = self.step(id) => advanced,
-            never = beat(&ctx) => match never? {},
+            never = send_heartbeats(&ctx) => match never? {},
         };
-        advanced.map_err(|err| {
-            tracing::warn!(error = %err, assignment = %id, "a step could not be stored");
-            // Temporal stores the text: it must not say more.
-            ApplicationFailure::new("the step could not be stored").into()
+        // Temporal stores the text: it must not say more.
+        advanced.map_err(|err| match err {
+            StepFailure::InProgress => {
+                ApplicationFailure::new("the step is still in progress").into()
+            }
+            StepFailure::Unavailable(err) => {
+                tracing::warn!(error = %err, assignment = %id, "a step could not be stored");
+                ApplicationFailure::new("the step could not be stored").into()
+            }
         })
     }
 }
 
 impl Steps {
-    async fn step(&self, id: AssignmentId) -> Result<Progress, Unavailable> {
+    /// Creates the steps of a worker.
+    pub(crate) fn new(runs: Runs, worker: WorkerId) -> Self {
+        Self { runs, worker, in_progress: Mutex::default() }
+    }
+
+    async fn step(&self, id: AssignmentId) -> Result<Progress, StepFailure> {
+        let _in_progress = self.begin(id).ok_or(StepFailure::InProgress)?;
         let Some(run) = self.runs.claim_one(id, self.worker).await? else {
             return Ok(Progress::Ended);
         };
@@ -70,10 +99,29 @@ impl Steps {
             Advance::Ended => Progress::Ended,
         })
     }
+
+    /// Begins a step; `None` if one of the same run is in progress.
+    fn begin(&self, id: AssignmentId) -> Option<StepInProgress<'_>> {
+        let mut in_progress = self.in_progress.lock().unwrap_or_else(PoisonError::into_inner);
+        in_progress.insert(id).then(|| StepInProgress { steps: self, id })
+    }
 }
 
-/// Says that a step is in progress, until dropped.
-async fn beat(ctx: &ActivityContext) -> Result<Infallible, ActivityError> {
+impl Drop for StepInProgress<'_> {
+    fn drop(&mut self) {
+        let in_progress = self.steps.in_progress.lock();
+        in_progress.unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+impl From<Unavailable> for StepFailure {
+    fn from(err: Unavailable) -> Self {
+        Self::Unavailable(err)
+    }
+}
+
+/// Sends heartbeats of a step until dropped.
+async fn send_heartbeats(ctx: &ActivityContext) -> Result<Infallible, ActivityError> {
     let mut tick = interval(HEARTBEAT);
     loop {
         tick.tick().await;

@@ -20,10 +20,10 @@ use crate::workflow::AssignmentWorkflow;
 
 /// Delay before the next attempt to connect.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
-/// Maximum number of workflows that decide at once.
+/// Maximum number of workflow tasks that are processed at once.
 const WORKFLOW_SLOTS: usize = 100;
-/// Time after which a worker that remembers a workflow is no longer preferred
-/// for it.
+/// Time after which a worker that has cached a workflow is no longer preferred for
+/// it.
 const STICKY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Maximum time for running steps to end when the worker is stopped; the server
@@ -52,7 +52,8 @@ impl TemporalWorker {
     pub async fn work(&self, stop: &CancellationToken) {
         while !stop.is_cancelled() {
             match self.poll(stop).await {
-                Ok(()) => continue,
+                Ok(()) if stop.is_cancelled() => return,
+                Ok(()) => tracing::warn!("the worker at the workflow server ended"),
                 Err(err) => tracing::warn!(error = %err, "the workflow server cannot be polled"),
             }
             tokio::select! {
@@ -63,7 +64,8 @@ impl TemporalWorker {
     }
 
     async fn poll(&self, stop: &CancellationToken) -> Result<(), WorkError> {
-        let client = self.engine.connection.client().await?.clone();
+        // A client whose worker ended abnormally refuses another one.
+        let client = self.engine.connection.connect().await?;
         let (options, stop, runtime) = (self.options()?, stop.clone(), Handle::current());
         let (sender, ended) = oneshot::channel();
         // The SDK's worker must stay on one thread; steps run on all. A thread
@@ -83,7 +85,7 @@ impl TemporalWorker {
             .build();
         let version = WorkerDeploymentOptions::from_build_id(env!("CARGO_PKG_VERSION").to_owned());
         let options = WorkerOptions::new(&self.engine.connection.task_queue)
-            .register_activities(Steps { runs: self.runs.clone(), worker: self.id })
+            .register_activities(Steps::new(self.runs.clone(), self.id))
             .register_workflow::<AssignmentWorkflow>()?
             .client_identity_override(self.id.0.to_string())
             .deployment_options(version)

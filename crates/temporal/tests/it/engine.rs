@@ -4,11 +4,12 @@ use pia_assignments::{StopMode, WorkflowEngine};
 use pia_kernel::AssignmentId;
 use pia_storage::Database;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, engine_in, server};
 
 pia_testkit::contract! {
     a_workflow_is_live_from_its_start_to_its_end,
     an_unknown_workflow_is_not_live_and_is_stopped,
+    an_unknown_namespace_is_an_outage,
 }
 
 async fn a_workflow_is_live_from_its_start_to_its_end(db: Database) {
@@ -34,4 +35,13 @@ async fn an_unknown_workflow_is_not_live_and_is_stopped(db: Database) {
     for mode in [StopMode::Cancel, StopMode::Terminate] {
         scene.engine.stop(id, mode).await.unwrap();
     }
+}
+
+async fn an_unknown_namespace_is_an_outage(db: Database) {
+    let (scene, id) = (Scene::on(db).await, AssignmentId::generate());
+    let engine = engine_in("absent", &server(), &scene.queue);
+
+    assert!(engine.start(id).await.is_err());
+    assert!(engine.is_live(id).await.is_err());
+    assert!(engine.stop(id, StopMode::Cancel).await.is_err());
 }

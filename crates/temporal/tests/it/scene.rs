@@ -150,9 +150,13 @@ pub(crate) fn server() -> String {
 }
 
 pub(crate) fn engine(address: &str, queue: &str) -> TemporalEngine {
+    engine_in("pia", address, queue)
+}
+
+pub(crate) fn engine_in(namespace: &str, address: &str, queue: &str) -> TemporalEngine {
     let config = TemporalConfig {
         address: address.to_owned(),
-        namespace: "pia".to_owned(),
+        namespace: namespace.to_owned(),
         task_queue: queue.to_owned(),
         is_tls: false,
         api_key: None,
