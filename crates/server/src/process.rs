@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use pia_kernel::SystemClock;
-use pia_settings::{AdminCommand, Command, Config, Faults, LiveConfig, Sources, USAGE, watch};
+use pia_settings::{
+    AdminCommand, Command, Config, Faults, LiveConfig, MigrationTargets, Sources, USAGE, watch,
+};
 use pia_storage::StartupError;
 use pia_web::TrustedProxies;
 
@@ -86,8 +88,9 @@ async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> 
 async fn migrate(sources: &Sources) -> Result<(), Failure> {
     let config = sources.read_for_migration().map_err(Failure::Settings)?;
     let _level = logging::start(&config.logging);
-    let targets = config.database;
-    let applied = pia_storage::migrate_only(&targets.target, targets.migration_target.as_ref())
+    let MigrationTargets { target, migration_target, maintenance_target } = config.database;
+    let (migrator, maintenance) = (migration_target.as_ref(), maintenance_target.as_ref());
+    let applied = pia_storage::migrate_only(&target, migrator, maintenance)
         .await
         .map_err(Failure::Database)?;
     for name in &applied {

@@ -15,10 +15,8 @@ const FILE: &str = "pia.db";
 /// Settings of the database.
 #[derive(Debug, Clone)]
 pub struct DatabaseConfig {
-    /// Database, and the roles for requests and migrations.
+    /// Database, and the roles for requests, migrations and maintenance.
     pub startup: Startup,
-    /// Database with a role that sees every user's rows.
-    pub maintenance_target: Option<DatabaseTarget>,
 }
 
 /// Database to migrate, and the roles for that.
@@ -29,6 +27,8 @@ pub struct MigrationTargets {
     pub target: DatabaseTarget,
     /// Database with a role that may create tables.
     pub migration_target: Option<DatabaseTarget>,
+    /// Database with a role that sees the rows of all users.
+    pub maintenance_target: Option<DatabaseTarget>,
 }
 
 struct Targets {
@@ -50,9 +50,10 @@ impl DatabaseConfig {
         let startup = Startup {
             target: targets.default_target?,
             migration_target: targets.migration,
+            maintenance_target: targets.maintenance,
             options: targets.options,
         };
-        Some(Self { startup, maintenance_target: targets.maintenance })
+        Some(Self { startup })
     }
 }
 
@@ -60,7 +61,8 @@ impl MigrationTargets {
     pub(super) fn from_section(from: &mut Section<'_>) -> Option<Self> {
         let targets = Targets::from_section(from, Purpose::Migrating);
         let target = targets.default_target.or_else(|| targets.migration.clone())?;
-        Some(Self { target, migration_target: targets.migration })
+        let Targets { migration, maintenance, .. } = targets;
+        Some(Self { target, migration_target: migration, maintenance_target: maintenance })
     }
 }
 

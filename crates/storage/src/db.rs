@@ -11,17 +11,19 @@ use pia_kernel::LiveSetting;
 use pia_sealing::ServerSeal;
 use tokio::runtime::Handle;
 
-use crate::connect::{self, DatabaseOptions};
+use crate::connect::DatabaseOptions;
 use crate::counter_queue::CounterQueue;
 use crate::error::{DbError, OpenDatabaseError, ReadinessError};
 use crate::on_conn;
 use crate::pools::{Conn, Pools};
-use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
+use crate::target::{DatabaseKind, DatabaseTarget};
 
 /// Pools of connections to one database of either kind.
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pools: Pools,
+    /// Pools of the role that sees the rows of all users.
+    pub(crate) maintenance: Option<Pools>,
     pub(crate) counts: CounterQueue,
     pub(crate) main: Handle,
     pub(crate) migrated: Arc<AtomicBool>,
@@ -40,14 +42,20 @@ impl Database {
         target: &DatabaseTarget,
         options: DatabaseOptions,
     ) -> Result<Self, OpenDatabaseError> {
-        let pools = match &target.0 {
-            TargetKind::Sqlite(target) => connect::sqlite(target, options)?,
-            TargetKind::Postgres(target) => connect::postgres(target, options)?,
-        };
+        let pools = Pools::open(target, options)?;
         let (main, migrated) = (Handle::current(), Arc::default());
         let (counts, mail) = (CounterQueue::default(), LiveSetting::new(false));
         let statement_timeout = options.statement_timeout;
-        Ok(Self { pools, counts, main, migrated, statement_timeout, seal: None, mail })
+        Ok(Self {
+            pools,
+            maintenance: None,
+            counts,
+            main,
+            migrated,
+            statement_timeout,
+            seal: None,
+            mail,
+        })
     }
 
     /// Returns the maximum time of a statement. A caller who waits for several

@@ -120,6 +120,28 @@ pub enum StartupError {
     /// PostgreSQL; on SQLite nothing was.
     #[error("SVC-DB-003: the database cannot be migrated: {0}")]
     Migration(String),
+    /// Role of requests is not subject to row-level security.
+    #[error(
+        "SVC-DB-004: Database:MaintenanceConnectionString restricts requests to the rows of \
+         their user, but the role of Database:ConnectionString {0}"
+    )]
+    RequestRole(&'static str),
+    /// Tables are not restricted yet.
+    #[error(
+        "SVC-DB-005: row-level security is off ({}); run with --migrate-only and \
+         Database:MaintenanceConnectionString",
+        .0.join(", ")
+    )]
+    Unrestricted(Vec<String>),
+    /// Role for maintenance does not see the rows of all users.
+    #[error("SVC-DB-006: the role of Database:MaintenanceConnectionString needs BYPASSRLS")]
+    MaintenanceRole,
+    /// Tables are restricted, and nothing would see the rows of all users.
+    #[error(
+        "SVC-DB-007: row-level security is on; set Database:MaintenanceConnectionString, or run \
+         with --migrate-only without it to switch row-level security off"
+    )]
+    NoMaintenanceRole,
 }
 
 impl StartupError {

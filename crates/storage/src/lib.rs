@@ -12,6 +12,7 @@ mod start;
 
 mod migrations;
 mod role_grants;
+mod row_security;
 
 mod db;
 mod durability;
@@ -54,6 +55,8 @@ pub use migrations::migrate;
 pub use pipelined::Pipelined;
 pub use pools::{AsyncPostgres, AsyncSqlite, Conn};
 pub use retry_backoff::RetryBackoff;
+#[doc(hidden)]
+pub use row_security::RestrictRows;
 pub use sql_types::{DbInstant, DbUid, Instant, Uid};
 pub use start::{Startup, migrate_only, start};
 pub use target::{DatabaseKind, DatabaseTarget};

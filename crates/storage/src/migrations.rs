@@ -21,7 +21,8 @@ use crate::db::Database;
 use crate::error::{DbError, OpenDatabaseError, ReadinessError, StartupError};
 use crate::pools::Conn;
 use crate::postgres::Connector;
-use crate::role_grants;
+use crate::role_grants::{self, Restriction, Roles};
+use crate::row_security;
 use crate::sqlite::{self, SQLITE_WRITES};
 use crate::target::{DatabaseTarget, TargetKind};
 
@@ -61,13 +62,14 @@ pub(crate) struct State {
 /// Each migration is applied once, even by concurrent callers. A connection
 /// string to PostgreSQL must name a role that may create tables.
 pub async fn migrate(target: &DatabaseTarget) -> Result<Vec<String>, StartupError> {
-    migrate_for(target, None).await
+    migrate_for(target, Roles::default()).await
 }
 
-/// Applies migrations as [`migrate`] does, and grants `role` access to the tables.
+/// Applies migrations as [`migrate`] does, grants `roles` access to the tables,
+/// and changes the restriction of requests to the rows of their user.
 pub(crate) async fn migrate_for(
     target: &DatabaseTarget,
-    role: Option<&str>,
+    roles: Roles<'_>,
 ) -> Result<Vec<String>, StartupError> {
     let applied = match &target.0 {
         TargetKind::Sqlite(target) => {
@@ -77,8 +79,10 @@ pub(crate) async fn migrate_for(
         TargetKind::Postgres(target) => {
             let conn =
                 Connector::new(target)?.connect().await.map_err(OpenDatabaseError::connection)?;
-            let role = role.filter(|it| target.user() != Some(*it)).map(str::to_owned);
-            tokio::task::spawn_blocking(move || migrate_postgres(conn, role.as_deref())).await
+            let others = [roles.requests, roles.maintenance].into_iter().flatten();
+            let others = others.filter(|it| target.user() != Some(*it)).map(str::to_owned);
+            let (others, restriction) = (others.collect(), roles.restriction);
+            tokio::task::spawn_blocking(move || migrate_postgres(conn, others, restriction)).await
         }
     };
     applied.unwrap_or_else(|err| Err(StartupError::migration(err)))
@@ -102,14 +106,30 @@ fn migrate_sqlite(path: &str) -> Result<Vec<String>, StartupError> {
 
 fn migrate_postgres(
     conn: AsyncPgConnection,
-    role: Option<&str>,
+    roles: Vec<String>,
+    restriction: Restriction,
 ) -> Result<Vec<String>, StartupError> {
     let mut conn = AsyncConnectionWrapper::<_>::from(conn);
     // The lock is released with the connection.
     conn.batch_execute(POSTGRES_LOCK).map_err(StartupError::migration)?;
+    let pending = conn.has_pending_migration(POSTGRES_MIGRATIONS);
+    let mut is_lifted = false;
+    if pending.map_err(StartupError::migration)? {
+        // Migrations change the rows of all users.
+        is_lifted =
+            row_security::set_restricted(&mut conn, false).map_err(StartupError::migration)?;
+    }
     let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartupError::migration)?;
-    if let Some(role) = role {
-        role_grants::grant_table_access(&mut conn, role);
+    for role in roles {
+        role_grants::grant_table_access(&mut conn, &role);
+    }
+    let is_restricted = match restriction {
+        Restriction::Unchanged => is_lifted.then_some(true),
+        Restriction::Restricted => Some(true),
+        Restriction::Lifted => Some(false),
+    };
+    if let Some(is_restricted) = is_restricted {
+        row_security::set_restricted(&mut conn, is_restricted).map_err(StartupError::migration)?;
     }
     Ok(applied)
 }

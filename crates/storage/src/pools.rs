@@ -5,8 +5,11 @@ use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::deadpool::{Object, Pool};
 use diesel_async::sync_connection_wrapper::SyncConnectionWrapper;
 
+use crate::connect::{self, DatabaseOptions};
 use crate::durability::Durability;
+use crate::error::OpenDatabaseError;
 use crate::sqlite_log::SqliteLog;
+use crate::target::{DatabaseTarget, TargetKind};
 
 /// A connection to SQLite, which works on threads that may block.
 pub type AsyncSqlite = SyncConnectionWrapper<SqliteConnection>;
@@ -25,6 +28,19 @@ pub(crate) enum Pools {
         log: SqliteLog,
     },
     Postgres(Pool<AsyncPgConnection>),
+}
+
+impl Pools {
+    /// Opens the pools of a database. Opens no connection yet.
+    pub(crate) fn open(
+        target: &DatabaseTarget,
+        options: DatabaseOptions,
+    ) -> Result<Self, OpenDatabaseError> {
+        match &target.0 {
+            TargetKind::Sqlite(target) => connect::sqlite(target, options),
+            TargetKind::Postgres(target) => connect::postgres(target, options),
+        }
+    }
 }
 
 /// A connection that was taken from a pool.

@@ -6,6 +6,8 @@ use diesel::sql_types::Text;
 use diesel_async::AsyncPgConnection;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 
+use crate::target::DatabaseTarget;
+
 /// Query of the required statements, formatted by the server so that it quotes
 /// every name itself. Applied migrations are read-only, and audit entries are
 /// never changed: they are added, chained, and deleted after their retention time.
@@ -28,6 +30,43 @@ const GRANTS: &str = "
 struct Grant {
     #[diesel(sql_type = Text)]
     statement: String,
+}
+
+/// Change of the restriction of requests to the rows of their user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Restriction {
+    /// Tables stay as they are.
+    #[default]
+    Unchanged,
+    /// Tables are restricted.
+    Restricted,
+    /// Restriction is lifted.
+    Lifted,
+}
+
+/// Roles beside the one that owns the tables.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Roles<'a> {
+    /// Role of requests.
+    pub(crate) requests: Option<&'a str>,
+    /// Role that sees the rows of all users.
+    pub(crate) maintenance: Option<&'a str>,
+    /// Change of the restriction of requests.
+    pub(crate) restriction: Restriction,
+}
+
+impl<'a> Roles<'a> {
+    /// Returns the roles that connection strings name. With one for maintenance,
+    /// requests are restricted.
+    pub(crate) fn from_targets(
+        target: &'a DatabaseTarget,
+        maintenance: Option<&'a DatabaseTarget>,
+    ) -> Self {
+        let restriction =
+            if maintenance.is_some() { Restriction::Restricted } else { Restriction::Unchanged };
+        let maintenance = maintenance.and_then(DatabaseTarget::user);
+        Self { requests: target.user(), maintenance, restriction }
+    }
 }
 
 /// Grants `role` the privileges that requests need. A failure is only logged:

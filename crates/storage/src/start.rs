@@ -4,7 +4,10 @@ use crate::connect::DatabaseOptions;
 use crate::db::Database;
 use crate::error::{OpenDatabaseError, StartupError};
 use crate::migrations::{self, migrate_for};
-use crate::target::{DatabaseKind, DatabaseTarget, TargetKind};
+use crate::pools::Pools;
+use crate::role_grants::{Restriction, Roles};
+use crate::row_security;
+use crate::target::{DatabaseKind, DatabaseTarget};
 
 /// Database settings at startup.
 #[derive(Debug, Clone)]
@@ -13,6 +16,9 @@ pub struct Startup {
     pub target: DatabaseTarget,
     /// Database with a role that may create tables; for PostgreSQL.
     pub migration_target: Option<DatabaseTarget>,
+    /// Database with a role that sees the rows of all users; for PostgreSQL. With
+    /// it, requests are restricted to the rows of their user.
+    pub maintenance_target: Option<DatabaseTarget>,
     /// Other options of the operator.
     pub options: DatabaseOptions,
 }
@@ -28,15 +34,17 @@ pub struct Startup {
 ///
 /// Call it on the runtime that outlives all others.
 pub async fn start(startup: Startup) -> Result<Database, StartupError> {
-    let Startup { target, migration_target, options } = startup;
+    let Startup { target, migration_target, maintenance_target, options } = startup;
+    let maintenance = maintenance_target.as_ref();
     match (target.provider(), &migration_target) {
-        (DatabaseKind::Sqlite, _) => drop(migrate_for(&target, None).await?),
+        (DatabaseKind::Sqlite, _) => drop(migrate_for(&target, Roles::default()).await?),
         (DatabaseKind::Postgres, Some(migrator)) => {
-            drop(migrate_for(migrator, role_of(&target)).await?);
+            drop(migrate_for(migrator, Roles::from_targets(&target, maintenance)).await?);
         }
         (DatabaseKind::Postgres, None) => {}
     }
-    let db = Database::open(&target, options)?;
+    let maintenance = maintenance.map(|it| Pools::open(it, options)).transpose()?;
+    let db = Database::open(&target, options)?.with_maintenance(maintenance);
     let state = migrations::state(&db).await.map_err(opening)?;
     if !state.pending.is_empty() {
         return Err(StartupError::Pending(state.pending));
@@ -45,6 +53,7 @@ pub async fn start(startup: Startup) -> Result<Database, StartupError> {
         let versions = state.unknown.join(", ");
         tracing::warn!(versions, "database schema is newer than this server");
     }
+    row_security::check(&db).await?;
     Ok(db)
 }
 
@@ -53,24 +62,23 @@ pub async fn start(startup: Startup) -> Result<Database, StartupError> {
 pub async fn migrate_only(
     target: &DatabaseTarget,
     migration_target: Option<&DatabaseTarget>,
+    maintenance_target: Option<&DatabaseTarget>,
 ) -> Result<Vec<String>, StartupError> {
-    match (target.provider(), migration_target) {
-        (DatabaseKind::Postgres, Some(migrator)) => migrate_for(migrator, role_of(target)).await,
-        (DatabaseKind::Postgres, None) | (DatabaseKind::Sqlite, _) => {
-            migrate_for(target, None).await
-        }
-    }
-}
-
-fn role_of(target: &DatabaseTarget) -> Option<&str> {
-    match &target.0 {
-        TargetKind::Sqlite(_) => None,
-        TargetKind::Postgres(target) => target.user(),
-    }
+    let migrator = match target.provider() {
+        DatabaseKind::Sqlite => target,
+        DatabaseKind::Postgres => migration_target.unwrap_or(target),
+    };
+    let roles = Roles::from_targets(target, maintenance_target);
+    // Only here: a server without the setting must not lift it for others.
+    let restriction = match roles.restriction {
+        Restriction::Unchanged => Restriction::Lifted,
+        other => other,
+    };
+    migrate_for(migrator, Roles { restriction, ..roles }).await
 }
 
 /// Returns the cause alone: that the pool failed does not help an operator.
-fn opening(err: crate::DbError) -> StartupError {
+pub(crate) fn opening(err: crate::DbError) -> StartupError {
     use crate::DbError::{Abandoned, Batch, NoKey, Pool, Query, Sealing, Unreadable};
     use deadpool::managed::PoolError::Backend;
     use diesel_async::pooled_connection::PoolError::{ConnectionError, QueryError};

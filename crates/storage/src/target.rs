@@ -64,6 +64,15 @@ impl DatabaseTarget {
         }))
     }
 
+    /// Returns the role of a connection; `None` if it is not named, or the
+    /// database has no roles.
+    pub(crate) fn user(&self) -> Option<&str> {
+        match &self.0 {
+            TargetKind::Sqlite(_) => None,
+            TargetKind::Postgres(target) => target.user(),
+        }
+    }
+
     /// Kind of the database.
     pub fn provider(&self) -> DatabaseKind {
         match self.0 {

@@ -33,6 +33,31 @@ macro_rules! contract {
     };
 }
 
+/// Generates a test of each case for each backend, and for PostgreSQL with roles
+/// of its own for requests and maintenance.
+#[macro_export]
+macro_rules! contract_with_roles {
+    ($($case:ident),* $(,)?) => {
+        $crate::contract!($($case),*);
+        mod postgres_with_roles {$(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $case() {
+                let fresh = $crate::databases::TestDatabase::with_roles().await;
+                super::$case(fresh.connect().await).await;
+            }
+        )*}
+    };
+}
+
+/// Creates the roles of the cluster, unless another test has.
+const ROLES: &str = "
+    DO $$ BEGIN
+        CREATE ROLE test_requests LOGIN;
+        CREATE ROLE test_maintenance LOGIN BYPASSRLS;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN
+        NULL;
+    END $$;";
+
 /// Template that this process copies its databases from, as copying is faster
 /// than migrating.
 static TEMPLATE: OnceCell<String> = OnceCell::const_new();
@@ -42,6 +67,9 @@ static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 pub struct TestDatabase {
     /// Connection string of the database.
     pub url: String,
+    /// Connection strings of the owner of its tables, and of the role that sees
+    /// the rows of all users, if these are not the same.
+    pub roles: Option<[String; 2]>,
     provider: DatabaseKind,
     _dir: Option<TempDir>,
 }
@@ -51,7 +79,7 @@ impl TestDatabase {
     pub fn sqlite() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}/test.db", dir.path().display());
-        Self { url, provider: DatabaseKind::Sqlite, _dir: Some(dir) }
+        Self { url, roles: None, provider: DatabaseKind::Sqlite, _dir: Some(dir) }
     }
 
     /// Creates a migrated database in the cluster that `TEST_POSTGRES_URL`
@@ -63,6 +91,17 @@ impl TestDatabase {
             empty.url.rsplit('/').next().unwrap_or_default().to_owned()
         });
         Self::create(&format!("TEMPLATE {}", template.await)).await
+    }
+
+    /// Creates a migrated database there whose connection string names a role that
+    /// sees the rows of one user at a time.
+    pub async fn with_roles() -> Self {
+        let owned = Self::postgres().await;
+        let mut owner = AsyncPgConnection::establish(&owned.url).await.expect("a connection");
+        owner.batch_execute(ROLES).await.expect("roles");
+        let role = |name| owned.url.replace("postgres@", &format!("{name}@"));
+        let (url, maintenance) = (role("test_requests"), role("test_maintenance"));
+        Self { url, roles: Some([owned.url.clone(), maintenance]), ..owned }
     }
 
     /// Creates a database without tables in that cluster.
@@ -85,7 +124,15 @@ impl TestDatabase {
         // Durability is not needed, and syncing to disk is slow.
         let options =
             DatabaseOptions { synchronous: Synchronous::Normal, ..DatabaseOptions::default() };
-        let startup = Startup { target: self.target(), migration_target: None, options };
+        let [owner, maintenance] = self.roles.as_ref().map_or([None, None], |it| {
+            it.each_ref().map(|url| DatabaseTarget::parse(self.provider, url).ok())
+        });
+        let startup = Startup {
+            target: self.target(),
+            migration_target: owner,
+            maintenance_target: maintenance,
+            options,
+        };
         start(startup).await.expect("a database").with_effects(seal(), LiveSetting::new(true))
     }
 
@@ -99,7 +146,8 @@ impl TestDatabase {
             .batch_execute(&format!("CREATE DATABASE {name} {template}"))
             .await
             .expect("a database");
-        Self { url: format!("{cluster}/{name}"), provider: DatabaseKind::Postgres, _dir: None }
+        let url = format!("{cluster}/{name}");
+        Self { url, roles: None, provider: DatabaseKind::Postgres, _dir: None }
     }
 }
 

@@ -50,7 +50,9 @@ impl Pipeline {
         let target = DatabaseTarget::parse(kind, url)?;
         migrate(&target).await?;
         let options = DatabaseOptions::default();
-        let db = start(Startup { target, migration_target: None, options }).await?;
+        let db =
+            start(Startup { target, migration_target: None, maintenance_target: None, options })
+                .await?;
         let seal = ServerSeal::new(MasterKeys { current: Secret::new([7; 32]), previous: None });
         let db = db.with_effects(seal, LiveSetting::new(false));
         let id = KnowledgeBaseId::generate();

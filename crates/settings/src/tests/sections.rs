@@ -128,7 +128,7 @@ fn a_database_has_three_roles() {
     let database = operator.read().database;
 
     assert!(database.startup.migration_target == Some(postgres("postgres://owner@db/pia")));
-    assert!(database.maintenance_target == Some(postgres("postgres://bypass@db/pia")));
+    assert!(database.startup.maintenance_target == Some(postgres("postgres://bypass@db/pia")));
     assert_eq!(database.startup.options.max_connections, 3);
 }
 

@@ -20,7 +20,9 @@ async fn fresh() -> (TempDir, Database) {
     let target = DatabaseTarget::parse(DatabaseKind::Sqlite, &text).unwrap();
     let options =
         DatabaseOptions { synchronous: Synchronous::Normal, ..DatabaseOptions::default() };
-    let db = start(Startup { target, migration_target: None, options }).await.unwrap();
+    let db = start(Startup { target, migration_target: None, maintenance_target: None, options })
+        .await
+        .unwrap();
     execute(&db, "CREATE TABLE notes (text TEXT NOT NULL)").await;
     (dir, db)
 }

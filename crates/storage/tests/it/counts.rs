@@ -95,7 +95,12 @@ async fn a_server_relaxes_durability_for_counts_only() {
 async fn a_count_is_prepared_once_on_a_connection_of_a_server() {
     let fresh = TestDatabase::postgres().await;
     let options = DatabaseOptions { max_connections: 1, ..DatabaseOptions::default() };
-    let startup = Startup { target: fresh.target(), migration_target: None, options };
+    let startup = Startup {
+        target: fresh.target(),
+        migration_target: None,
+        maintenance_target: None,
+        options,
+    };
     let db = start(startup).await.unwrap();
 
     for _ in 0..3 {

@@ -15,6 +15,7 @@ mod effects;
 mod pipelined;
 mod readiness;
 mod roles;
+mod row_security;
 mod sqlite_files;
 mod start_up;
 mod tls;

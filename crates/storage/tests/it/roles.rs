@@ -14,6 +14,7 @@ async fn the_runtime_role_may_use_the_tables_of_another_role() {
     let startup = Startup {
         target: DatabaseTarget::parse(DatabaseKind::Postgres, &url).unwrap(),
         migration_target: Some(fresh.target()),
+        maintenance_target: None,
         options: DatabaseOptions::default(),
     };
 

@@ -13,7 +13,13 @@ use pia_storage::{
 async fn start_at(path: &Path) -> Result<Database, StartupError> {
     let text = format!("Data Source={}", path.display());
     let target = DatabaseTarget::parse(DatabaseKind::Sqlite, &text).unwrap();
-    start(Startup { target, migration_target: None, options: DatabaseOptions::default() }).await
+    start(Startup {
+        target,
+        migration_target: None,
+        maintenance_target: None,
+        options: DatabaseOptions::default(),
+    })
+    .await
 }
 
 async fn execute(db: &Database, sql: &str) -> Result<(), DbError> {

@@ -13,7 +13,8 @@ use pia_testkit::databases::TestDatabase;
 const USAGE: &str = "2026-11-21-000400_ai_usage";
 
 fn startup(fresh: &TestDatabase, migration_target: Option<DatabaseTarget>) -> Startup {
-    Startup { target: fresh.target(), migration_target, options: DatabaseOptions::default() }
+    let (target, options) = (fresh.target(), DatabaseOptions::default());
+    Startup { target, migration_target, maintenance_target: None, options }
 }
 
 async fn execute(url: &str, sql: &str) {
@@ -65,8 +66,8 @@ async fn two_that_start_at_once_migrate_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn migrating_only_returns_the_applied_migrations() {
     for fresh in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
-        let applied = migrate_only(&fresh.target(), None).await.unwrap();
-        let again = migrate_only(&fresh.target(), Some(&fresh.target())).await.unwrap();
+        let applied = migrate_only(&fresh.target(), None, None).await.unwrap();
+        let again = migrate_only(&fresh.target(), Some(&fresh.target()), None).await.unwrap();
 
         assert!(applied.iter().any(|it| it == USAGE), "{applied:?}");
         assert_eq!(again, Vec::<String>::new());
@@ -120,7 +121,12 @@ async fn an_unreachable_server_is_reported_without_the_password() {
     // A port that the system never assigns as a free one.
     let text = "Host=127.0.0.1;Port=1;Username=pia;Password=hunter2";
     let target = DatabaseTarget::parse(DatabaseKind::Postgres, text).unwrap();
-    let startup = Startup { target, migration_target: None, options: DatabaseOptions::default() };
+    let startup = Startup {
+        target,
+        migration_target: None,
+        maintenance_target: None,
+        options: DatabaseOptions::default(),
+    };
 
     let refused = start(startup.clone()).await.unwrap_err();
     let unmigrated = migrate(&startup.target).await.unwrap_err();

@@ -1,0 +1,2 @@
+-- A file has no roles.
+SELECT 1;
