@@ -192,7 +192,8 @@ impl TestApp {
     /// Executes a statement in its database, over a connection of its own.
     pub async fn execute(&self, sql: &str) {
         let startup = self.config.latest().database.startup.clone();
-        let db = Database::open(&startup.target, startup.options).expect("a database");
+        let owner = startup.migration_target.as_ref().unwrap_or(&startup.target);
+        let db = Database::open(owner, startup.options).expect("a database");
         execute(&db, sql).await;
     }
 
@@ -200,7 +201,8 @@ impl TestApp {
     /// `accounts WHERE …`.
     pub async fn count(&self, table: &str) -> i64 {
         let startup = self.config.latest().database.startup.clone();
-        let db = Database::open(&startup.target, startup.options).expect("a database");
+        let owner = startup.migration_target.as_ref().unwrap_or(&startup.target);
+        let db = Database::open(owner, startup.options).expect("a database");
         let count = dsl::sql::<BigInt>(&format!("(SELECT COUNT(*) FROM {table})"));
         let count = diesel::select(count);
         let found: Result<i64, DbError> =
@@ -288,6 +290,10 @@ fn sources(dir: &Path, mut variables: Vec<(String, String)>, database: &TestData
     set("PIA_CONTENT_ROOT", dir.display().to_string());
     set("Database__Provider", database.provider().name().to_owned());
     set("Database__ConnectionString", database.url.clone());
+    if let Some([owner, maintenance]) = &database.roles {
+        set("Database__MigrationConnectionString", owner.clone());
+        set("Database__MaintenanceConnectionString", maintenance.clone());
+    }
     Sources::from_command_line(variables, &[]).expect("sources").1
 }
 

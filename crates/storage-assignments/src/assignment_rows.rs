@@ -16,7 +16,7 @@ use crate::contents::Content;
 #[diesel(table_name = assignments)]
 pub(crate) struct NewRow {
     id: DbUid,
-    user_id: DbUid,
+    pub(crate) user_id: DbUid,
     skill_name: String,
     mode: &'static str,
     status: &'static str,

@@ -10,7 +10,10 @@ use pia_assignments::{
 use pia_kernel::{AssignmentId, SideEffects, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::{accounts, assignment_events, assignments};
-use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    Database, DbError, DbUid, WriteEffects, connection_trait, in_tx, in_user_tx,
+    on_conn, on_user_rows,
+};
 
 use crate::assignment_rows::{AssignmentRow, DetailsRow, NewRow};
 use crate::event_rows::{AppendEvents, EventRow};
@@ -20,27 +23,64 @@ use crate::transition::{AssignmentPatch, ChangeAssignment, Transition};
 /// user: without the user's salt, none of them can be read.
 #[derive(Debug, Clone)]
 pub struct SqlAssignments {
+    /// Database of requests, which see the rows of their user alone.
     pub(crate) db: Database,
+    /// Database of workers, timers and administrators.
+    pub(crate) all_rows: Database,
     pub(crate) sealer: Sealer,
 }
 
-/// Loads a page of assignments, newest first.
-macro_rules! load_page {
-    ($db:expr, $assignments:expr, $skip:expr, $limit:expr) => {{
-        let page = $assignments
+connection_trait! {
+    /// Connection that can store new assignments.
+    pub(crate) trait InsertAssignment {
+        /// Locks an account until the commit, so that it is not deleted meanwhile
+        /// and limits on its rows hold. Returns false if it does not exist.
+        async fn lock_account(&mut self, user: DbUid) -> Result<bool, DbError> {
+            let account = diesel::update(accounts::table.find(user));
+            let locked = account.set(accounts::provider.eq(accounts::provider));
+            Ok(locked.execute(self).await? == 1)
+        }
+
+        /// Stores an assignment with its first event, unless its user has
+        /// `max_unfinished`.
+        async fn insert_assignment(
+            &mut self,
+            row: &NewRow,
+            event: &EventRow,
+            max_unfinished: u32,
+        ) -> Result<AssignmentCreated, DbError> {
+            if !self.lock_account(row.user_id).await? {
+                return Ok(AssignmentCreated::Gone);
+            }
+            let unfinished = assignments::table
+                .filter(assignments::user_id.eq(row.user_id))
+                .filter(assignments::due_at.is_not_null())
+                .count();
+            if unfinished.get_result::<i64>(self).await? >= i64::from(max_unfinished) {
+                return Ok(AssignmentCreated::TooMany);
+            }
+            diesel::insert_into(assignments::table).values(row).execute(self).await?;
+            self.append(std::slice::from_ref(event), 1).await?;
+            Ok(AssignmentCreated::Done)
+        }
+    }
+}
+
+/// Query of a page of assignments, newest first.
+macro_rules! page_of {
+    ($assignments:expr, $skip:expr, $limit:expr) => {
+        $assignments
             .order((assignments::created_at.desc(), assignments::id.desc()))
             .offset(i64::from($skip))
-            .limit(i64::from($limit));
-        on_conn!($db.reader(), |conn| {
-            page.select(AssignmentRow::as_select()).load::<AssignmentRow>(conn).await?
-        })
-    }};
+            .limit(i64::from($limit))
+    };
 }
 
 impl SqlAssignments {
     /// Creates the store of the assignments in `db`.
     pub fn new(db: Database, sealer: Sealer) -> Self {
-        Self { db, sealer }
+        let all_rows = db.unrestricted();
+        Self { db, all_rows, sealer }
     }
 
     /// Loads the keys of the user of an assignment; `None` if it does not exist.
@@ -50,14 +90,16 @@ impl SqlAssignments {
     ) -> Result<Option<PersonSeal>, Unavailable> {
         let user = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
         let user: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
+            on_conn!(self.all_rows.reader(), |conn| user.first(conn).await.optional()?)?;
         let Some(user) = user else { return Ok(None) };
         self.sealer.seal_for(UserId(user.0)).await
     }
 
-    /// Changes an assignment with its events.
+    /// Changes an assignment of any user, with its events.
     pub(crate) async fn apply(&self, change: &Transition) -> Result<bool, DbError> {
-        in_tx!(self.db, async |conn| -> Result<bool, DbError> { conn.transition(change).await })
+        in_tx!(self.all_rows, async |conn| -> Result<bool, DbError> {
+            conn.transition(change).await
+        })
     }
 }
 
@@ -68,29 +110,15 @@ impl AssignmentStore for SqlAssignments {
         assignment: NewAssignment,
         max_unfinished: u32,
     ) -> Result<AssignmentCreated, Unavailable> {
-        let (id, user) = (DbUid(assignment.id.0), DbUid(assignment.user.0));
+        let id = DbUid(assignment.id.0);
         let Some(seal) = self.sealer.seal_for(assignment.user).await? else {
             return Ok(AssignmentCreated::Gone);
         };
         let row = NewRow::new(&assignment, &seal)?;
         let event = EventRow::new(id, assignment.event, assignment.at, Some(&seal))?;
-        let unfinished = assignments::table
-            .filter(assignments::user_id.eq(user))
-            .filter(assignments::due_at.is_not_null())
-            .count();
-        Ok(in_tx!(self.db, async |conn| -> Result<AssignmentCreated, DbError> {
-            // Locked, so that the limit holds, and the account is not deleted
-            // meanwhile.
-            let account = diesel::update(accounts::table.find(user));
-            if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
-                return Ok(AssignmentCreated::Gone);
-            }
-            if unfinished.get_result::<i64>(conn).await? >= i64::from(max_unfinished) {
-                return Ok(AssignmentCreated::TooMany);
-            }
-            diesel::insert_into(assignments::table).values(&row).execute(conn).await?;
-            conn.append(std::slice::from_ref(&event), 1).await?;
-            Ok(AssignmentCreated::Done)
+        let user = assignment.user;
+        Ok(in_user_tx!(self.db, user, async |conn| -> Result<AssignmentCreated, DbError> {
+            conn.insert_assignment(&row, &event, max_unfinished).await
         })?)
     }
 
@@ -99,7 +127,7 @@ impl AssignmentStore for SqlAssignments {
             .find(DbUid(id.0))
             .filter(assignments::status.eq(AssignmentStatus::Queued.name()));
         let discard = diesel::delete(waiting);
-        on_conn!(self.db.writer(), |conn| discard.execute(conn).await?)?;
+        on_conn!(self.all_rows.writer(), |conn| discard.execute(conn).await?)?;
         Ok(())
     }
 
@@ -110,7 +138,11 @@ impl AssignmentStore for SqlAssignments {
         limit: u32,
     ) -> Result<Vec<Assignment>, Unavailable> {
         let own = assignments::table.filter(assignments::user_id.eq(DbUid(user.0)));
-        let rows = load_page!(self.db, own, skip, limit)?;
+        let page = page_of!(own, skip, limit);
+        let rows: Vec<AssignmentRow> = on_user_rows!(self.db, user, |conn| page
+            .select(AssignmentRow::as_select())
+            .load(conn)
+            .await?)?;
         let has_messages = rows.iter().any(|it| it.error_message.is_some());
         let seal = if has_messages { self.sealer.seal_for(user).await? } else { None };
         let open = |it: AssignmentRow| it.open_listed(seal.as_ref());
@@ -129,7 +161,7 @@ impl AssignmentStore for SqlAssignments {
             .order(assignment_events::ordinal);
         // The assignment first, so that one which has ended comes with all events.
         let (row, events): (Option<DetailsRow>, Vec<EventRow>) =
-            on_conn!(self.db.reader(), |conn| {
+            on_user_rows!(self.db, user, |conn| {
                 let row = row.select(DetailsRow::as_select()).first(conn).await.optional()?;
                 (row, events.select(EventRow::as_select()).load(conn).await?)
             })?;
@@ -149,7 +181,7 @@ impl AssignmentStore for SqlAssignments {
             .find(DbUid(id.0))
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .count();
-        let own: i64 = on_conn!(self.db.reader(), |conn| own.get_result(conn).await?)?;
+        let own: i64 = on_user_rows!(self.db, user, |conn| own.get_result(conn).await?)?;
         if own == 0 {
             return Ok(false);
         }
@@ -157,7 +189,9 @@ impl AssignmentStore for SqlAssignments {
         let event = EventRow::new(DbUid(id.0), end.event, end.at, Some(&seal))?;
         let patch = AssignmentPatch::ended(AssignmentStatus::Cancelled, end.at);
         let cancel = Transition::end(id, AssignmentStatus::Cancelled, patch, event);
-        Ok(self.apply(&cancel).await?)
+        Ok(in_user_tx!(self.db, user, async |conn| -> Result<bool, DbError> {
+            conn.transition(&cancel).await
+        })?)
     }
 
     async fn collect(
@@ -170,7 +204,11 @@ impl AssignmentStore for SqlAssignments {
     }
 
     async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable> {
-        let rows = load_page!(self.db, assignments::table, skip, limit)?;
+        let page = page_of!(assignments::table, skip, limit);
+        let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| page
+            .select(AssignmentRow::as_select())
+            .load(conn)
+            .await?)?;
         Ok(rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?)
     }
 
@@ -186,11 +224,11 @@ impl AssignmentStore for SqlAssignments {
         let patch = AssignmentPatch::failed(DbUid(id.0), &failure, end.at, &seal)?;
         let event = EventRow::new(DbUid(id.0), end.event, end.at, Some(&seal))?;
         let terminate = Transition::end(id, AssignmentStatus::Failed, patch, event);
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+        Ok(in_tx!(self.all_rows, async |conn| -> Result<bool, DbError> {
             if !conn.transition(&terminate).await? {
                 return Ok(false);
             }
-            conn.write_effects(&self.db, &effects).await?;
+            conn.write_effects(&self.all_rows, &effects).await?;
             Ok(true)
         })?)
     }

@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_assignments::{AssignmentStatus, Collected, ForcedEnd};
 use pia_kernel::{AssignmentId, Unavailable, UserId};
 use pia_storage::schema::{assignment_events, assignments};
-use pia_storage::{DbError, DbInstant, DbUid, connection_trait, in_tx, on_conn};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait, in_user_tx, on_user_rows};
 
 use crate::assignments::SqlAssignments;
 use crate::event_rows::{AppendEvents, EventRow};
@@ -68,7 +68,7 @@ impl SqlAssignments {
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .select(assignments::status);
         let status: Option<String> =
-            on_conn!(self.db.reader(), |conn| own.first(conn).await.optional()?)?;
+            on_user_rows!(self.db, user, |conn| own.first(conn).await.optional()?)?;
         let Some(status) = status else { return Ok(Collected::NotFound) };
         if !AssignmentStatus::from_name(&status).is_some_and(AssignmentStatus::is_final) {
             return Ok(Collected::Unfinished);
@@ -76,7 +76,9 @@ impl SqlAssignments {
         let id = DbUid(id.0);
         let events = [(id, EventRow::new(id, end.event, end.at, None)?)];
         let at = DbInstant(end.at);
-        in_tx!(self.db, async |conn| -> Result<usize, DbError> { conn.redact(&events, at).await })?;
+        in_user_tx!(self.db, user, async |conn| -> Result<usize, DbError> {
+            conn.redact(&events, at).await
+        })?;
         Ok(Collected::Done)
     }
 }

@@ -56,7 +56,7 @@ impl RunStore for SqlAssignments {
             .set(assignment_workers::alive_until.eq(until));
         let dead = assignment_workers::table.filter(assignment_workers::alive_until.le(now));
         let dead = diesel::delete(dead);
-        on_conn!(self.db.writer(), |conn| {
+        on_conn!(self.all_rows.writer(), |conn| {
             put.execute(conn).await?;
             dead.execute(conn).await?;
         })?;
@@ -65,7 +65,7 @@ impl RunStore for SqlAssignments {
 
     async fn retire(&self, worker: WorkerId) -> Result<(), Unavailable> {
         let retire = diesel::delete(assignment_workers::table.find(DbUid(worker.0)));
-        on_conn!(self.db.writer(), |conn| retire.execute(conn).await?)?;
+        on_conn!(self.all_rows.writer(), |conn| retire.execute(conn).await?)?;
         Ok(())
     }
 
@@ -77,11 +77,11 @@ impl RunStore for SqlAssignments {
     ) -> Result<Option<Run>, Unavailable> {
         let at = DbInstant(now);
         // Workers that wait must not disturb writers.
-        if !on_conn!(self.db.reader(), |conn| conn.is_any_due(at).await?)? {
+        if !on_conn!(self.all_rows.reader(), |conn| conn.is_any_due(at).await?)? {
             return Ok(None);
         }
         let claimed: Option<ClaimedRow> =
-            in_tx!(self.db, async |conn| -> Result<Option<ClaimedRow>, DbError> {
+            in_tx!(self.all_rows, async |conn| -> Result<Option<ClaimedRow>, DbError> {
                 let Some(id) = conn.lock_next_due(at).await? else { return Ok(None) };
                 conn.claim_run(id, DbUid(worker.0), now, &started).await
             })?;
@@ -97,7 +97,7 @@ impl RunStore for SqlAssignments {
         started: NewEvent,
     ) -> Result<Option<Run>, Unavailable> {
         let claimed: Option<ClaimedRow> =
-            in_tx!(self.db, async |conn| -> Result<Option<ClaimedRow>, DbError> {
+            in_tx!(self.all_rows, async |conn| -> Result<Option<ClaimedRow>, DbError> {
                 conn.claim_run(DbUid(id.0), DbUid(worker.0), now, &started).await
             })?;
         let Some(claimed) = claimed else { return Ok(None) };
@@ -116,7 +116,7 @@ impl RunStore for SqlAssignments {
         let row = assignments::table.find(DbUid(id.0));
         let tokens = assignments::tokens_abandoned.eq(assignments::tokens_abandoned + tokens);
         let abandon = diesel::update(row).set(tokens);
-        on_conn!(self.db.writer(), |conn| abandon.execute(conn).await?)?;
+        on_conn!(self.all_rows.writer(), |conn| abandon.execute(conn).await?)?;
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl RunStore for SqlAssignments {
             .limit(i64::from(limit))
             .select((assignments::id, assignments::restarts));
         let queued: Vec<(DbUid, i32)> =
-            on_conn!(self.db.reader(), |conn| queued.load(conn).await?)?;
+            on_conn!(self.all_rows.reader(), |conn| queued.load(conn).await?)?;
         let restarts = |it: i32| u32::try_from(it).unwrap_or_default();
         Ok(queued.into_iter().map(|it| (AssignmentId(it.0.0), restarts(it.1))).collect())
     }
@@ -148,7 +148,7 @@ impl RunStore for SqlAssignments {
     async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable> {
         let row = queued!().filter(assignments::id.eq(DbUid(id.0)));
         let count = diesel::update(row).set(assignments::restarts.eq(assignments::restarts + 1));
-        on_conn!(self.db.writer(), |conn| count.execute(conn).await?)?;
+        on_conn!(self.all_rows.writer(), |conn| count.execute(conn).await?)?;
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl RunStore for SqlAssignments {
     ) -> Result<bool, Unavailable> {
         let user = assignments::table.find(DbUid(id.0)).select(assignments::user_id);
         let user: Option<DbUid> =
-            on_conn!(self.db.reader(), |conn| user.first(conn).await.optional()?)?;
+            on_conn!(self.all_rows.reader(), |conn| user.first(conn).await.optional()?)?;
         let Some(user) = user else { return Ok(false) };
         self.fail(id, UserId(user.0), AssignmentStatus::Queued, (&failure, now)).await
     }
@@ -184,7 +184,7 @@ impl RunStore for SqlAssignments {
         let waiting = queued!().count();
         let oldest = queued!().order(assignments::due_at).select(assignments::created_at);
         let (all, queued, oldest): (i64, i64, Option<DbInstant>) =
-            on_conn!(self.db.reader(), |conn| {
+            on_conn!(self.all_rows.reader(), |conn| {
                 let all = all.get_result(conn).await?;
                 let queued = waiting.get_result(conn).await?;
                 (all, queued, oldest.first(conn).await.optional()?)
@@ -202,7 +202,7 @@ impl RunStore for SqlAssignments {
             .group_by(assignments::worker_id)
             .select((assignments::worker_id.assume_not_null(), count_star()));
         let (alive, runs): (Vec<(DbUid, String, DbInstant, DbInstant)>, Vec<(DbUid, i64)>) =
-            on_conn!(self.db.reader(), |conn| {
+            on_conn!(self.all_rows.reader(), |conn| {
                 (alive.load(conn).await?, runs.load(conn).await?)
             })?;
         let runs: HashMap<DbUid, i64> = runs.into_iter().collect();

@@ -88,7 +88,7 @@ impl SqlAssignments {
     /// Returns whether a claim still holds.
     pub(crate) async fn is_held(&self, claim: RunClaim) -> Result<bool, DbError> {
         let held = of_claim!(claim).count();
-        let held: i64 = on_conn!(self.db.reader(), |conn| held.get_result(conn).await?)?;
+        let held: i64 = on_conn!(self.all_rows.reader(), |conn| held.get_result(conn).await?)?;
         Ok(held == 1)
     }
 
@@ -99,7 +99,7 @@ impl SqlAssignments {
             assignments::due_at.eq(Some(DbInstant(due_at))),
         );
         let release = diesel::update(of_claim!(claim)).set(released);
-        on_conn!(self.db.writer(), |conn| release.execute(conn).await?)?;
+        on_conn!(self.all_rows.writer(), |conn| release.execute(conn).await?)?;
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl SqlAssignments {
         claim: RunClaim,
         change: RunChange,
     ) -> Result<bool, Unavailable> {
-        let row: Option<HeldRow> = on_conn!(self.db.reader(), |conn| {
+        let row: Option<HeldRow> = on_conn!(self.all_rows.reader(), |conn| {
             of_claim!(claim).select(HeldRow::as_select()).first(conn).await.optional()?
         })?;
         let Some(row) = row else { return Ok(false) };

@@ -35,7 +35,8 @@ impl SqlAssignments {
             .filter(assignments::started_at.lt(DbInstant(started_before)))
             .order(assignments::started_at)
             .select((assignments::id, assignments::user_id));
-        let late: Vec<(DbUid, DbUid)> = on_conn!(self.db.reader(), |conn| late.load(conn).await?)?;
+        let late: Vec<(DbUid, DbUid)> =
+            on_conn!(self.all_rows.reader(), |conn| late.load(conn).await?)?;
         let mut expired = Vec::new();
         for (id, user) in late {
             let (id, user) = (AssignmentId(id.0), UserId(user.0));
@@ -71,14 +72,14 @@ impl SqlAssignments {
     ) -> Result<usize, Unavailable> {
         let ended =
             ended_before!(before, limit).filter(assignments::plaintext_dropped_at.is_null());
-        let ids: Vec<DbUid> = on_conn!(self.db.reader(), |conn| ended.load(conn).await?)?;
+        let ids: Vec<DbUid> = on_conn!(self.all_rows.reader(), |conn| ended.load(conn).await?)?;
         let row = |id| Ok((id, EventRow::new(id, event.clone(), now, None)?));
         let events = ids.into_iter().map(row).collect::<Result<Vec<_>, Unavailable>>()?;
         if events.is_empty() {
             return Ok(0);
         }
         let at = DbInstant(now);
-        Ok(in_tx!(self.db, async |conn| -> Result<usize, DbError> {
+        Ok(in_tx!(self.all_rows, async |conn| -> Result<usize, DbError> {
             conn.redact(&events, at).await
         })?)
     }
@@ -89,11 +90,11 @@ impl SqlAssignments {
         limit: u32,
     ) -> Result<usize, Unavailable> {
         let ended = ended_before!(before, limit);
-        let ids: Vec<DbUid> = on_conn!(self.db.reader(), |conn| ended.load(conn).await?)?;
+        let ids: Vec<DbUid> = on_conn!(self.all_rows.reader(), |conn| ended.load(conn).await?)?;
         if ids.is_empty() {
             return Ok(0);
         }
         let delete = diesel::delete(assignments::table.filter(assignments::id.eq_any(ids)));
-        Ok(on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?)
+        Ok(on_conn!(self.all_rows.writer(), |conn| delete.execute(conn).await?)?)
     }
 }

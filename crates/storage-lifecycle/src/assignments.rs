@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
 use pia_sealing::{PersonSeal, SealContext, Sealer};
 use pia_storage::schema::{assignment_events, assignments};
-use pia_storage::{Database, DbInstant, DbUid, on_conn};
+use pia_storage::{Database, DbInstant, DbUid, on_user_rows};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -159,7 +159,7 @@ async fn assignments_of(
         .filter(assignments::user_id.eq(DbUid(user.0)).and(behind))
         .order((assignments::created_at.desc(), assignments::id.desc()))
         .limit(PAGE);
-    let (rows, mut events) = on_conn!(db.reader(), |conn| {
+    let (rows, mut events) = on_user_rows!(db, user, |conn| {
         let rows: Vec<AssignmentRow> = page.select(AssignmentRow::as_select()).load(conn).await?;
         let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
         let events = assignment_events::table

@@ -13,7 +13,7 @@ use crate::fixture::{
     sealed, store,
 };
 
-pia_testkit::contract! {
+pia_testkit::contract_with_roles! {
     an_assignment_is_stored_with_its_first_event,
     concurrent_assignments_do_not_exceed_the_limit,
     only_one_that_waits_is_discarded,

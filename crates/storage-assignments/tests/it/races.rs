@@ -7,7 +7,7 @@ use pia_storage::Database;
 
 use crate::fixture::{at, completed, failure, forced, kinds, load, person, running, store};
 
-pia_testkit::contract! {
+pia_testkit::contract_with_roles! {
     one_of_concurrent_ends_wins,
 }
 

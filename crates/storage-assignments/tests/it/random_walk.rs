@@ -12,15 +12,13 @@ use pia_storage::Database;
 use pia_storage_assignments::SqlAssignments;
 
 use crate::fixture::{
-    assignment, at, claim, completed, continued, failure, forced, kinds, load, person, started,
-    store, worker,
+    LEASE, assignment, at, claim, completed, continued, failure, forced, kinds, load, person,
+    started, store, worker,
 };
 
-pia_testkit::contract! {
+pia_testkit::contract_with_roles! {
     random_operations_take_permitted_transitions_only,
 }
-
-const LONG: Duration = Duration::from_hours(9);
 
 /// Assignment in the model.
 #[derive(Debug, Clone)]
@@ -117,10 +115,10 @@ impl Walk {
 
     async fn claim(&mut self) {
         let at = self.random(3);
-        let (worker, is_alive) = self.workers[at];
-        if !is_alive {
-            self.store.keep_alive(worker, "host", self.now, LONG).await.unwrap();
-            self.workers[at].1 = true;
+        self.workers[at].1 = true;
+        let worker = self.workers[at].0;
+        for (alive, _) in self.workers.iter().filter(|it| it.1) {
+            self.store.keep_alive(*alive, "host", self.now, LEASE).await.unwrap();
         }
         let is_free = |it: &Model| {
             let alive = self.workers.iter().filter(|it| it.1).map(|it| it.0);

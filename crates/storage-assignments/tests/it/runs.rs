@@ -16,7 +16,7 @@ use crate::fixture::{
     running, sealed, started, store, worker,
 };
 
-pia_testkit::contract! {
+pia_testkit::contract_with_roles! {
     concurrent_workers_claim_each_run_once,
     the_run_that_is_due_longest_is_claimed,
     a_run_of_a_dead_worker_can_be_claimed,

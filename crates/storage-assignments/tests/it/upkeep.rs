@@ -12,7 +12,7 @@ use crate::fixture::{
     at, completed, continued, failure, forced, kinds, load, person, queued, running, sealed, store,
 };
 
-pia_testkit::contract! {
+pia_testkit::contract_with_roles! {
     runs_that_take_too_long_are_ended_once,
     assignments_that_wait_long_are_found,
     only_one_that_waits_ends_unstarted,

@@ -7,11 +7,11 @@ tokio::task_local! {
     static ADDRESS: String;
 }
 
-/// Generates a test of each case for each database, and for each engine of this
-/// build.
+/// Generates a test of each case for each database, with roles too, and for each
+/// engine of this build.
 macro_rules! over_each_engine {
     ($($case:ident),* $(,)?) => {
-        pia_server_testkit::on_both_databases!($($case),*);
+        pia_server_testkit::on_databases_with_roles!($($case),*);
         #[cfg(feature = "temporal")]
         mod temporal {$(
             #[tokio::test(flavor = "multi_thread")]
