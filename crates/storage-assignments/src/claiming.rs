@@ -35,15 +35,22 @@ pub(crate) struct ClaimedRow {
     outputs: Option<Vec<u8>>,
 }
 
+/// Maximum time by which a run or the lease of a worker may lie ahead. What lies
+/// further ahead was written before a clock was set back: it must not be waited
+/// for.
+pub(crate) const MAX_CLOCK_LEAD: Duration = Duration::from_mins(5);
+
 /// Query of the assignment that has been due longest and that no live worker
 /// holds.
 macro_rules! next_due {
     ($now:expr) => {{
+        let ahead = DbInstant($now.0 + MAX_CLOCK_LEAD);
         let holder = assignment_workers::table
             .filter(assignment_workers::id.nullable().eq(assignments::worker_id))
-            .filter(assignment_workers::alive_until.gt($now));
+            .filter(assignment_workers::alive_until.gt($now))
+            .filter(assignment_workers::alive_until.le(ahead));
         assignments::table
-            .filter(assignments::due_at.le($now))
+            .filter(assignments::due_at.le($now).or(assignments::due_at.gt(ahead)))
             .filter(assignments::worker_id.is_null().or(not(exists(holder))))
             .order((assignments::due_at, assignments::id))
             .select(assignments::id)

@@ -16,7 +16,7 @@ use pia_storage::schema::{assignment_workers, assignments};
 use pia_storage::{DbError, DbInstant, DbUid, in_tx, on_conn};
 
 use crate::assignments::SqlAssignments;
-use crate::claiming::{ClaimRuns, ClaimedRow, LockNextDue};
+use crate::claiming::{ClaimRuns, ClaimedRow, LockNextDue, MAX_CLOCK_LEAD};
 
 /// Query of the unfinished assignments.
 macro_rules! unfinished {
@@ -42,6 +42,7 @@ impl RunStore for SqlAssignments {
         now: Timestamp,
         lease: Duration,
     ) -> Result<(), Unavailable> {
+        let ahead = DbInstant(now + MAX_CLOCK_LEAD);
         let (now, until) = (DbInstant(now), DbInstant(now + lease));
         let row = (
             assignment_workers::id.eq(DbUid(worker.0)),
@@ -54,8 +55,9 @@ impl RunStore for SqlAssignments {
             .on_conflict(assignment_workers::id)
             .do_update()
             .set(assignment_workers::alive_until.eq(until));
-        let dead = assignment_workers::table.filter(assignment_workers::alive_until.le(now));
-        let dead = diesel::delete(dead);
+        let dead = assignment_workers::alive_until.le(now);
+        let dead = dead.or(assignment_workers::alive_until.gt(ahead));
+        let dead = diesel::delete(assignment_workers::table.filter(dead));
         on_conn!(self.all_rows.writer(), |conn| {
             put.execute(conn).await?;
             dead.execute(conn).await?;

@@ -29,6 +29,8 @@ pia_testkit::contract_with_roles! {
     abandoned_tokens_count_whatever_the_status,
     workers_are_listed_while_they_are_alive,
     a_run_that_cannot_be_opened_blocks_no_other,
+    a_clock_that_was_set_back_delays_no_run,
+    a_thousand_runs_are_drained_in_order,
 }
 
 fn released(seconds: i64, attempt: Attempt) -> RunChange {
@@ -260,4 +262,57 @@ async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
     assert_eq!(claim(&db, worker, at(2)).await.unwrap().claim.id, readable);
     assert!(claim(&db, worker, at(2)).await.is_none());
     assert!(store.claim(worker, at(62), started()).await.is_err());
+}
+
+async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
+    let (user, hour) = (person(&db).await, 3_600);
+    let held = running(&db, user, hour).await;
+    let waiting = queued(&db, user, hour).await;
+    let second = worker(&db, at(0)).await;
+
+    let claimed = [claim(&db, second, at(0)).await, claim(&db, second, at(0)).await];
+
+    let claimed: HashSet<_> = claimed.into_iter().flatten().map(|it| it.claim.id).collect();
+    assert_eq!(claimed, HashSet::from([held.claim.id, waiting]));
+    assert!(!store(&db).change(held.claim, completed(at(1))).await.unwrap());
+}
+
+/// Each user has two runs, as many as are permitted by default.
+async fn a_thousand_runs_are_drained_in_order(db: Database) {
+    let (mut users, mut ids) = (Vec::new(), Vec::new());
+    for _ in 0..500 {
+        users.push(person(&db).await);
+    }
+    for (number, user) in (0..).zip(users.iter().chain(&users)) {
+        ids.push(queued(&db, *user, number).await);
+    }
+    let now = at(2_000);
+    let workers = join_all((0..4).map(|_| worker(&db, now))).await;
+    let (alone, together) = ids.split_at(200);
+
+    let mut order = Vec::new();
+    for _ in alone {
+        let run = claim(&db, workers[0], now).await.unwrap();
+        assert!(store(&db).change(run.claim, completed(now)).await.unwrap());
+        order.push(run.claim.id);
+    }
+    let db = &db;
+    let drain = |worker| async move {
+        let mut drained = Vec::new();
+        while let Some(run) = claim(db, worker, now).await {
+            assert!(store(db).change(run.claim, completed(now)).await.unwrap());
+            drained.push(run.claim.id);
+        }
+        drained
+    };
+    let drained = join_all(workers.into_iter().map(drain)).await;
+
+    assert_eq!(order, alone);
+    let place = |id| together.iter().position(|it| it == id);
+    for own in &drained {
+        assert!(own.is_sorted_by_key(place), "a worker took a later one first");
+    }
+    let drained: Vec<_> = drained.concat();
+    assert_eq!(drained.len(), together.len());
+    assert_eq!(drained.into_iter().collect::<HashSet<_>>(), together.iter().copied().collect());
 }
