@@ -11,13 +11,17 @@ use pia_kernel::{AssignmentId, SideEffects, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::{accounts, assignment_events, assignments};
 use pia_storage::{
-    Database, DbError, DbUid, WriteEffects, connection_trait, in_tx, in_user_tx,
+    Database, DbError, DbUid, NotifyProcesses, WriteEffects, connection_trait, in_tx, in_user_tx,
     on_conn, on_user_rows,
 };
+use tokio::sync::Notify;
 
 use crate::assignment_rows::{AssignmentRow, DetailsRow, NewRow};
 use crate::event_rows::{AppendEvents, EventRow};
 use crate::transition::{AssignmentPatch, ChangeAssignment, Transition};
+
+/// Channel of notifications of assignments that are handed over.
+const QUEUED: &str = "pia_assignments_queued";
 
 /// Assignments and their runs in SQL. Contents are sealed under the key of their
 /// user: without the user's salt, none of them can be read.
@@ -42,7 +46,7 @@ connection_trait! {
         }
 
         /// Stores an assignment with its first event, unless its user has
-        /// `max_unfinished`.
+        /// `max_unfinished`, and notifies workers.
         async fn insert_assignment(
             &mut self,
             row: &NewRow,
@@ -61,6 +65,7 @@ connection_trait! {
             }
             diesel::insert_into(assignments::table).values(row).execute(self).await?;
             self.append(std::slice::from_ref(event), 1).await?;
+            self.notify_processes(QUEUED).await?;
             Ok(AssignmentCreated::Done)
         }
     }
@@ -81,6 +86,12 @@ impl SqlAssignments {
     pub fn new(db: Database, sealer: Sealer) -> Self {
         let all_rows = db.unrestricted();
         Self { db, all_rows, sealer }
+    }
+
+    /// Wakes `wake` when an assignment may have been handed over to any process.
+    /// Runs until dropped.
+    pub async fn wake_when_queued(&self, wake: &Notify) {
+        self.all_rows.listen(QUEUED, wake).await;
     }
 
     /// Loads the keys of the user of an assignment; `None` if it does not exist.

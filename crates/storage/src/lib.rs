@@ -11,6 +11,7 @@ mod sqlite_target;
 mod start;
 
 mod migrations;
+mod notifications;
 mod role_grants;
 mod row_security;
 
@@ -52,6 +53,7 @@ pub use error::{DbError, OpenDatabaseError, ReadinessError, StartupError, Target
 pub use knowledge_scope::{CheckBaseQuota, ExceededBases};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;
+pub use notifications::NotifyProcesses;
 pub use pipelined::Pipelined;
 pub use pools::{AsyncPostgres, AsyncSqlite, Conn};
 pub use retry_backoff::RetryBackoff;

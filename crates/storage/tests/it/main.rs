@@ -12,6 +12,7 @@ mod checkpoints;
 mod cluster;
 mod counts;
 mod effects;
+mod notifications;
 mod pipelined;
 mod readiness;
 mod roles;
