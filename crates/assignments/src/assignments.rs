@@ -15,6 +15,7 @@ use crate::ports::assignment_store::{
 use crate::ports::engine::{StopMode, WorkflowEngine};
 use crate::ports::operator_store::OperatorStore;
 use crate::settings::AssignmentSettings;
+use crate::skill::Skill;
 
 /// Assignments of a user.
 #[derive(Clone)]
@@ -45,14 +46,9 @@ impl Assignments {
         skill: &str,
         input: String,
     ) -> Result<AssignmentId, EnqueueError> {
-        let envelope = InputEnvelope::parse(&input)?;
-        let granted = self.operators.granted(user).await?.into_iter();
-        let skill = granted.map(|it| it.skill).find(|it| it.name.eq_ignore_ascii_case(skill));
-        let skill = skill.ok_or(EnqueueError::SkillNotGranted)?;
-        envelope.check_types(&skill.declared_input_types)?;
-        let (id, at) = (AssignmentId::generate(), self.clock.now());
-        let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
-        let assignment = NewAssignment { id, user, skill, input, at, event };
+        let skill = check(&*self.operators, user, skill, &input).await?;
+        let assignment = NewAssignment::new(user, skill, input, self.clock.now());
+        let id = assignment.id;
         match self.store.create(assignment, self.settings.get().max_per_user).await? {
             AssignmentCreated::Done => {}
             AssignmentCreated::TooMany => return Err(EnqueueError::TooMany),
@@ -104,6 +100,22 @@ impl Assignments {
         let end = ForcedEnd { at: self.clock.now(), event };
         self.store.collect(user, id, end).await
     }
+}
+
+/// Checks an input for a skill that must be granted to the user. Returns the
+/// skill.
+pub(crate) async fn check(
+    operators: &dyn OperatorStore,
+    user: UserId,
+    skill: &str,
+    input: &str,
+) -> Result<Skill, EnqueueError> {
+    let envelope = InputEnvelope::parse(input)?;
+    let granted = operators.granted(user).await?.into_iter();
+    let skill = granted.map(|it| it.skill).find(|it| it.name.eq_ignore_ascii_case(skill));
+    let skill = skill.ok_or(EnqueueError::SkillNotGranted)?;
+    envelope.check_types(&skill.declared_input_types)?;
+    Ok(skill)
 }
 
 /// Stops a workflow that has nothing to do any more. If that fails, it ends by

@@ -27,6 +27,33 @@ pub enum EnqueueError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Reasons why a schedule is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum ScheduleError {
+    /// Assignments of the schedule would not be accepted.
+    #[error(transparent)]
+    Assignment(#[from] EnqueueError),
+    /// Cron expression is not valid.
+    #[error("Enter five fields, such as 0 9 * * MON.")]
+    Cron,
+    /// Cron expression has no time.
+    #[error("This expression never matches a date.")]
+    NoTime,
+    /// Time zone has no such name.
+    #[error("Unknown time zone. Use an IANA id such as Europe/Berlin.")]
+    TimeZone,
+    /// User has as many schedules as are permitted.
+    #[error("You can have up to 20 schedules.")]
+    TooMany,
+    /// Schedule does not exist, or belongs to someone else; or the account no
+    /// longer exists.
+    #[error("no such schedule")]
+    NotFound,
+    /// Store is unavailable.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
 /// Reasons why an operator was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {

@@ -14,8 +14,11 @@ mod event;
 mod fakes;
 mod operator;
 mod ports;
+mod recurrence;
 mod run;
 mod runs;
+mod schedule;
+mod schedules;
 mod settings;
 mod skill;
 mod status;
@@ -27,7 +30,7 @@ pub use assignment::{Assignment, AssignmentDetails};
 pub use assignments::Assignments;
 pub use built_in::built_in_skills;
 pub use envelope::{EnvelopeError, InputEnvelope, InputItem};
-pub use error::{EnqueueError, OperatorError};
+pub use error::{EnqueueError, OperatorError, ScheduleError};
 pub use event::{AssignmentEvent, EventKind, MessageAuthor, NewEvent, StepDetail};
 pub use operator::Operator;
 pub use ports::assignment_store::{
@@ -36,9 +39,15 @@ pub use ports::assignment_store::{
 pub use ports::engine::{StopMode, WorkflowEngine};
 pub use ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
 pub use ports::run_store::{QueueState, RunStore, Worker};
+pub use ports::schedule_store::{
+    DueSchedule, ScheduleCreated, ScheduleStart, ScheduleStarted, ScheduleStore,
+};
 pub use ports::step_executor::{StepError, StepExecutor, StepRequest, StepResponse};
+pub use recurrence::{CatchUp, Recurrence};
 pub use run::{Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId};
 pub use runs::{Advance, Runs};
+pub use schedule::{LastStart, Schedule, SkipReason};
+pub use schedules::{ScheduleDraft, Schedules};
 pub use settings::AssignmentSettings;
 pub use skill::{EntityType, Skill, SkillMode, SkillStep};
 pub use status::AssignmentStatus;
@@ -48,5 +57,6 @@ pub use upkeep::Upkeep;
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{
     assignment_store::MockAssignmentStore, engine::MockWorkflowEngine,
-    operator_store::MockOperatorStore, run_store::MockRunStore, step_executor::MockStepExecutor,
+    operator_store::MockOperatorStore, run_store::MockRunStore, schedule_store::MockScheduleStore,
+    step_executor::MockStepExecutor,
 };

@@ -4,4 +4,5 @@ pub(crate) mod assignment_store;
 pub(crate) mod engine;
 pub(crate) mod operator_store;
 pub(crate) mod run_store;
+pub(crate) mod schedule_store;
 pub(crate) mod step_executor;

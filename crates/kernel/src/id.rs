@@ -104,6 +104,10 @@ id!(
     AssignmentId
 );
 id!(
+    /// Schedule of a user's assignments.
+    ScheduleId
+);
+id!(
     /// Operator: a skill that administrators grant to groups.
     OperatorId
 );

@@ -7,7 +7,7 @@ use super::*;
 use crate::fakes::{NOW, brief, clock, research, settings};
 use crate::{EnvelopeError, MockAssignmentStore, MockOperatorStore, MockWorkflowEngine};
 
-fn operator(skill: crate::Skill) -> Operator {
+fn operator(skill: Skill) -> Operator {
     Operator {
         id: OperatorId::generate(),
         name: "Colleague".to_owned(),

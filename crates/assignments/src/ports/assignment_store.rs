@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{AssignmentId, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::assignment::{Assignment, AssignmentDetails};
-use crate::event::NewEvent;
+use crate::event::{EventKind, NewEvent};
 use crate::skill::Skill;
 
 /// Assignment to be created, as `Queued`.
@@ -22,6 +22,14 @@ pub struct NewAssignment {
     pub at: Timestamp,
     /// First event.
     pub event: NewEvent,
+}
+
+impl NewAssignment {
+    /// Creates an assignment that waits for a worker.
+    pub(crate) fn new(user: UserId, skill: Skill, input: String, at: Timestamp) -> Self {
+        let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
+        Self { id: AssignmentId::generate(), user, skill, input, at, event }
+    }
 }
 
 /// Outcome of creating an assignment.

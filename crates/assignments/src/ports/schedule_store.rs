@@ -1,0 +1,104 @@
+//! Store of schedules.
+
+use async_trait::async_trait;
+use pia_kernel::{AssignmentId, ScheduleId, Timestamp, Unavailable, UserId};
+
+use crate::ports::assignment_store::NewAssignment;
+use crate::recurrence::{CatchUp, Recurrence};
+use crate::schedule::{Schedule, SkipReason};
+
+/// Outcome of creating a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScheduleCreated {
+    /// Schedule is stored.
+    Done,
+    /// User has as many as are permitted.
+    TooMany,
+    /// Account no longer exists.
+    Gone,
+}
+
+/// Schedule whose time has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueSchedule {
+    /// Id.
+    pub id: ScheduleId,
+    /// User.
+    pub user: UserId,
+    /// Name of the skill.
+    pub skill: String,
+    /// Input; `None` if it cannot be decrypted.
+    pub input: Option<String>,
+    /// Times.
+    pub recurrence: Recurrence,
+    /// Rule for missed times.
+    pub catch_up: CatchUp,
+    /// Time that has come.
+    pub due_at: Timestamp,
+}
+
+/// Start of a due schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScheduleStart {
+    /// Schedule.
+    pub schedule: ScheduleId,
+    /// Time that has come.
+    pub due_at: Timestamp,
+    /// Next time.
+    pub next_at: Option<Timestamp>,
+    /// Assignment that is handed over, or why none is.
+    pub assignment: Result<NewAssignment, SkipReason>,
+}
+
+/// Outcome of starting a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScheduleStarted {
+    /// Assignment is stored.
+    Done(AssignmentId),
+    /// None is, for the reason that is stored with the schedule.
+    Skipped,
+    /// Schedule was started by another process, changed or deleted meanwhile.
+    Lost,
+}
+
+/// Store of schedules. Their inputs are sealed under the user's key.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ScheduleStore: Send + Sync {
+    /// Lists the schedules of a user, oldest first.
+    async fn list(&self, user: UserId) -> Result<Vec<Schedule>, Unavailable>;
+
+    /// Stores a schedule, unless the user has `max`. However many are created at
+    /// once, the limit holds.
+    async fn create(
+        &self,
+        user: UserId,
+        schedule: Schedule,
+        max: u32,
+    ) -> Result<ScheduleCreated, Unavailable>;
+
+    /// Replaces a schedule of a user but for when it was created and its last
+    /// outcome. Returns it; `None` if there is none.
+    async fn update(
+        &self,
+        user: UserId,
+        schedule: Schedule,
+    ) -> Result<Option<Schedule>, Unavailable>;
+
+    /// Deletes a schedule of a user. Returns false if there is none.
+    async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable>;
+
+    /// Lists up to `limit` schedules of all users whose time has come, the longest
+    /// due first.
+    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable>;
+
+    /// Stores the next time, the outcome and the assignment of a schedule in one
+    /// transaction, if it is still due at the same time. However many processes
+    /// start it, one does. No assignment is stored if the user has
+    /// `max_unfinished`.
+    async fn start(
+        &self,
+        start: ScheduleStart,
+        max_unfinished: u32,
+    ) -> Result<ScheduleStarted, Unavailable>;
+}
