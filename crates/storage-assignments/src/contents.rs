@@ -4,7 +4,7 @@ use pia_kernel::Unavailable;
 use pia_sealing::{PersonSeal, SealContext};
 use pia_storage::{DbError, DbUid};
 
-/// Content of an assignment or of an event, which is sealed.
+/// Content of an assignment, an event or a schedule, which is sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Content {
     Input,
@@ -13,6 +13,7 @@ pub(crate) enum Content {
     ArtifactText,
     ErrorMessage,
     EventMessage,
+    ScheduleInput,
 }
 
 impl Content {
@@ -52,6 +53,7 @@ impl Content {
             Self::ArtifactText => "assignment-artifact-text",
             Self::ErrorMessage => "assignment-error",
             Self::EventMessage => "assignment-event",
+            Self::ScheduleInput => "assignment-schedule-input",
         }
     }
 }

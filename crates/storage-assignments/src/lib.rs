@@ -9,6 +9,8 @@ mod event_rows;
 mod operators;
 mod redaction;
 mod runs;
+mod schedule_rows;
+mod schedules;
 mod step_outcome;
 mod transition;
 mod upkeep;

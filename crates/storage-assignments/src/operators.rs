@@ -155,7 +155,10 @@ impl OperatorStore for SqlOperators {
     }
 
     async fn granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable> {
-        let group = accounts::table.find(DbUid(user.0)).select(accounts::group_id);
+        let group = accounts::table
+            .find(DbUid(user.0))
+            .filter(accounts::deactivated_at.is_null())
+            .select(accounts::group_id);
         let granted = operators::table
             .inner_join(operator_groups::table)
             .filter(operators::is_active.eq(true))

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::export_section::{ExportSection, page_of};
 use crate::inventory::{ErasurePolicy, InventoryTable, OURS, SAME, SHORT_LIVED, YOU};
+use crate::schedules::SCHEDULE_TABLE;
 use crate::sections::{ExportedRow, to_json};
 
 /// Number of assignments per page of the export: each may be long.
@@ -72,6 +73,7 @@ pub(crate) const ASSIGNMENT_TABLES: &[InventoryTable] = &[
         export: Some(ASSIGNMENT_EVENTS),
         left_out: &[("assignment_id", SAME), ("ordinal", SAME), ("key", OURS)],
     },
+    SCHEDULE_TABLE,
     InventoryTable {
         name: "assignment_workers",
         erasure: ErasurePolicy::NotPersonal("which processes of the server are running"),
@@ -213,7 +215,7 @@ impl EventRow {
 
 /// Opens a text; `null` if there is none, or it was sealed under an abandoned key
 /// and cannot be read any more.
-fn open(seal: &PersonSeal, purpose: &str, row: DbUid, sealed: Option<Vec<u8>>) -> Value {
+pub(crate) fn open(seal: &PersonSeal, purpose: &str, row: DbUid, sealed: Option<Vec<u8>>) -> Value {
     let place = SealContext { purpose, row: row.0.as_bytes() };
     let opened = sealed.and_then(|it| seal.open_long(place, it).ok());
     let text = opened.and_then(|it| String::from_utf8(it.reveal()).ok());

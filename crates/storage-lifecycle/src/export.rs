@@ -20,6 +20,7 @@ use crate::chats::CHATS;
 use crate::export_section::{ExportSection, cursor_page};
 use crate::feedback::AI_FEEDBACK;
 use crate::inventory;
+use crate::schedules::SCHEDULES;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, ExportedRow, INVITATIONS, LOGIN_HISTORY, MAILS,
     PAGE, PASSKEYS, PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -27,7 +28,7 @@ use crate::sections::{
 use crate::synced::{LEDGER, SYNC_ITEMS};
 
 /// Sections, in the order of the export.
-const SECTIONS: [ExportSection; 20] = [
+const SECTIONS: [ExportSection; 21] = [
     ACCOUNT,
     SECOND_FACTOR,
     PASSKEYS,
@@ -47,6 +48,7 @@ const SECTIONS: [ExportSection; 20] = [
     SYNC_EVENTS,
     CHATS,
     ASSIGNMENTS,
+    SCHEDULES,
     AUDIT_ENTRIES,
 ];
 

@@ -13,6 +13,7 @@ mod export;
 mod export_section;
 mod feedback;
 mod forgetting;
+mod schedules;
 mod synced;
 
 mod audit_chain;

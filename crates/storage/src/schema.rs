@@ -986,6 +986,27 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Binary, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    assignment_schedules (id) {
+        id -> Uid,
+        user_id -> Uid,
+        skill_name -> Text,
+        cron -> Text,
+        time_zone -> Text,
+        catch_up -> Text,
+        next_at -> Nullable<Instant>,
+        last_due_at -> Nullable<Instant>,
+        last_assignment_id -> Nullable<Uid>,
+        last_skip -> Nullable<Text>,
+        created_at -> Instant,
+        updated_at -> Instant,
+        input -> Binary,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{Bool, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -1027,6 +1048,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     api_keys,
     app_passwords,
     assignment_events,
+    assignment_schedules,
     assignment_workers,
     assignments,
     catalogue,

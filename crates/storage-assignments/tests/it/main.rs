@@ -7,5 +7,7 @@ mod fixture;
 mod operators;
 mod races;
 mod random_walk;
+mod row_security;
 mod runs;
+mod schedules;
 mod upkeep;

@@ -73,7 +73,7 @@ async fn the_restriction_follows_the_role_for_maintenance() {
     let lifted = refusal(&fresh, [Some(REQUESTS), None, None]).await;
 
     assert!(not_yet.starts_with("SVC-DB-005"), "{not_yet}");
-    assert!(not_yet.contains("assignment_events, assignments"), "{not_yet}");
+    assert!(not_yet.contains("assignment_events, assignment_schedules, assignments"), "{not_yet}");
     assert!(forgotten.starts_with("SVC-DB-007"), "{forgotten}");
     assert_eq!((restricted, lifted), (None, None));
 }

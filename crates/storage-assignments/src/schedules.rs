@@ -1,0 +1,187 @@
+//! Schedules in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{
+    AssignmentCreated, DueSchedule, NewAssignment, Schedule, ScheduleCreated, ScheduleStart,
+    ScheduleStarted, ScheduleStore, SkipReason,
+};
+use pia_kernel::{AssignmentId, ScheduleId, Timestamp, Unavailable, UserId};
+use pia_storage::schema::assignment_schedules;
+use pia_storage::{DbError, DbInstant, DbUid, in_tx, in_user_tx, on_conn, on_user_rows};
+
+use crate::assignment_rows::NewRow;
+use crate::assignments::{InsertAssignment, SqlAssignments};
+use crate::event_rows::EventRow;
+use crate::schedule_rows::{NewScheduleRow, ScheduleRow};
+
+/// Query of a schedule of a user.
+macro_rules! own {
+    ($user:expr, $id:expr) => {
+        assignment_schedules::table
+            .find(DbUid($id.0))
+            .filter(assignment_schedules::user_id.eq(DbUid($user.0)))
+    };
+}
+
+#[async_trait]
+impl ScheduleStore for SqlAssignments {
+    async fn list(&self, user: UserId) -> Result<Vec<Schedule>, Unavailable> {
+        let own = assignment_schedules::table
+            .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
+            .order((assignment_schedules::created_at, assignment_schedules::id));
+        let rows: Vec<ScheduleRow> = on_user_rows!(self.db, user, |conn| {
+            own.select(ScheduleRow::as_select()).load(conn).await?
+        })?;
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(Vec::new()) };
+        let open = |row: ScheduleRow| {
+            let id = row.id;
+            let opened = row.open(&seal);
+            let log = |err: &DbError| {
+                tracing::error!(error = %err, schedule = %id.0, "a schedule cannot be listed");
+            };
+            opened.inspect_err(log).ok()
+        };
+        Ok(rows.into_iter().filter_map(open).collect())
+    }
+
+    async fn create(
+        &self,
+        user: UserId,
+        schedule: Schedule,
+        max: u32,
+    ) -> Result<ScheduleCreated, Unavailable> {
+        let Some(seal) = self.sealer.seal_for(user).await? else {
+            return Ok(ScheduleCreated::Gone);
+        };
+        let row = NewScheduleRow::new(user, &schedule, &seal)?;
+        let own = assignment_schedules::table
+            .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
+            .count();
+        Ok(in_user_tx!(self.db, user, async |conn| -> Result<ScheduleCreated, DbError> {
+            if !conn.lock_account(DbUid(user.0)).await? {
+                return Ok(ScheduleCreated::Gone);
+            }
+            if own.get_result::<i64>(conn).await? >= i64::from(max) {
+                return Ok(ScheduleCreated::TooMany);
+            }
+            diesel::insert_into(assignment_schedules::table).values(&row).execute(conn).await?;
+            Ok(ScheduleCreated::Done)
+        })?)
+    }
+
+    async fn update(
+        &self,
+        user: UserId,
+        schedule: Schedule,
+    ) -> Result<Option<Schedule>, Unavailable> {
+        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
+        let (id, row) = (schedule.id, NewScheduleRow::new(user, &schedule, &seal)?);
+        let stored: Option<ScheduleRow> =
+            in_user_tx!(self.db, user, async |conn| -> Result<Option<ScheduleRow>, DbError> {
+                let update = diesel::update(own!(user, id)).set(&row);
+                let update = update.returning(ScheduleRow::as_returning());
+                Ok(update.get_result(conn).await.optional()?)
+            })?;
+        Ok(stored.map(|it| it.open(&seal)).transpose()?)
+    }
+
+    async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable> {
+        Ok(in_user_tx!(self.db, user, async |conn| -> Result<bool, DbError> {
+            Ok(diesel::delete(own!(user, id)).execute(conn).await? == 1)
+        })?)
+    }
+
+    async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable> {
+        let due = assignment_schedules::table
+            .filter(assignment_schedules::next_at.le(DbInstant(now)))
+            .order((assignment_schedules::next_at, assignment_schedules::id))
+            .limit(i64::from(limit));
+        let rows: Vec<ScheduleRow> = on_conn!(self.all_rows.reader(), |conn| {
+            due.select(ScheduleRow::as_select()).load(conn).await?
+        })?;
+        let mut due = Vec::new();
+        for row in rows {
+            let (id, seal) = (row.id, self.sealer.seal_for(row.user()).await?);
+            match row.open_due(seal.as_ref()) {
+                Ok(schedule) => due.push(schedule),
+                Err(err) => self.switch_off(id, &err).await?,
+            }
+        }
+        Ok(due)
+    }
+
+    async fn start(
+        &self,
+        start: ScheduleStart,
+        max_unfinished: u32,
+    ) -> Result<ScheduleStarted, Unavailable> {
+        let (id, due_at) = (DbUid(start.schedule.0), Some(DbInstant(start.due_at)));
+        let next = assignment_schedules::next_at.eq(start.next_at.map(DbInstant));
+        let assignment = match start.assignment {
+            Ok(assignment) => Ok(self.rows_of(assignment).await?),
+            Err(reason) => Err(reason),
+        };
+        Ok(in_tx!(self.all_rows, async |conn| -> Result<ScheduleStarted, DbError> {
+            // Accounts are locked before their rows everywhere.
+            match &assignment {
+                Ok(Some((_, row, _))) if conn.lock_account(row.user_id).await? => {}
+                Ok(_) => return Ok(ScheduleStarted::Lost),
+                Err(_) => {}
+            }
+            let due = assignment_schedules::table.find(id);
+            let due = due.filter(assignment_schedules::next_at.eq(due_at));
+            if diesel::update(due).set(next).execute(conn).await? == 0 {
+                return Ok(ScheduleStarted::Lost);
+            }
+            let outcome = match &assignment {
+                Ok(Some((id, row, event))) => {
+                    match conn.insert_assignment(row, event, max_unfinished).await? {
+                        AssignmentCreated::Done => Ok(*id),
+                        AssignmentCreated::TooMany => Err(SkipReason::TooManyAssignments),
+                        AssignmentCreated::Gone => return Ok(ScheduleStarted::Lost),
+                    }
+                }
+                Ok(None) => return Ok(ScheduleStarted::Lost),
+                Err(reason) => Err(*reason),
+            };
+            let last = (
+                assignment_schedules::last_due_at.eq(due_at),
+                assignment_schedules::last_assignment_id.eq(outcome.ok().map(|it| DbUid(it.0))),
+                assignment_schedules::last_skip.eq(outcome.err().map(SkipReason::code)),
+            );
+            diesel::update(assignment_schedules::table.find(id)).set(last).execute(conn).await?;
+            Ok(outcome.map_or(ScheduleStarted::Skipped, ScheduleStarted::Done))
+        })?)
+    }
+}
+
+impl SqlAssignments {
+    /// Switches a schedule off that cannot be read: it must not delay others.
+    async fn switch_off(&self, id: DbUid, err: &DbError) -> Result<(), DbError> {
+        tracing::error!(error = %err, schedule = %id.0, "a schedule was switched off");
+        let row = assignment_schedules::table.find(id);
+        let off = (
+            assignment_schedules::last_due_at.eq(assignment_schedules::next_at),
+            assignment_schedules::last_assignment_id.eq(None::<DbUid>),
+            assignment_schedules::last_skip.eq(Some(SkipReason::Unreadable.code())),
+            assignment_schedules::next_at.eq(None::<DbInstant>),
+        );
+        let switch = diesel::update(row).set(off);
+        on_conn!(self.all_rows.writer(), |conn| switch.execute(conn).await?)?;
+        Ok(())
+    }
+
+    /// Returns the rows of an assignment and its event; `None` if its user has no
+    /// key any more.
+    async fn rows_of(
+        &self,
+        assignment: NewAssignment,
+    ) -> Result<Option<(AssignmentId, NewRow, EventRow)>, Unavailable> {
+        let Some(seal) = self.sealer.seal_for(assignment.user).await? else { return Ok(None) };
+        let (id, row) = (assignment.id, NewRow::new(&assignment, &seal)?);
+        let event = EventRow::new(DbUid(id.0), assignment.event, assignment.at, Some(&seal))?;
+        Ok(Some((id, row, event)))
+    }
+}

@@ -1,0 +1,45 @@
+//! Tests that PostgreSQL itself keeps the rows of users apart.
+
+use diesel::sql_types::{BigInt, Text};
+use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use pia_testkit::databases::TestDatabase;
+
+use crate::fixture::{person, queued};
+use crate::schedules;
+
+const COUNT: &str = "(SELECT count(*) FROM assignments) * 100 + \
+                     (SELECT count(*) FROM assignment_events) * 10 + \
+                     (SELECT count(*) FROM assignment_schedules)";
+
+async fn visible(conn: &mut AsyncPgConnection) -> i64 {
+    let count = diesel::select(diesel::dsl::sql::<BigInt>(COUNT));
+    count.get_result(conn).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_without_a_condition_sees_the_rows_of_its_user_alone() {
+    let fresh = TestDatabase::with_roles().await;
+    let db = fresh.connect().await;
+    let (first, second) = (person(&db).await, person(&db).await);
+    for user in [first, first, second] {
+        queued(&db, user, 1).await;
+        schedules::created(&db, user, None).await;
+    }
+    let mut conn = AsyncPgConnection::establish(&fresh.url).await.unwrap();
+
+    let before = visible(&mut conn).await;
+    conn.batch_execute("BEGIN").await.unwrap();
+    let restrict = diesel::sql_query("SELECT set_config('pia.user_id', $1, true)");
+    restrict.bind::<Text, _>(first.to_string()).execute(&mut conn).await.unwrap();
+    let own = visible(&mut conn).await;
+    let update = diesel::sql_query("UPDATE assignments SET restarts = restarts + 1");
+    let updated = update.execute(&mut conn).await.unwrap();
+    let steal = format!("UPDATE assignments SET user_id = '{second}'");
+    let stolen = conn.batch_execute(&steal).await;
+    conn.batch_execute("ROLLBACK").await.unwrap();
+    let after = visible(&mut conn).await;
+
+    assert_eq!((before, own, after), (0, 222, 0));
+    assert_eq!(updated, 2);
+    assert!(stolen.is_err(), "an assignment was moved to another user");
+}

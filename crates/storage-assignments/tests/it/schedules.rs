@@ -1,0 +1,192 @@
+//! Contract tests of schedules.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use pia_assignments::{
+    AssignmentStatus, CatchUp, DueSchedule, LastStart, NewAssignment, Recurrence, Schedule,
+    ScheduleCreated, ScheduleStart, ScheduleStarted, ScheduleStore, SkipReason,
+};
+use pia_kernel::{ScheduleId, Timestamp, UserId};
+use pia_storage::Database;
+
+use crate::fixture::{INPUT, assignment, at, claim, execute, load, person, queued, store, worker};
+
+pia_testkit::contract_with_roles! {
+    a_schedule_is_stored_changed_and_deleted_by_its_user_alone,
+    concurrent_creations_stay_within_the_limit,
+    only_schedules_whose_time_has_come_are_due,
+    one_of_concurrent_starts_hands_the_assignment_over,
+    a_schedule_that_hands_nothing_over_has_its_reason,
+    an_unreadable_input_delays_no_other,
+    an_unreadable_schedule_is_switched_off,
+}
+
+const DAY: i64 = 86_400;
+
+fn schedule(next_at: Option<Timestamp>) -> Schedule {
+    Schedule {
+        id: ScheduleId::generate(),
+        skill: "brief".to_owned(),
+        input: INPUT.to_owned(),
+        recurrence: Recurrence::parse("0 0 * * *", "Europe/Berlin").unwrap(),
+        catch_up: CatchUp::Skip,
+        next_at,
+        last: None,
+        created_at: at(0),
+        updated_at: at(0),
+    }
+}
+
+async fn list(db: &Database, user: UserId) -> Vec<Schedule> {
+    ScheduleStore::list(&store(db), user).await.unwrap()
+}
+
+/// Stores a schedule.
+pub(crate) async fn created(db: &Database, user: UserId, next_at: Option<Timestamp>) -> Schedule {
+    let new = schedule(next_at);
+    let created = ScheduleStore::create(&store(db), user, new.clone(), 20).await.unwrap();
+    assert_eq!(created, ScheduleCreated::Done);
+    new
+}
+
+async fn due(db: &Database, now: Timestamp) -> Vec<DueSchedule> {
+    store(db).due(now, 10).await.unwrap()
+}
+
+/// Returns the start of a due schedule.
+fn start(due: &DueSchedule, assignment: Result<NewAssignment, SkipReason>) -> ScheduleStart {
+    let next_at = Some(due.due_at + Duration::from_hours(24));
+    ScheduleStart { schedule: due.id, due_at: due.due_at, next_at, assignment }
+}
+
+async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database) {
+    let (user, other) = (person(&db).await, person(&db).await);
+    let stored = created(&db, user, Some(at(DAY))).await;
+    assert_eq!(list(&db, user).await, std::slice::from_ref(&stored));
+    assert!(list(&db, other).await.is_empty());
+
+    let changed = Schedule {
+        input: r#"{"schemaVersion":1,"prompt":"Else."}"#.to_owned(),
+        recurrence: Recurrence::parse("5 9 * * MON", "UTC").unwrap(),
+        catch_up: CatchUp::Once,
+        next_at: None,
+        created_at: at(9),
+        updated_at: at(9),
+        ..stored.clone()
+    };
+    let store = store(&db);
+    assert_eq!(ScheduleStore::update(&store, other, changed.clone()).await.unwrap(), None);
+    let updated = ScheduleStore::update(&store, user, changed.clone()).await.unwrap();
+    let expected = Schedule { created_at: at(0), ..changed };
+    assert_eq!(updated.as_ref(), Some(&expected));
+    assert_eq!(list(&db, user).await, [expected]);
+
+    assert!(!ScheduleStore::delete(&store, other, stored.id).await.unwrap());
+    assert!(ScheduleStore::delete(&store, user, stored.id).await.unwrap());
+    assert!(!ScheduleStore::delete(&store, user, stored.id).await.unwrap());
+    assert!(list(&db, user).await.is_empty());
+}
+
+async fn concurrent_creations_stay_within_the_limit(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    let create = |_| ScheduleStore::create(&store, user, schedule(None), 3);
+
+    let created = join_all((0..8).map(create)).await;
+
+    let done = created.iter().filter(|it| matches!(it, Ok(ScheduleCreated::Done))).count();
+    assert_eq!((done, list(&db, user).await.len()), (3, 3), "{created:?}");
+    let gone = ScheduleStore::create(&store, UserId::generate(), schedule(None), 3).await;
+    assert_eq!(gone.unwrap(), ScheduleCreated::Gone);
+}
+
+async fn only_schedules_whose_time_has_come_are_due(db: Database) {
+    let user = person(&db).await;
+    let later = created(&db, user, Some(at(2 * DAY))).await;
+    let first = created(&db, user, Some(at(DAY))).await;
+    created(&db, user, None).await;
+
+    assert!(due(&db, at(DAY - 1)).await.is_empty());
+    let now = due(&db, at(DAY)).await;
+    assert_eq!((now.len(), now[0].id, now[0].user), (1, first.id, user));
+    assert_eq!((now[0].due_at, now[0].catch_up), (at(DAY), CatchUp::Skip));
+    assert_eq!((now[0].input.as_deref(), &now[0].recurrence), (Some(INPUT), &first.recurrence));
+    let ids: Vec<_> = due(&db, at(3 * DAY)).await.iter().map(|it| it.id).collect();
+    assert_eq!(ids, [first.id, later.id]);
+}
+
+async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    created(&db, user, Some(at(DAY))).await;
+    let due_now = due(&db, at(DAY)).await;
+    let start = |_| store.start(start(&due_now[0], Ok(assignment(user, at(DAY)))), 10);
+
+    let started = join_all((0..8).map(start)).await;
+
+    let started: Vec<_> = started.into_iter().map(Result::unwrap).collect();
+    let mut done = started.iter().filter_map(|it| match it {
+        ScheduleStarted::Done(id) => Some(*id),
+        _ => None,
+    });
+    let id = done.next().unwrap();
+    assert_eq!(done.next(), None, "{started:?}");
+    let details = load(&db, user, id).await;
+    assert_eq!(details.assignment.status, AssignmentStatus::Queued);
+    let stored = &list(&db, user).await[0];
+    assert_eq!(stored.next_at, Some(at(2 * DAY)));
+    assert_eq!(stored.last, Some(LastStart { due_at: at(DAY), outcome: Ok(id) }));
+    let worker = worker(&db, at(DAY)).await;
+    assert_eq!(claim(&db, worker, at(DAY)).await.unwrap().claim.id, id);
+    assert!(due(&db, at(DAY)).await.is_empty());
+}
+
+async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
+    let (user, store) = (person(&db).await, store(&db));
+    created(&db, user, Some(at(DAY))).await;
+    queued(&db, user, 0).await;
+
+    let now = due(&db, at(DAY)).await.remove(0);
+    let full = store.start(start(&now, Ok(assignment(user, at(DAY)))), 1).await.unwrap();
+    let reason = list(&db, user).await[0].last.unwrap().outcome.unwrap_err();
+    assert_eq!((full, reason), (ScheduleStarted::Skipped, SkipReason::TooManyAssignments));
+
+    let now = due(&db, at(2 * DAY)).await.remove(0);
+    let missed = store.start(start(&now, Err(SkipReason::Missed)), 1).await.unwrap();
+    let last = list(&db, user).await[0].last.unwrap();
+    assert_eq!(missed, ScheduleStarted::Skipped);
+    assert_eq!(last, LastStart { due_at: at(2 * DAY), outcome: Err(SkipReason::Missed) });
+
+    let now = due(&db, at(3 * DAY)).await.remove(0);
+    ScheduleStore::delete(&store, user, now.id).await.unwrap();
+    let deleted = store.start(start(&now, Ok(assignment(user, at(DAY)))), 10).await.unwrap();
+    assert_eq!(deleted, ScheduleStarted::Lost);
+}
+
+async fn an_unreadable_input_delays_no_other(db: Database) {
+    let user = person(&db).await;
+    created(&db, user, Some(at(DAY))).await;
+    execute(&db, "UPDATE assignment_schedules SET input = '1'").await;
+    let good = created(&db, user, Some(at(DAY + 1))).await;
+
+    let now = due(&db, at(2 * DAY)).await;
+
+    assert_eq!((now.len(), now[0].input.as_deref(), now[1].id), (2, None, good.id));
+    let inputs: Vec<_> = list(&db, user).await.into_iter().map(|it| it.input).collect();
+    assert_eq!(inputs, ["", INPUT]);
+}
+
+async fn an_unreadable_schedule_is_switched_off(db: Database) {
+    let user = person(&db).await;
+    let bad = created(&db, user, Some(at(DAY))).await;
+    execute(&db, "UPDATE assignment_schedules SET cron = 'of a newer version'").await;
+    let good = created(&db, user, Some(at(DAY))).await;
+
+    let now = due(&db, at(DAY)).await;
+
+    assert_eq!(now.iter().map(|it| it.id).collect::<Vec<_>>(), [good.id]);
+    assert_eq!(list(&db, user).await.len(), 1);
+    execute(&db, "UPDATE assignment_schedules SET cron = '0 0 * * *'").await;
+    let off = list(&db, user).await.into_iter().find(|it| it.id == bad.id).unwrap();
+    let outcome = Err(SkipReason::Unreadable);
+    assert_eq!((off.next_at, off.last), (None, Some(LastStart { due_at: at(DAY), outcome })));
+}
