@@ -6,7 +6,7 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::LOCATION;
 use actix_web::web::{Data, Json, Query};
-use pia_assignments::{AssignmentAdministration, Assignments, Collected};
+use pia_assignments::{AssignmentAdministration, Assignments, Collected, Schedules};
 use pia_kernel::AssignmentId;
 use pia_web::{ApiError, Body, Caller, PathId};
 use serde::Deserialize;
@@ -26,10 +26,24 @@ const MAX_ITEMS: i64 = 200;
 pub struct AssignmentsApi {
     /// Assignments of users.
     pub assignments: Assignments,
+    /// Schedules of users.
+    pub schedules: Schedules,
     /// Administration of assignments and operators.
     pub administration: AssignmentAdministration,
     /// True if assignments are accepted. Those of before can be read in any case.
     pub is_enabled: bool,
+}
+
+impl AssignmentsApi {
+    /// Refuses what hands assignments over while they are off.
+    pub(crate) fn check_enabled(&self) -> Result<(), ApiError> {
+        if self.is_enabled {
+            return Ok(());
+        }
+        let message = "Assignments are switched off on this server.";
+        let (status, code) = (StatusCode::SERVICE_UNAVAILABLE, "assignments_disabled");
+        Err(ApiError::refused(status, code, message).without_retry())
+    }
 }
 
 /// Part of a list: `?skip=0&limit=50`.
@@ -68,11 +82,7 @@ pub(crate) async fn enqueue(
     api: Data<Api>,
     Body(request): Body<AssignmentRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    if !api.assignments.is_enabled {
-        let message = "Assignments are switched off on this server.";
-        let (status, code) = (StatusCode::SERVICE_UNAVAILABLE, "assignments_disabled");
-        return Err(ApiError::refused(status, code, message).without_retry().into());
-    }
+    api.assignments.check_enabled()?;
     let assignments = api.assignments.assignments.clone();
     let AssignmentRequest { skill_name, input_json } = request;
     let (skill, input) = (skill_name.unwrap_or_default(), input_json.unwrap_or_default());

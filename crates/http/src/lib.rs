@@ -21,6 +21,7 @@ mod plugins;
 mod ready;
 mod refusals;
 mod routes;
+mod schedules;
 mod sync;
 
 pub use ai::AiApi;

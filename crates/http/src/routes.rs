@@ -25,6 +25,7 @@ mod passwords;
 mod personas;
 mod plugins;
 mod providers;
+mod schedules;
 mod scim_tokens;
 mod settings;
 mod sync;
@@ -66,6 +67,8 @@ pub fn routes() -> Vec<Route> {
         knowledge_ingest::routes(),
         knowledge_admin::routes(),
         knowledge_questions::routes(),
+        // Before the path of an assignment, which has an id in the same place.
+        schedules::routes(),
         assignments::routes(),
         assignments_admin::routes(),
     ];

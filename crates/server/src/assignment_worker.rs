@@ -3,18 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assignments::{Advance, Run, Runs, Upkeep};
+use pia_assignments::{Advance, Run, Runs, Schedules, Upkeep};
 use pia_kernel::{LiveSetting, Unavailable};
+use pia_storage_assignments::SqlAssignments;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::bridges::FeatureLicence;
 use crate::worker_lease::{RENEW_EVERY, WorkerLease};
 
 /// Interval of checking time limits, and of releasing a run again.
 const EVERY: Duration = Duration::from_secs(1);
+/// Interval of looking for schedules whose time has come.
+const SCHEDULES_EVERY: Duration = Duration::from_secs(5);
 /// Interval of reconciling and cleaning up.
 const UPKEEP_EVERY: Duration = Duration::from_mins(1);
 
@@ -23,6 +27,8 @@ const UPKEEP_EVERY: Duration = Duration::from_mins(1);
 pub(crate) struct AssignmentWorker {
     pub(crate) runs: Runs,
     pub(crate) lease: WorkerLease,
+    /// Queue that other processes hand assignments over to.
+    pub(crate) queue: Arc<SqlAssignments>,
     /// Maximum number of runs at once.
     pub(crate) concurrency: LiveSetting<u32>,
     /// Notified when an assignment is handed over.
@@ -32,6 +38,11 @@ pub(crate) struct AssignmentWorker {
 impl AssignmentWorker {
     /// Starts the worker, which ends when stopped, once its steps have ended.
     pub(crate) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) {
+        let (queue, wake) = (Arc::clone(&self.queue), Arc::clone(&self.wake));
+        let stopped = stop.clone();
+        tasks.spawn(async move {
+            stopped.run_until_cancelled(queue.wake_when_queued(&wake)).await;
+        });
         tasks.spawn(self.work(stop.clone()));
     }
 
@@ -108,6 +119,24 @@ pub(crate) fn start_upkeep(upkeep: Upkeep, tasks: &TaskTracker, stop: &Cancellat
         repeat(UPKEEP_EVERY, stopped, || async {
             log(upkeep.reconcile().await, "waiting assignments could not be looked after");
             log(upkeep.clean_up().await, "old assignments could not be cleaned up");
+        })
+        .await;
+    });
+}
+
+/// Starts handing over what schedules say, which ends when stopped.
+pub(crate) fn start_schedules(
+    schedules: Schedules,
+    licence: FeatureLicence,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) {
+    let stopped = stop.clone();
+    tasks.spawn(async move {
+        repeat(SCHEDULES_EVERY, stopped, || async {
+            if licence.is_valid() {
+                log(schedules.start_due().await, "due schedules could not be started");
+            }
         })
         .await;
     });

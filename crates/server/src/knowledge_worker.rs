@@ -9,7 +9,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::bridges::KnowledgeLicence;
+use crate::bridges::FeatureLicence;
 
 /// Interval of polling the queue, one read of an index.
 const EVERY: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(crate) struct KnowledgeWorker {
     pub(crate) ingestion: Ingestion,
     pub(crate) reconciliation: Reconciliation,
     /// Without a licence documents wait.
-    pub(crate) licence: KnowledgeLicence,
+    pub(crate) licence: FeatureLicence,
     /// Number of documents that are ingested at once.
     pub(crate) workers: usize,
 }
@@ -41,7 +41,7 @@ impl KnowledgeWorker {
 }
 
 /// Ingests documents that are due, one after the other.
-async fn ingest(ingestion: Ingestion, licence: KnowledgeLicence, stop: CancellationToken) {
+async fn ingest(ingestion: Ingestion, licence: FeatureLicence, stop: CancellationToken) {
     let mut tick = interval(EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -1,7 +1,7 @@
-//! HTTP errors of assignments and operators.
+//! HTTP errors of assignments, schedules and operators.
 
 use actix_web::http::StatusCode;
-use pia_assignments::{EnqueueError, EnvelopeError, OperatorError};
+use pia_assignments::{EnqueueError, EnvelopeError, OperatorError, ScheduleError};
 use pia_web::{ApiError, FieldError, RETRY_SOON};
 
 use crate::HttpError;
@@ -23,6 +23,26 @@ impl From<EnqueueError> for HttpError {
                     .retry_after(RETRY_SOON)
             }
             EnqueueError::Unavailable(err) => err.into(),
+        })
+    }
+}
+
+impl From<ScheduleError> for HttpError {
+    fn from(err: ScheduleError) -> Self {
+        let message = err.to_string();
+        let invalid = |field: &str| {
+            let (field, message) = (field.to_owned(), message.clone());
+            ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+        };
+        Self::from(match err {
+            ScheduleError::Assignment(err) => return err.into(),
+            ScheduleError::Cron | ScheduleError::NoTime => invalid("cron"),
+            ScheduleError::TimeZone => invalid("timeZone"),
+            ScheduleError::TooMany => {
+                ApiError::refused(StatusCode::CONFLICT, "too_many_schedules", &message)
+            }
+            ScheduleError::NotFound => ApiError::not_found(),
+            ScheduleError::Unavailable(err) => err.into(),
         })
     }
 }

@@ -13,7 +13,7 @@ use crate::assignments;
 
 /// Body limit for an envelope of 36,000 characters within a string, all of them
 /// escaped twice.
-const ENVELOPE_BODY: usize = MIB;
+pub(super) const ENVELOPE_BODY: usize = MIB;
 const ASSIGNMENTS: &str = "/api/assignments";
 const ASSIGNMENT: &str = "/api/assignments/{id}";
 const UNKNOWN: (u16, &str) = (404, "The caller has no such assignment: `not_found`.");
@@ -60,7 +60,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-fn read(
+/// Creates the row of a route that reads for its caller.
+pub(super) fn read(
     path: &'static str,
     summary: &'static str,
     answer: ResponseDoc,

@@ -8,7 +8,8 @@ use pia_kernel::{AssignmentId, Unavailable};
 use tokio::sync::Notify;
 
 /// Workflow engine over the server's database: what waits there is its queue. A
-/// start wakes the worker of this process; others look once a second.
+/// start wakes the worker of this process; PostgreSQL notifies the others, which
+/// look once a second in any case.
 #[derive(Clone, Default)]
 pub(crate) struct EmbeddedEngine {
     /// Notified of each start.

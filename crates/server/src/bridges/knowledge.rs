@@ -8,14 +8,14 @@ use pia_knowledge::{
 };
 use tokio::runtime::Handle;
 
-use super::KnowledgeLicence;
+use super::FeatureLicence;
 
 /// Knowledge bases, as the assistant searches them.
 pub(crate) struct RetrievedKnowledge {
     pub(crate) retrieval: Retrieval,
     pub(crate) questions: UnansweredQuestions,
     /// Without a licence there are no bases.
-    pub(crate) licence: KnowledgeLicence,
+    pub(crate) licence: FeatureLicence,
     /// Base of links to documents.
     pub(crate) public_url: String,
     /// Runtime of the database.

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use pia_assignments::{
-    AssignmentAdministration, AssignmentStore, Assignments, OperatorStore, RunStore, Runs, Upkeep,
+    AssignmentAdministration, AssignmentStore, Assignments, OperatorStore, RunStore, Runs,
+    Schedules, Upkeep,
 };
 use pia_assistant::{Chat, Gateway};
 use pia_http::AssignmentsApi;
 use pia_identity::AccountStore;
+use pia_policy::Feature;
 use pia_storage_assignments::{SqlAssignments, SqlOperators};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -15,14 +17,15 @@ use tokio_util::task::TaskTracker;
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
 use super::workflow::{StartWorker, Workflow};
-use crate::assignment_worker::start_upkeep;
-use crate::bridges::ProxySteps;
+use crate::assignment_worker::{start_schedules, start_upkeep};
+use crate::bridges::{FeatureLicence, ProxySteps};
 
 /// Use cases of assignments, and what runs in the background.
 pub(super) struct AssignmentParts {
     pub(super) api: AssignmentsApi,
     upkeep: Upkeep,
     start_worker: Option<StartWorker>,
+    licence: FeatureLicence,
 }
 
 impl AssignmentParts {
@@ -34,7 +37,7 @@ impl AssignmentParts {
     ) -> Result<Self, ComposeError> {
         let sql = Arc::new(SqlAssignments::new(base.db.clone(), base.sealer.clone()));
         let assignments: Arc<dyn AssignmentStore> = Arc::<SqlAssignments>::clone(&sql);
-        let store: Arc<dyn RunStore> = sql;
+        let store: Arc<dyn RunStore> = Arc::<SqlAssignments>::clone(&sql);
         let operators: Arc<dyn OperatorStore> = Arc::new(SqlOperators::new(base.db.clone()));
         let settings = base.config.follow(|it| it.operators.assignments);
         let runs = Runs {
@@ -43,7 +46,7 @@ impl AssignmentParts {
             settings: settings.clone(),
             clock: base.clock(),
         };
-        let Workflow { engine, start_worker } = Workflow::compose(base, runs)?;
+        let Workflow { engine, start_worker } = Workflow::compose(base, runs, &sql)?;
         let administration = AssignmentAdministration {
             assignments: Arc::clone(&assignments),
             runs: Arc::clone(&store),
@@ -52,6 +55,7 @@ impl AssignmentParts {
             clock: base.clock(),
         };
         administration.put_built_in().await.map_err(ComposeError::Assignments)?;
+        let licence = base.licence_of(Feature::AiProxy);
         let is_enabled = start_worker.is_some();
         let upkeep = Upkeep {
             store,
@@ -59,16 +63,26 @@ impl AssignmentParts {
             settings: settings.clone(),
             clock: base.clock(),
         };
+        let schedules = Schedules {
+            store: sql,
+            operators: Arc::clone(&operators),
+            engine: Arc::clone(&engine),
+            settings: settings.clone(),
+            clock: base.clock(),
+        };
         let assignments =
             Assignments { store: assignments, operators, engine, settings, clock: base.clock() };
-        let api = AssignmentsApi { assignments, administration, is_enabled };
-        Ok(Self { api, upkeep, start_worker })
+        let api = AssignmentsApi { assignments, schedules, administration, is_enabled };
+        Ok(Self { api, upkeep, start_worker, licence })
     }
 
     /// Starts the worker and the upkeep, which end when stopped. Old contents
     /// are deleted even if assignments are off.
     pub(super) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) -> AssignmentsApi {
         start_upkeep(self.upkeep, tasks, stop);
+        if self.api.is_enabled {
+            start_schedules(self.api.schedules.clone(), self.licence, tasks, stop);
+        }
         if let Some(start) = self.start_worker {
             start(tasks, stop);
         }

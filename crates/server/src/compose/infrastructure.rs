@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, Unavailable};
-use pia_policy::VerifyingKey;
+use pia_policy::{Feature, VerifyingKey};
 use pia_sealing::{AcceptNew, KeyGuard, MasterKeyError, MasterKeys, Sealer, ServerSeal};
 use pia_settings::{Encryption, LiveConfig};
 use pia_storage::Database;
@@ -14,6 +14,7 @@ use pia_sync::StampGaps;
 use pia_upstream::Tls;
 
 use super::ComposeError;
+use crate::bridges::FeatureLicence;
 use crate::licence::LicenceFile;
 use crate::setup::{Administrators, Setup};
 
@@ -63,6 +64,11 @@ impl<'a> Infrastructure<'a> {
 
     pub(super) fn clock(&self) -> Arc<dyn Clock> {
         Arc::clone(&self.clock)
+    }
+
+    /// Returns the licence of a feature.
+    pub(super) fn licence_of(&self, feature: Feature) -> FeatureLicence {
+        FeatureLicence { state: self.licence.state(), clock: self.clock(), feature }
     }
 
     /// Returns the server's public URL.

@@ -16,7 +16,7 @@ use pia_knowledge::{
     IngestionSettings, KnowledgeBaseEntry, KnowledgeBases, MissingModels, Reconciliation, Reranker,
     Retrieval, UnansweredQuestions, VectorStore,
 };
-use pia_policy::Quota;
+use pia_policy::{Feature, Quota};
 use pia_settings::{EmbedderConfig, KnowledgeStores, LiveConfig, VectorTarget};
 use pia_storage::{Database, DatabaseKind};
 use pia_storage_knowledge::{
@@ -28,7 +28,7 @@ use tokio::runtime::Handle;
 use super::ComposeError;
 use super::infrastructure::Infrastructure;
 use crate::bridges::{
-    KnowledgeLicence, ProviderContextWriter, ProviderEmbedder, ProviderReranker, RetrievedKnowledge,
+    ProviderContextWriter, ProviderEmbedder, ProviderReranker, RetrievedKnowledge,
 };
 use crate::knowledge_worker::KnowledgeWorker;
 use crate::process::EXTRACT;
@@ -88,7 +88,7 @@ impl KnowledgeParts {
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),
         };
-        let licence = KnowledgeLicence { state: base.licence.state(), clock: base.clock() };
+        let licence = base.licence_of(Feature::Knowledge);
         let search = RetrievedKnowledge {
             retrieval: retrieval.clone(),
             questions: api.questions.clone(),

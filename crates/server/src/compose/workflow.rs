@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pia_assignments::{Runs, WorkflowEngine};
 use pia_sealing::ServerSeal;
 use pia_settings::{EngineConfig, WorkflowServer};
+use pia_storage_assignments::SqlAssignments;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,9 +26,13 @@ pub(super) struct Workflow {
 }
 
 impl Workflow {
-    /// Composes the engine that the settings name; `runs` are advanced by its
-    /// worker.
-    pub(super) fn compose(base: &Infrastructure<'_>, runs: Runs) -> Result<Self, ComposeError> {
+    /// Composes the engine that the settings name; `runs` of `queue` are advanced
+    /// by its worker.
+    pub(super) fn compose(
+        base: &Infrastructure<'_>,
+        runs: Runs,
+        queue: &Arc<SqlAssignments>,
+    ) -> Result<Self, ComposeError> {
         let lease = WorkerLease::new(Arc::clone(&runs.store), base.clock());
         match base.config.latest().operators.engine.clone() {
             None => Ok(Self { engine: Arc::new(EmbeddedEngine::default()), start_worker: None }),
@@ -35,7 +40,8 @@ impl Workflow {
                 let engine = EmbeddedEngine::default();
                 let wake = Arc::clone(&engine.wake);
                 let concurrency = base.config.follow(|it| it.operators.concurrency);
-                let worker = AssignmentWorker { runs, lease, concurrency, wake };
+                let queue = Arc::clone(queue);
+                let worker = AssignmentWorker { runs, lease, queue, concurrency, wake };
                 let start: StartWorker = Box::new(|tasks, stop| worker.start(tasks, stop));
                 Ok(Self { engine: Arc::new(engine), start_worker: Some(start) })
             }

@@ -4,6 +4,7 @@ mod engines;
 mod limits;
 #[cfg(feature = "temporal")]
 mod outage;
+mod schedules;
 
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::{Client, TestResponse, keys};

@@ -157,7 +157,7 @@ impl StoredData {
             }
             ("id" | "message_id" | "chat_id", _) => self.uuid(person.row(table_name)),
             ("policy_id", _) => self.uuid(person.row("client_policies")),
-            ("assignment_id", _) => self.uuid(person.row("assignments")),
+            ("assignment_id" | "last_assignment_id", _) => self.uuid(person.row("assignments")),
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
             ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),

@@ -58,7 +58,7 @@ async fn owned(route: &Route, owner: &Client) -> String {
         // A group's, as the tests of knowledge bases check.
         "/kb/{documentId}" => Some(Uuid::now_v7().to_string()),
         // Of a granted skill, as the tests of assignments check.
-        path if path.starts_with("/api/assignments/{id}") => Some(Uuid::now_v7().to_string()),
+        path if path.starts_with("/api/assignments/") => Some(Uuid::now_v7().to_string()),
         // Not a user's, and without files.
         path if path.starts_with("/api/plugins/") => Some(BUILT_IN_PLUGIN.to_owned()),
         path if path.starts_with("/api/e2ee/devices/{deviceId}/") => {
@@ -89,11 +89,18 @@ async fn call(client: &Client, route: &Route, id: &str) -> TestResponse {
     client.send(route.method.as_str(), &path, &[], &body(route)).await
 }
 
+/// Returns a schedule that is switched off, which needs no granted skill.
+fn schedule() -> serde_json::Value {
+    let input = json!({ "schemaVersion": 1, "prompt": "Why?" }).to_string();
+    json!({ "skillName": "brief", "inputJson": input, "cron": "0 9 * * *", "isActive": false })
+}
+
 /// Returns the body that the route reads before it looks for the row.
 fn body(route: &Route) -> Vec<u8> {
     let key = json!({ "ciphertext": text(1, 60), "hkdfSalt": text(1, 32) });
     match (route.method.as_str(), route.path) {
         ("POST", "/api/e2ee/devices/{deviceId}/wrapped-umk") => key.to_string().into_bytes(),
+        ("PUT", "/api/assignments/schedules/{id}") => schedule().to_string().into_bytes(),
         ("PATCH", _) => json!({ "name": "Mine" }).to_string().into_bytes(),
         _ => Vec::new(),
     }

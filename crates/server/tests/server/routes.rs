@@ -222,6 +222,10 @@ const EXPECTED: &str = "
     GET  /api/assignments/{id}     signed-in ended      sync     AiProxy
     POST /api/assignments/{id}/cancel   signed-in ended  sync  AiProxy
     POST /api/assignments/{id}/collect  signed-in ended  sync  AiProxy
+    GET  /api/assignments/schedules       signed-in ended     sync  AiProxy
+    POST /api/assignments/schedules       signed-in licensed  sync  AiProxy
+    PUT  /api/assignments/schedules/{id}  signed-in licensed  sync  AiProxy
+    DELETE /api/assignments/schedules/{id}  signed-in ended   sync  AiProxy
     GET  /api/admin/assignments  admins  ended  global
     GET  /api/admin/assignments/queue  admins  ended  global
     POST /api/admin/assignments/{id}/terminate  admins  licensed  global  AiProxy
@@ -335,7 +339,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 190);
+    assert_eq!(closed.len(), 194);
 }
 
 #[tokio::test(flavor = "multi_thread")]

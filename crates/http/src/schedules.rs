@@ -1,0 +1,157 @@
+//! `/api/assignments/schedules`: assignments that are handed over at recurring
+//! times.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use pia_assignments::{CatchUp, Schedule, ScheduleDraft, SkipReason};
+use pia_kernel::{ScheduleId, Timestamp};
+use pia_web::{ApiError, Body, Caller, FieldError, PathId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Api, HttpError};
+
+/// Schedule that the caller writes.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScheduleRequest {
+    /// Name of a skill that is granted to the caller, in any case.
+    #[schema(value_type = String)]
+    skill_name: Option<String>,
+    /// Input of each assignment, as for `POST /api/assignments`.
+    #[schema(value_type = String)]
+    input_json: Option<String>,
+    /// Minute, hour, day of the month, month and day of the week: `0 9 * * MON`.
+    #[schema(value_type = String)]
+    cron: Option<String>,
+    /// IANA id of a time zone. UTC by default.
+    time_zone: Option<String>,
+    /// Rule for times at which nothing could be handed over, since no server ran:
+    /// `once` hands one assignment over later, the default; `skip` waits for the
+    /// next time.
+    catch_up: Option<String>,
+    /// False while nothing is handed over. True by default.
+    is_active: Option<bool>,
+}
+
+/// Schedule.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ScheduleItem {
+    #[schema(format = Uuid)]
+    id: String,
+    skill_name: String,
+    input_json: String,
+    cron: String,
+    time_zone: &'static str,
+    /// `once` or `skip`.
+    catch_up: &'static str,
+    is_active: bool,
+    /// Next time.
+    #[schema(value_type = String, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_at: Option<Timestamp>,
+    /// Last time.
+    #[schema(value_type = String, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_at: Option<Timestamp>,
+    /// Assignment that was handed over at the last time.
+    #[schema(value_type = String, format = Uuid)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_assignment_id: Option<String>,
+    /// Reason why none was: `missed`, `too_many_assignments`, `skill_not_granted`,
+    /// `input_refused` or `unreadable`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_skip: Option<&'static str>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+pub(crate) async fn list(
+    caller: Caller,
+    api: Data<Api>,
+) -> Result<Json<Vec<ScheduleItem>>, HttpError> {
+    let schedules = api.assignments.schedules.clone();
+    let list = api.run(async move { schedules.list(caller.0.user).await }).await?;
+    Ok(Json(list.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<ScheduleRequest>,
+) -> Result<HttpResponse, HttpError> {
+    api.assignments.check_enabled()?;
+    let (schedules, draft) = (api.assignments.schedules.clone(), request.draft()?);
+    let created = api.run(async move { schedules.create(caller.0.user, draft).await }).await?;
+    Ok(HttpResponse::Created().json(ScheduleItem::from(created)))
+}
+
+pub(crate) async fn update(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<ScheduleRequest>,
+) -> Result<Json<ScheduleItem>, HttpError> {
+    let (schedules, draft) = (api.assignments.schedules.clone(), request.draft()?);
+    if draft.is_active {
+        api.assignments.check_enabled()?;
+    }
+    let update = async move { schedules.update(caller.0.user, ScheduleId(id), draft).await };
+    Ok(Json(api.run(update).await?.into()))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, HttpError> {
+    let schedules = api.assignments.schedules.clone();
+    let delete = async move { schedules.delete(caller.0.user, ScheduleId(id)).await };
+    if api.run(delete).await? {
+        Ok(HttpResponse::NoContent().finish())
+    } else {
+        Err(ApiError::not_found().into())
+    }
+}
+
+impl ScheduleRequest {
+    fn draft(self) -> Result<ScheduleDraft, HttpError> {
+        let catch_up = self.catch_up.as_deref().map_or(Some(CatchUp::Once), CatchUp::from_name);
+        let catch_up = catch_up.ok_or_else(|| {
+            let (field, message) = ("catchUp".to_owned(), "Expected once or skip.".to_owned());
+            ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+        })?;
+        Ok(ScheduleDraft {
+            skill: self.skill_name.unwrap_or_default(),
+            input: self.input_json.unwrap_or_default(),
+            cron: self.cron.unwrap_or_default(),
+            time_zone: self.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+            catch_up,
+            is_active: self.is_active.unwrap_or(true),
+        })
+    }
+}
+
+impl From<Schedule> for ScheduleItem {
+    fn from(it: Schedule) -> Self {
+        let outcome = it.last.map(|it| it.outcome);
+        Self {
+            id: it.id.to_string(),
+            skill_name: it.skill,
+            input_json: it.input,
+            cron: it.recurrence.cron().to_owned(),
+            time_zone: it.recurrence.zone(),
+            catch_up: it.catch_up.name(),
+            is_active: it.next_at.is_some(),
+            next_at: it.next_at,
+            last_at: it.last.map(|it| it.due_at),
+            last_assignment_id: outcome.and_then(Result::ok).map(|it| it.to_string()),
+            last_skip: outcome.and_then(Result::err).map(SkipReason::code),
+            created_at: it.created_at,
+            updated_at: it.updated_at,
+        }
+    }
+}

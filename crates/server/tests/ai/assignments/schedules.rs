@@ -1,0 +1,96 @@
+//! Schedules from end to end.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, SystemClock};
+use pia_server_testkit::ai_peer::Fixed;
+use pia_server_testkit::on_databases_with_roles;
+use pia_server_testkit::patience::until;
+use pia_testkit::ManualClock;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+
+use super::{ANSWER, accepting, ended, envelope, granted};
+
+on_databases_with_roles!(a_schedule_hands_its_assignment_over_in_time);
+
+const SCHEDULES: &str = "/api/assignments/schedules";
+
+fn every_minute() -> Value {
+    json!({
+        "skillName": "Research",
+        "inputJson": envelope("What is new?").to_string(),
+        "cron": "* * * * *",
+        "timeZone": "Europe/Berlin",
+    })
+}
+
+async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
+    let upstream = Fixed::giving(ANSWER).await;
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let setting = accepting(database, &upstream.endpoint).at(Arc::clone(&clock) as _);
+    let (_app, _, client) = granted(setting).await;
+    let created = client.post(SCHEDULES, &every_minute()).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    assert_eq!(
+        (&created.body["skillName"], &created.body["isActive"]),
+        (&json!("research"), &json!(true))
+    );
+    assert_eq!(created.body["catchUp"], "once");
+    assert!(created.body.get("lastAt").is_none());
+
+    let next = created.body["nextAt"].as_str().expect("a time").to_owned();
+    clock.set(serde_json::from_value(json!(next)).expect("a time"));
+    let last = until(async || {
+        let listed = client.get(SCHEDULES).await.body[0].clone();
+        listed["lastAssignmentId"].as_str().map(str::to_owned)
+    })
+    .await;
+
+    let assignment = ended(&client, &format!("/api/assignments/{last}")).await;
+    assert_eq!(
+        (&assignment["status"], &assignment["artifactText"]),
+        (&json!("Completed"), &json!("# Findings"))
+    );
+    let path = format!("{SCHEDULES}/{}", created.body["id"].as_str().expect("an id"));
+    let off = json!({ "isActive": false });
+    let mut body = every_minute();
+    body.as_object_mut().expect("an object").extend(off.as_object().expect("an object").clone());
+    let updated = client.send("PUT", &path, &[], body.to_string().as_bytes()).await;
+    assert_eq!((updated.status, &updated.body["isActive"]), (200, &json!(false)));
+    assert_eq!(updated.body["lastAt"], next);
+    assert_eq!(client.send("DELETE", &path, &[], b"").await.status, 204);
+    assert_eq!(client.send("DELETE", &path, &[], b"").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_schedules_name_their_field() {
+    let upstream = Fixed::giving(ANSWER).await;
+    let (app, _, client) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
+    let refused = async |field: &str, value: &str| {
+        let mut body = every_minute();
+        body[field] = json!(value);
+        client.post(SCHEDULES, &body).await
+    };
+
+    for (field, value) in [
+        ("cron", "every day"),
+        ("cron", "0 0 30 2 *"),
+        ("timeZone", "Atlantis"),
+        ("catchUp", "all"),
+    ] {
+        let answer = refused(field, value).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
+        assert!(answer.text().contains(&format!("\"{field}\"")), "{}", answer.text());
+    }
+    let unknown = refused("skillName", "unknown").await;
+    assert_eq!(unknown.refusal(), (400, "skill_not_granted"));
+    let unreadable = refused("inputJson", "{").await;
+    assert_eq!(unreadable.refusal(), (400, "invalid_envelope"));
+    for _ in 0..20 {
+        assert_eq!(client.post(SCHEDULES, &every_minute()).await.status, 201);
+    }
+    let full = client.post(SCHEDULES, &every_minute()).await;
+    assert_eq!(full.refusal(), (409, "too_many_schedules"));
+    assert_eq!(app.count("assignment_schedules").await, 20);
+}
