@@ -11,7 +11,7 @@ use uuid::Uuid;
 /// Interval of saying that a worker is alive.
 pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(1);
 /// Time after which a worker that says nothing has disappeared.
-const LEASE: Duration = Duration::from_secs(4);
+const LEASE: Duration = Duration::from_secs(3);
 
 /// Registration of the worker of this instance.
 pub(crate) struct WorkerLease {

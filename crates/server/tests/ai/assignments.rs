@@ -1,5 +1,6 @@
 //! Assignments from end to end: handed over, run, collected.
 
+mod crashes;
 mod engines;
 mod limits;
 #[cfg(feature = "temporal")]
