@@ -99,15 +99,18 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
     let (folder, crashed) = (tempdir().unwrap(), tempdir().unwrap());
     let store = EmbeddedVectors::open(folder.path()).unwrap();
     let base = KnowledgeBaseId::generate();
-    let stored = points(base, 40);
-    let good = stored.chunks(2).map(<[_]>::to_vec);
-    // Those that wait for a flush with it may fail too.
+    let stored = points(base, 80);
+    let good: Vec<_> = stored.chunks(2).map(<[_]>::to_vec).collect();
+    let first = join_all(good[..20].iter().map(|it| store.put(it.clone()))).await;
+    assert!(first.iter().all(Result::is_ok));
+    // Those that wait for a flush with a change that fails may fail too, all even.
     let bad = (0..4).map(|_| vec![point(base, vec![1.0], &[])]);
-    let changes = join_all(good.chain(bad).map(|it| store.put(it))).await;
+    let rest = good[20..].iter().cloned().chain(bad);
+    let rest = join_all(rest.map(|it| store.put(it))).await;
+    assert!(rest[20..].iter().all(Result::is_err));
     copy(folder.path(), crashed.path());
-    let confirmed = changes.iter().zip(stored.chunks(2)).filter(|it| it.0.is_ok());
-    let confirmed: Vec<_> = confirmed.flat_map(|it| it.1.to_vec()).collect();
-    assert!(!confirmed.is_empty() && changes[20..].iter().all(Result::is_err));
+    let confirmed = first.iter().chain(&rest).zip(&good).filter(|it| it.0.is_ok());
+    let confirmed: Vec<_> = confirmed.flat_map(|it| it.1.clone()).collect();
 
     let crashed = EmbeddedVectors::open(crashed.path()).unwrap();
     let found = crashed.existing(&chunks(&confirmed)).await.unwrap();
