@@ -1007,7 +1007,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Bool, Text};
+    use diesel::sql_types::{Binary, Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     operators (id) {
@@ -1018,6 +1018,8 @@ diesel::table! {
         is_custom -> Bool,
         is_active -> Bool,
         updated_at -> Instant,
+        webhook_url -> Nullable<Text>,
+        webhook_secret -> Nullable<Binary>,
     }
 }
 
@@ -1030,11 +1032,29 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{Integer, Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    webhook_deliveries (id) {
+        id -> Uid,
+        user_id -> Uid,
+        operator_id -> Uid,
+        created_at -> Instant,
+        next_at -> Nullable<Instant>,
+        delivered_at -> Nullable<Instant>,
+        attempts -> Integer,
+        failure -> Nullable<Text>,
+        payload -> Text,
+    }
+}
+
 diesel::joinable!(client_policy_versions -> client_policies (policy_id));
 diesel::joinable!(knowledge_documents -> knowledge_bases (base_id));
 diesel::joinable!(knowledge_chunks -> knowledge_documents (document_id));
 diesel::joinable!(assignment_events -> assignments (assignment_id));
 diesel::joinable!(operator_groups -> operators (operator_id));
+diesel::joinable!(webhook_deliveries -> operators (operator_id));
 diesel::joinable!(accounts -> user_groups (group_id));
 diesel::joinable!(scim_users -> accounts (user_id));
 diesel::joinable!(sessions -> accounts (user_id));
@@ -1099,4 +1119,5 @@ diesel::allow_tables_to_appear_in_same_query!(
     totp_factors,
     trusted_certificates,
     user_groups,
+    webhook_deliveries,
 );

@@ -50,6 +50,9 @@ const POSTGRES_COLUMNS: &str = "
 /// Tables that are filled first, as other rows refer to theirs.
 const FIRST: [&str; 4] = ["app_passwords", "sessions", "audit_entries", "assignments"];
 
+/// Operator that every database has.
+const BUILT_IN_OPERATOR: Uuid = Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0101);
+
 /// Owner of rows, with a name that their canaries contain.
 struct Person {
     name: &'static str,
@@ -158,6 +161,7 @@ impl StoredData {
             ("id" | "message_id" | "chat_id", _) => self.uuid(person.row(table_name)),
             ("policy_id", _) => self.uuid(person.row("client_policies")),
             ("assignment_id" | "last_assignment_id", _) => self.uuid(person.row("assignments")),
+            ("operator_id", _) => self.uuid(BUILT_IN_OPERATOR),
             ("session_id", _) => self.uuid(person.row("sessions")),
             ("app_password_id", _) => self.uuid(person.row("app_passwords")),
             ("entry_id", "blob" | "uuid") => self.uuid(person.row("audit_entries")),
