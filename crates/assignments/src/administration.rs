@@ -162,7 +162,7 @@ impl AssignmentAdministration {
     }
 }
 
-fn object(id: OperatorId) -> String {
+pub(crate) fn object(id: OperatorId) -> String {
     format!("operator:{id}")
 }
 

@@ -24,6 +24,8 @@ mod skill;
 mod status;
 mod truncation;
 mod upkeep;
+mod webhook;
+mod webhooks;
 
 pub use administration::{AssignmentAdministration, OperatorDraft};
 pub use assignment::{Assignment, AssignmentDetails};
@@ -43,6 +45,8 @@ pub use ports::schedule_store::{
     DueSchedule, ScheduleCreated, ScheduleStart, ScheduleStarted, ScheduleStore,
 };
 pub use ports::step_executor::{StepError, StepExecutor, StepRequest, StepResponse};
+pub use ports::webhook_sender::{WebhookError, WebhookSender};
+pub use ports::webhook_store::WebhookStore;
 pub use recurrence::{CatchUp, Recurrence};
 pub use run::{Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId};
 pub use runs::{Advance, Runs};
@@ -53,10 +57,13 @@ pub use skill::{EntityType, Skill, SkillMode, SkillStep};
 pub use status::AssignmentStatus;
 pub use truncation::{MAX_ERROR_CHARS, MAX_MESSAGE_CHARS, TRUNCATION_MARKER, truncated};
 pub use upkeep::Upkeep;
+pub use webhook::{ClaimedDelivery, Webhook, WebhookDelivery};
+pub use webhooks::Webhooks;
 
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{
     assignment_store::MockAssignmentStore, engine::MockWorkflowEngine,
     operator_store::MockOperatorStore, run_store::MockRunStore, schedule_store::MockScheduleStore,
-    step_executor::MockStepExecutor,
+    step_executor::MockStepExecutor, webhook_sender::MockWebhookSender,
+    webhook_store::MockWebhookStore,
 };

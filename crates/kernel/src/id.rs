@@ -111,3 +111,7 @@ id!(
     /// Operator: a skill that administrators grant to groups.
     OperatorId
 );
+id!(
+    /// Delivery to the webhook of an operator.
+    WebhookDeliveryId
+);

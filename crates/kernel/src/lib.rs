@@ -32,7 +32,7 @@ pub use error::Unavailable;
 pub use id::{
     ApiKeyId, AppPasswordId, AssignmentId, CertificateId, ClientPolicyId, DocumentId, FeedbackId,
     GroupId, InvitationId, KnowledgeBaseId, MailId, OperatorId, PasskeyId, PersonaId, PluginId,
-    QuestionId, ScheduleId, ScimTokenId, SessionId, SignInId, UserId,
+    QuestionId, ScheduleId, ScimTokenId, SessionId, SignInId, UserId, WebhookDeliveryId,
 };
 pub use language::Language;
 pub use lifecycle::{

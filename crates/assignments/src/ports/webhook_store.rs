@@ -1,0 +1,42 @@
+//! Store of webhooks and their deliveries.
+
+use async_trait::async_trait;
+use pia_kernel::{OperatorId, SideEffects, Timestamp, Unavailable};
+
+use crate::webhook::{ClaimedDelivery, Webhook, WebhookDelivery};
+
+/// Store of webhooks. Deliveries are queued by the change that ends an assignment.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait WebhookStore: Send + Sync {
+    /// Replaces the webhook of an operator. `None` removes it with its deliveries.
+    /// Returns false if there is no such operator.
+    async fn put(
+        &self,
+        operator: OperatorId,
+        webhook: Option<Webhook>,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Lists the latest deliveries of an operator, newest first; `None` if there is
+    /// no such operator.
+    async fn deliveries(
+        &self,
+        operator: OperatorId,
+        limit: u32,
+    ) -> Result<Option<Vec<WebhookDelivery>>, Unavailable>;
+
+    /// Claims the delivery that has been due longest, and counts the attempt. It is
+    /// due again at `until`. Concurrent callers never get the same one.
+    async fn claim(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<ClaimedDelivery>, Unavailable>;
+
+    /// Stores a delivery after an attempt, unless it was attempted again meanwhile.
+    async fn finish(&self, delivery: WebhookDelivery) -> Result<(), Unavailable>;
+
+    /// Deletes deliveries that were created before a time.
+    async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable>;
+}

@@ -1,0 +1,145 @@
+//! Webhooks: their administration and the delivery of what they send.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pia_kernel::{
+    Clock, LiveSetting, OperatorId, Secret, SideEffects, Unavailable, UserId, random_bytes,
+    utf16_len,
+};
+use serde_json::json;
+
+use crate::administration::object;
+use crate::error::OperatorError;
+use crate::ports::webhook_sender::{WebhookError, WebhookSender};
+use crate::ports::webhook_store::WebhookStore;
+use crate::settings::AssignmentSettings;
+use crate::webhook::{ClaimedDelivery, Webhook, WebhookDelivery};
+
+/// Time until an attempt is repeated if its process has died; longer than the
+/// sender takes.
+const CLAIM: Duration = Duration::from_mins(1);
+/// Waits before the next attempts, as Standard Webhooks recommends.
+const RETRY_AFTER: [Duration; 9] = [
+    Duration::from_secs(5),
+    Duration::from_mins(5),
+    Duration::from_mins(30),
+    Duration::from_hours(2),
+    Duration::from_hours(5),
+    Duration::from_hours(10),
+    Duration::from_hours(14),
+    Duration::from_hours(20),
+    Duration::from_hours(24),
+];
+/// Number of deliveries that are listed.
+const MAX_LISTED: u32 = 100;
+/// Maximum length of a URL in UTF-16 code units.
+const MAX_URL_CHARS: usize = 2_000;
+
+/// Webhooks of operators.
+#[derive(Clone)]
+pub struct Webhooks {
+    /// Store of the webhooks.
+    pub store: Arc<dyn WebhookStore>,
+    /// Sender.
+    pub sender: Arc<dyn WebhookSender>,
+    /// Settings.
+    pub settings: LiveSetting<AssignmentSettings>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Webhooks {
+    /// Replaces the webhook of an operator. Returns its new secret, which cannot be
+    /// read again.
+    pub async fn put(
+        &self,
+        by: Option<UserId>,
+        operator: OperatorId,
+        url: String,
+    ) -> Result<Secret<String>, OperatorError> {
+        if utf16_len(&url) > MAX_URL_CHARS || !self.sender.permits(&url) {
+            let rule = "the URL must begin with https:// and name a host outside of this network";
+            return Err(OperatorError::Invalid(rule));
+        }
+        let secret = Secret::new(format!("whsec_{}", STANDARD.encode(random_bytes::<32>()?)));
+        let effects = self.effects(by, operator, "Operator.WebhookUpdated");
+        let effects = effects.with_changes(None, Some(&json!({ "webhookHost": authority(&url) })));
+        let webhook = Some(Webhook { url, secret: secret.clone() });
+        if !self.store.put(operator, webhook, effects).await? {
+            return Err(OperatorError::NotFound);
+        }
+        Ok(secret)
+    }
+
+    /// Removes the webhook of an operator, if there is one, with its deliveries.
+    pub async fn remove(
+        &self,
+        by: Option<UserId>,
+        operator: OperatorId,
+    ) -> Result<(), OperatorError> {
+        let effects = self.effects(by, operator, "Operator.WebhookDeleted");
+        let is_known = self.store.put(operator, None, effects).await?;
+        if is_known { Ok(()) } else { Err(OperatorError::NotFound) }
+    }
+
+    /// Lists the latest 100 deliveries of an operator, newest first.
+    pub async fn deliveries(
+        &self,
+        operator: OperatorId,
+    ) -> Result<Vec<WebhookDelivery>, OperatorError> {
+        let deliveries = self.store.deliveries(operator, MAX_LISTED).await?;
+        deliveries.ok_or(OperatorError::NotFound)
+    }
+
+    /// Attempts the delivery that has been due longest. Returns false if none is.
+    pub async fn deliver_next(&self) -> Result<bool, Unavailable> {
+        let now = self.clock.now();
+        let Some(claimed) = self.store.claim(now, now + CLAIM).await? else { return Ok(false) };
+        let ClaimedDelivery { mut delivery, webhook } = claimed;
+        let sent = match webhook {
+            Some(it) => self.sender.send(&it, delivery.id, &delivery.payload, now).await,
+            None => Err(WebhookError::Later("the secret could not be read".to_owned())),
+        };
+        let now = self.clock.now();
+        delivery.next_at = None;
+        match sent {
+            Ok(()) => (delivery.delivered_at, delivery.failure) = (Some(now), None),
+            Err(WebhookError::Gone) => delivery.failure = Some("status 410".to_owned()),
+            Err(WebhookError::Later(failure)) => {
+                let past = delivery.attempts.saturating_sub(1);
+                let wait = RETRY_AFTER.get(usize::try_from(past).unwrap_or(usize::MAX));
+                delivery.next_at = wait.map(|it| now + *it);
+                tracing::warn!(delivery = %delivery.id, failure, "a webhook was not delivered");
+                delivery.failure = Some(failure);
+            }
+        }
+        self.store.finish(delivery).await?;
+        Ok(true)
+    }
+
+    /// Deletes deliveries that are older than assignments are stored.
+    pub async fn clean_up(&self) -> Result<(), Unavailable> {
+        self.store.sweep(self.clock.now() - self.settings.get().retention).await
+    }
+
+    fn effects(
+        &self,
+        by: Option<UserId>,
+        operator: OperatorId,
+        action: &'static str,
+    ) -> SideEffects {
+        SideEffects::of_object(self.clock.now(), by, object(operator), action)
+    }
+}
+
+/// Returns the host and port of a URL, whose path may be secret.
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |it| it.1);
+    rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests;
