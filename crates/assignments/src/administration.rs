@@ -119,6 +119,7 @@ impl AssignmentAdministration {
             is_custom: true,
             is_active: draft.is_active,
             groups: Vec::new(),
+            webhook_url: None,
             updated_at,
         };
         let effects = self.effects(by, object(id), "Operator.Created");

@@ -67,6 +67,7 @@ pub(crate) fn built_in_operators(now: Timestamp) -> Vec<Operator> {
         is_custom: false,
         is_active: true,
         groups: Vec::new(),
+        webhook_url: None,
         updated_at: now,
     };
     (0..).zip(built_in_skills()).map(operator).collect()

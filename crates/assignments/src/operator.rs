@@ -20,6 +20,8 @@ pub struct Operator {
     pub is_active: bool,
     /// Groups whose members may use it.
     pub groups: Vec<GroupId>,
+    /// URL that is notified when one of its assignments has ended.
+    pub webhook_url: Option<String>,
     /// Time of its last change.
     pub updated_at: Timestamp,
 }

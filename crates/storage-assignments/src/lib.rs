@@ -1,5 +1,5 @@
 //! Assignments in SQL: assignments with their events, the queue of their runs,
-//! and operators.
+//! operators, and webhooks.
 
 mod assignment_rows;
 mod assignments;
@@ -14,6 +14,9 @@ mod schedules;
 mod step_outcome;
 mod transition;
 mod upkeep;
+mod webhook_rows;
+mod webhooks;
 
 pub use assignments::SqlAssignments;
 pub use operators::SqlOperators;
+pub use webhooks::SqlWebhooks;

@@ -29,6 +29,7 @@ struct OperatorRow {
     is_custom: bool,
     is_active: bool,
     updated_at: DbInstant,
+    webhook_url: Option<String>,
 }
 
 /// Query that locks an operator's row until the commit, and returns it.
@@ -50,6 +51,7 @@ impl OperatorRow {
             is_custom: operator.is_custom,
             is_active: operator.is_active,
             updated_at: DbInstant(operator.updated_at),
+            webhook_url: operator.webhook_url.clone(),
         })
     }
 
@@ -63,6 +65,7 @@ impl OperatorRow {
             is_custom: self.is_custom,
             is_active: self.is_active,
             groups: own.map(|it| GroupId(it.1.0)).collect(),
+            webhook_url: self.webhook_url,
             updated_at: self.updated_at.0,
         })
     }

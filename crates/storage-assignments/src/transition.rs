@@ -10,6 +10,7 @@ use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
 
 use crate::contents::Content;
 use crate::event_rows::{AppendEvents, EventRow};
+use crate::webhook_rows::QueueDelivery;
 
 /// Change of an assignment with its events.
 #[derive(Debug, Clone)]
@@ -143,6 +144,9 @@ connection_trait! {
                 return Ok(false);
             };
             self.append(&change.events, last).await?;
+            if change.patch.completed_at.is_some() {
+                self.queue_delivery(change.id).await?;
+            }
             Ok(true)
         }
     }

@@ -15,6 +15,7 @@ fn operator(skill: Skill) -> Operator {
         is_custom: false,
         is_active: true,
         groups: Vec::new(),
+        webhook_url: None,
         updated_at: NOW,
     }
 }

@@ -18,6 +18,7 @@ fn schedules(store: MockScheduleStore, is_granted: bool, started: usize) -> Sche
         is_custom: false,
         is_active: true,
         groups: Vec::new(),
+        webhook_url: None,
         updated_at: NOW,
     };
     let granted = Vec::from_iter(is_granted.then_some(operator));

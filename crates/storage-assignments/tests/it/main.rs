@@ -11,3 +11,4 @@ mod row_security;
 mod runs;
 mod schedules;
 mod upkeep;
+mod webhooks;

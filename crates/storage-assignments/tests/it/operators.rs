@@ -45,6 +45,7 @@ fn operator(name: &str, skill: &str) -> Operator {
         is_custom: true,
         is_active: true,
         groups: Vec::new(),
+        webhook_url: None,
         updated_at: at(0),
     }
 }

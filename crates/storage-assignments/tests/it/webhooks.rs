@@ -1,0 +1,167 @@
+//! Contract tests of webhooks.
+
+use futures_util::future::join_all;
+use pia_assignments::{
+    AssignmentStore, ClaimedDelivery, EventKind, Operator, OperatorStore, RunStore, Webhook,
+    WebhookDelivery, WebhookStore,
+};
+use pia_kernel::{OperatorId, Secret, SideEffects, UserId};
+use pia_storage::Database;
+use pia_storage_assignments::{SqlOperators, SqlWebhooks};
+use serde_json::Value;
+
+use crate::fixture::{at, brief, completed, execute, forced, person, queued, running, store};
+
+pia_testkit::contract_with_roles! {
+    an_assignment_that_has_ended_is_announced_once,
+    an_operator_without_a_webhook_announces_nothing,
+    concurrent_workers_claim_each_delivery_once,
+    an_attempt_that_was_repeated_changes_nothing,
+    a_removed_webhook_loses_its_deliveries,
+    old_deliveries_are_deleted,
+}
+
+const URL: &str = "https://hooks.example/pia";
+const SECRET: &str = "whsec_c2VjcmV0";
+
+fn webhooks(db: &Database) -> SqlWebhooks {
+    SqlWebhooks::new(db.unrestricted())
+}
+
+async fn put(db: &Database, operator: OperatorId, url: Option<&str>) -> bool {
+    let secret = || Secret::new(SECRET.to_owned());
+    let webhook = url.map(|url| Webhook { url: url.to_owned(), secret: secret() });
+    webhooks(db).put(operator, webhook, SideEffects::default()).await.unwrap()
+}
+
+/// Stores an operator with the skill of the assignments, and a webhook.
+async fn operator(db: &Database) -> OperatorId {
+    let operator = Operator {
+        id: OperatorId::generate(),
+        name: "Brief".to_owned(),
+        skill: brief(),
+        is_custom: false,
+        is_active: true,
+        groups: Vec::new(),
+        webhook_url: None,
+        updated_at: at(0),
+    };
+    let id = operator.id;
+    SqlOperators::new(db.clone()).put_built_in(vec![operator]).await.unwrap();
+    assert!(put(db, id, Some(URL)).await);
+    id
+}
+
+async fn deliveries(db: &Database, operator: OperatorId) -> Vec<WebhookDelivery> {
+    webhooks(db).deliveries(operator, 100).await.unwrap().unwrap()
+}
+
+async fn claim(db: &Database, seconds: i64) -> Option<ClaimedDelivery> {
+    webhooks(db).claim(at(seconds), at(seconds + 60)).await.unwrap()
+}
+
+async fn cancelled(db: &Database, user: UserId) {
+    let id = queued(db, user, 1).await;
+    assert!(store(db).cancel(user, id, forced(EventKind::Cancelled, at(2))).await.unwrap());
+}
+
+async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
+    let (operator, user) = (operator(&db).await, person(&db).await);
+    let run = running(&db, user, 10).await;
+    assert!(store(&db).change(run.claim, completed(at(20))).await.unwrap());
+    let late = forced(EventKind::Cancelled, at(21));
+    assert!(!store(&db).cancel(user, run.claim.id, late).await.unwrap());
+
+    let [delivery] = deliveries(&db, operator).await.try_into().unwrap();
+    let payload: Value = serde_json::from_str(&delivery.payload).unwrap();
+    assert_eq!(
+        (&payload["type"], &payload["data"]["status"]),
+        (&"assignment.completed".into(), &"Completed".into())
+    );
+    assert_eq!(payload["data"]["assignmentId"], run.claim.id.to_string());
+    assert_eq!(payload["data"]["operatorId"], operator.to_string());
+    assert_eq!(payload["data"]["tokensSpent"], 5);
+    assert!(!delivery.payload.contains("The brief."));
+    let claimed = claim(&db, 20).await.unwrap();
+    let webhook = claimed.webhook.unwrap();
+    assert_eq!((webhook.url.as_str(), webhook.secret.expose().as_str()), (URL, SECRET));
+    assert_eq!((claimed.delivery.id, claimed.delivery.attempts), (delivery.id, 1));
+    let listed = SqlOperators::new(db.clone()).list().await.unwrap();
+    assert_eq!(listed[0].webhook_url.as_deref(), Some(URL));
+}
+
+async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
+    let (operator, user) = (operator(&db).await, person(&db).await);
+    assert!(put(&db, operator, None).await);
+    cancelled(&db, user).await;
+    assert!(deliveries(&db, operator).await.is_empty());
+    assert!(!put(&db, OperatorId::generate(), Some(URL)).await);
+    assert!(webhooks(&db).deliveries(OperatorId::generate(), 1).await.unwrap().is_none());
+}
+
+async fn concurrent_workers_claim_each_delivery_once(db: Database) {
+    let (_operator, user) = (operator(&db).await, person(&db).await);
+    for _ in 0..20 {
+        cancelled(&db, user).await;
+    }
+    let claims = (0..8).map(|_| async {
+        let mut own = Vec::new();
+        while let Some(it) = claim(&db, 2).await {
+            own.push(it.delivery.id);
+        }
+        own
+    });
+    let mut claimed = join_all(claims).await.concat();
+    // Those that lost every race looked again too early.
+    while let Some(it) = claim(&db, 2).await {
+        claimed.push(it.delivery.id);
+    }
+    assert_eq!(claimed.len(), 20);
+    claimed.sort_unstable();
+    claimed.dedup();
+    assert_eq!(claimed.len(), 20);
+}
+
+async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
+    let (operator, user) = (operator(&db).await, person(&db).await);
+    cancelled(&db, user).await;
+    let late = claim(&db, 2).await.unwrap().delivery;
+    assert!(claim(&db, 61).await.is_none());
+    let second = claim(&db, 62).await.unwrap().delivery;
+    let failed = WebhookDelivery { next_at: None, failure: Some("late".to_owned()), ..late };
+    webhooks(&db).finish(failed).await.unwrap();
+    assert_eq!(deliveries(&db, operator).await, std::slice::from_ref(&second));
+
+    let next =
+        WebhookDelivery { next_at: Some(at(90)), failure: Some("status 500".to_owned()), ..second };
+    webhooks(&db).finish(next.clone()).await.unwrap();
+    assert_eq!(deliveries(&db, operator).await, [next]);
+    assert!(claim(&db, 89).await.is_none());
+    let third = claim(&db, 90).await.unwrap().delivery;
+    assert_eq!((third.attempts, third.failure.as_deref()), (3, Some("status 500")));
+    let done =
+        WebhookDelivery { next_at: None, delivered_at: Some(at(91)), failure: None, ..third };
+    webhooks(&db).finish(done.clone()).await.unwrap();
+    assert_eq!(deliveries(&db, operator).await, [done]);
+    assert!(claim(&db, 10_000).await.is_none());
+}
+
+async fn a_removed_webhook_loses_its_deliveries(db: Database) {
+    let (operator, user) = (operator(&db).await, person(&db).await);
+    cancelled(&db, user).await;
+    assert!(put(&db, operator, Some("https://elsewhere.example/")).await);
+    assert_eq!(deliveries(&db, operator).await.len(), 1);
+    assert!(put(&db, operator, None).await);
+    assert!(deliveries(&db, operator).await.is_empty());
+}
+
+async fn old_deliveries_are_deleted(db: Database) {
+    let (operator, user) = (operator(&db).await, person(&db).await);
+    cancelled(&db, user).await;
+    webhooks(&db).sweep(at(2)).await.unwrap();
+    execute(&db, "UPDATE operators SET webhook_secret = NULL").await;
+    let unreadable = claim(&db, 2).await.unwrap();
+    assert!(unreadable.webhook.is_none());
+    webhooks(&db).sweep(at(3)).await.unwrap();
+    assert!(deliveries(&db, operator).await.is_empty());
+}
