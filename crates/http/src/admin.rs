@@ -13,6 +13,7 @@ pub(crate) mod knowledge_bases;
 mod login;
 mod logout;
 pub(crate) mod members;
+pub(crate) mod operator_webhooks;
 pub(crate) mod operators;
 pub(crate) mod personas;
 pub(crate) mod plugins;

@@ -6,7 +6,7 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::LOCATION;
 use actix_web::web::{Data, Json, Query};
-use pia_assignments::{AssignmentAdministration, Assignments, Collected, Schedules};
+use pia_assignments::{AssignmentAdministration, Assignments, Collected, Schedules, Webhooks};
 use pia_kernel::AssignmentId;
 use pia_web::{ApiError, Body, Caller, PathId};
 use serde::Deserialize;
@@ -30,6 +30,8 @@ pub struct AssignmentsApi {
     pub schedules: Schedules,
     /// Administration of assignments and operators.
     pub administration: AssignmentAdministration,
+    /// Webhooks of operators.
+    pub webhooks: Webhooks,
     /// True if assignments are accepted. Those of before can be read in any case.
     pub is_enabled: bool,
 }

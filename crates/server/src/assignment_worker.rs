@@ -160,7 +160,8 @@ pub(crate) async fn repeat<F: Future<Output = ()>>(
     }
 }
 
-fn log(outcome: Result<(), Unavailable>, message: &str) {
+/// Logs the failure of work that will be repeated.
+pub(crate) fn log(outcome: Result<(), Unavailable>, message: &str) {
     if let Err(err) = outcome {
         tracing::warn!(error = %err, "{message}");
     }

@@ -110,6 +110,9 @@ pub enum ComposeError {
     /// The client for identity providers cannot be created.
     #[error("SVC-RUN-005: the client for identity providers cannot be created: {0}")]
     Providers(#[from] pia_providers::ProviderSetupError),
+    /// HTTP client for webhooks could not be created.
+    #[error(transparent)]
+    Webhooks(#[from] pia_webhooks::WebhookSetupError),
     /// The stamps in the database cannot be read or written.
     #[error("SVC-RUN-006: the watermarks of devices cannot be checked: {0}")]
     Stamps(Unavailable),

@@ -23,6 +23,7 @@ mod shutdown;
 #[cfg(feature = "temporal")]
 mod temporal_worker;
 mod tls;
+mod webhook_worker;
 mod worker_lease;
 
 pub use admin::{AdminError, administer};

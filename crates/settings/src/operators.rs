@@ -26,6 +26,8 @@ pub struct OperatorsConfig {
     pub assignments: AssignmentSettings,
     /// Number of assignments that a worker runs at once.
     pub concurrency: u32,
+    /// True if webhooks may reach addresses of this network, also unencrypted.
+    pub allows_private_webhooks: bool,
 }
 
 /// Workflow engine.
@@ -74,8 +76,10 @@ impl OperatorsConfig {
             plaintext_retention: HOUR
                 * from.reload("PlaintextRetentionHours").or(DEFAULT_PLAINTEXT_HOURS).0,
         };
+        let allows_private_webhooks = from.reload("AllowPrivateWebhooks").or(false);
         let engine = engine(&mut all.section("Workflow"));
-        Self { engine: is_enabled.then_some(engine), assignments, concurrency }
+        let engine = is_enabled.then_some(engine);
+        Self { engine, assignments, concurrency, allows_private_webhooks }
     }
 }
 

@@ -81,6 +81,9 @@ pub(crate) struct OperatorResponse {
     skill: SkillDefinition,
     #[schema(value_type = Vec<Uuid>)]
     group_ids: Vec<String>,
+    /// URL that is notified when one of its assignments has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    webhook_url: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
 }
@@ -202,7 +205,7 @@ impl From<SkillStep> for SkillStepDefinition {
 
 impl From<Operator> for OperatorResponse {
     fn from(operator: Operator) -> Self {
-        let Operator { id, name, skill, is_custom, is_active, groups, updated_at } = operator;
+        let skill = operator.skill;
         let skill = SkillDefinition {
             name: skill.name,
             mode: match skill.mode {
@@ -212,7 +215,15 @@ impl From<Operator> for OperatorResponse {
             declared_input_types: skill.declared_input_types.into_iter().map(Into::into).collect(),
             steps: skill.steps.into_iter().map(Into::into).collect(),
         };
-        let group_ids = groups.iter().map(ToString::to_string).collect();
-        Self { id: id.to_string(), name, is_active, is_custom, skill, group_ids, updated_at }
+        Self {
+            id: operator.id.to_string(),
+            name: operator.name,
+            is_active: operator.is_active,
+            is_custom: operator.is_custom,
+            skill,
+            group_ids: operator.groups.iter().map(ToString::to_string).collect(),
+            webhook_url: operator.webhook_url,
+            updated_at: operator.updated_at,
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::client_policies::{self, docs, read};
 use super::personas::IDS_BODY;
 use super::{KIB, MIB};
 use crate::admin::personas::EntryGroupsRequest;
-use crate::admin::{assignments, operators};
+use crate::admin::{assignments, operator_webhooks, operators};
 use crate::auth;
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
@@ -18,6 +18,7 @@ type Handler = fn(actix_web::Route) -> actix_web::Route;
 const SKILL_BODY: usize = 2 * MIB;
 const OPERATORS: &str = "/api/admin/operators";
 const OPERATOR: &str = "/api/admin/operators/{id}";
+const WEBHOOK: &str = "/api/admin/operators/{id}/webhook";
 const UNKNOWN: (u16, &str) = (404, "There is no such operator: `not_found`.");
 const CONFLICT: (u16, &str) = (
     409,
@@ -29,6 +30,7 @@ pub(super) fn routes() -> Vec<Route> {
     let list = ResponseDoc::Part(wire::<assignments::AdminAssignments>, BOUNDS);
     let queue = ResponseDoc::Json(wire::<assignments::AssignmentQueue>);
     let operators = ResponseDoc::List(wire::<operators::OperatorResponse>);
+    let deliveries = ResponseDoc::List(wire::<operator_webhooks::WebhookDeliveryResponse>);
     vec![
         read(
             "/api/admin/assignments",
@@ -50,6 +52,13 @@ pub(super) fn routes() -> Vec<Route> {
         update(),
         grant(),
         delete(),
+        put_webhook(),
+        delete_webhook(),
+        read(
+            "/api/admin/operators/{id}/webhook/deliveries",
+            docs("Lists the latest 100 deliveries to a webhook.", None, deliveries, &[UNKNOWN]),
+            |route| route.to(operator_webhooks::deliveries),
+        ),
     ]
 }
 
@@ -116,4 +125,24 @@ fn delete() -> Route {
         &[UNKNOWN, CONFLICT],
     );
     write(Method::DELETE, OPERATOR, docs, KIB, |route| route.to(operators::delete))
+}
+
+fn put_webhook() -> Route {
+    let docs = docs(
+        "Notifies a URL when an assignment of the operator has ended, with a new secret.",
+        Some(wire::<operator_webhooks::WebhookRequest>),
+        ResponseDoc::Json(wire::<operator_webhooks::WebhookResponse>),
+        &[UNKNOWN],
+    );
+    write(Method::PUT, WEBHOOK, docs, 64 * KIB, |route| route.to(operator_webhooks::put))
+}
+
+fn delete_webhook() -> Route {
+    let docs = docs(
+        "Removes the webhook of an operator, and deletes its deliveries.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN],
+    );
+    write(Method::DELETE, WEBHOOK, docs, KIB, |route| route.to(operator_webhooks::delete))
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use pia_assignments::{
-    AssignmentAdministration, AssignmentStore, Assignments, OperatorStore, RunStore, Runs,
-    Schedules, Upkeep,
+    AssignmentAdministration, AssignmentSettings, AssignmentStore, Assignments, OperatorStore,
+    RunStore, Runs, Schedules, Upkeep, Webhooks,
 };
 use pia_assistant::{Chat, Gateway};
 use pia_http::AssignmentsApi;
 use pia_identity::AccountStore;
+use pia_kernel::LiveSetting;
 use pia_policy::Feature;
-use pia_storage_assignments::{SqlAssignments, SqlOperators};
+use pia_storage_assignments::{SqlAssignments, SqlOperators, SqlWebhooks};
+use pia_webhooks::WebhookClient;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,6 +21,7 @@ use super::infrastructure::Infrastructure;
 use super::workflow::{StartWorker, Workflow};
 use crate::assignment_worker::{start_schedules, start_upkeep};
 use crate::bridges::{FeatureLicence, ProxySteps};
+use crate::webhook_worker::start_webhooks;
 
 /// Use cases of assignments, and what runs in the background.
 pub(super) struct AssignmentParts {
@@ -70,9 +73,10 @@ impl AssignmentParts {
             settings: settings.clone(),
             clock: base.clock(),
         };
+        let webhooks = webhooks(base, settings.clone())?;
         let assignments =
             Assignments { store: assignments, operators, engine, settings, clock: base.clock() };
-        let api = AssignmentsApi { assignments, schedules, administration, is_enabled };
+        let api = AssignmentsApi { assignments, schedules, administration, webhooks, is_enabled };
         Ok(Self { api, upkeep, start_worker, licence })
     }
 
@@ -80,6 +84,7 @@ impl AssignmentParts {
     /// are deleted even if assignments are off.
     pub(super) fn start(self, tasks: &TaskTracker, stop: &CancellationToken) -> AssignmentsApi {
         start_upkeep(self.upkeep, tasks, stop);
+        start_webhooks(&self.api.webhooks, tasks, stop);
         if self.api.is_enabled {
             start_schedules(self.api.schedules.clone(), self.licence, tasks, stop);
         }
@@ -88,4 +93,17 @@ impl AssignmentParts {
         }
         self.api
     }
+}
+
+fn webhooks(
+    base: &Infrastructure<'_>,
+    settings: LiveSetting<AssignmentSettings>,
+) -> Result<Webhooks, ComposeError> {
+    let allows_private = base.config.follow(|it| it.operators.allows_private_webhooks);
+    Ok(Webhooks {
+        store: Arc::new(SqlWebhooks::new(base.db.unrestricted())),
+        sender: Arc::new(WebhookClient::new(base.tls.config(), allows_private)?),
+        settings,
+        clock: base.clock(),
+    })
 }

@@ -6,6 +6,7 @@ mod limits;
 #[cfg(feature = "temporal")]
 mod outage;
 mod schedules;
+mod webhooks;
 
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::{Client, TestResponse, keys};

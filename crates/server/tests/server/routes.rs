@@ -234,6 +234,9 @@ const EXPECTED: &str = "
     PUT  /api/admin/operators/{id}  admins  licensed  global  AiProxy
     PUT  /api/admin/operators/{id}/groups  admins  licensed  global  AiProxy
     DELETE /api/admin/operators/{id}  admins  licensed  global  AiProxy
+    PUT  /api/admin/operators/{id}/webhook  admins  licensed  global  AiProxy
+    DELETE /api/admin/operators/{id}/webhook  admins  licensed  global  AiProxy
+    GET  /api/admin/operators/{id}/webhook/deliveries  admins  ended  global
     GET  /api/kb-manager/unanswered-questions  kb-manager  ended  global  Knowledge
     DELETE /api/kb-manager/unanswered-questions/{id}  kb-manager  licensed  global  Knowledge
     GET  /api/admin/groups/{id}/unanswered-questions  admins  ended  global
@@ -339,7 +342,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 194);
+    assert_eq!(closed.len(), 197);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,107 @@
+//! Webhooks from end to end.
+
+use pia_kernel::{Clock, SystemClock};
+use pia_server_testkit::ai_peer::{Fixed, Peer, Request, read, response};
+use pia_server_testkit::console::Console;
+use pia_server_testkit::on_databases_with_roles;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+use standardwebhooks::Webhook;
+use tokio::io::AsyncWriteExt;
+
+use super::{ANSWER, accepted, accepting, ended, granted};
+
+on_databases_with_roles!(the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it,);
+
+/// Returns the path of the operator with this name.
+async fn operator(console: &Console, name: &str) -> String {
+    let operators = console.get("/api/admin/operators").await.body;
+    let operator = operators.as_array().expect("a list").iter().find(|it| it["name"] == name);
+    let id = operator.expect("an operator")["id"].as_str().expect("an id");
+    format!("/api/admin/operators/{id}")
+}
+
+/// Receives one delivery, and answers with a status.
+async fn received(receiver: &Peer, status: &str) -> Request {
+    let (mut socket, _) = receiver.listener.accept().await.expect("a connection");
+    let request = read(&mut socket).await.expect("a request");
+    socket.write_all(response(status, "", "").as_bytes()).await.expect("a reader");
+    request
+}
+
+fn header<'a>(request: &'a Request, name: &str) -> &'a str {
+    let lines = request.head.lines().filter_map(|it| it.split_once(": "));
+    lines.filter(|it| it.0.eq_ignore_ascii_case(name)).map(|it| it.1).next().expect("a header")
+}
+
+/// Checks the signature of a delivery, and returns its id and body.
+fn verified(request: &Request, secret: &str) -> (String, Value) {
+    let id = header(request, "webhook-id").to_owned();
+    let sent_at: i64 = header(request, "webhook-timestamp").parse().expect("a time");
+    let now = SystemClock.now().micros() / 1_000_000;
+    assert!((now - 60..=now + 1).contains(&sent_at), "{sent_at}");
+    let expected = Webhook::new(secret).expect("a secret").sign(&id, sent_at, &request.body);
+    assert_eq!(header(request, "webhook-signature"), expected.expect("a signature"));
+    (id, serde_json::from_slice(&request.body).expect("JSON"))
+}
+
+async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
+    database: TestDatabase,
+) {
+    let upstream = Fixed::giving(ANSWER).await;
+    let receiver = Peer::start().await;
+    let setting = accepting(database, &upstream.endpoint);
+    let (_app, console, client) =
+        granted(setting.with("Operators__AllowPrivateWebhooks", true)).await;
+    let path = operator(&console, "Research").await;
+    let hook = format!("{path}/webhook");
+    let put = console.write("PUT", &hook, json!({ "url": receiver.endpoint })).await;
+    assert_eq!(put.status, 200, "{}", put.text());
+    let secret = put.body["secret"].as_str().expect("a secret").to_owned();
+
+    let assignment = accepted(&client, "research").await;
+    let first = received(&receiver, "503 Service Unavailable").await;
+    let second = received(&receiver, "204 No Content").await;
+
+    let (id, body) = verified(&first, &secret);
+    assert_eq!(verified(&second, &secret), (id.clone(), body.clone()));
+    assert!(second.head.starts_with("POST /v1 HTTP/1.1"));
+    assert_eq!(body["type"], "assignment.completed");
+    let ended = ended(&client, &assignment).await;
+    assert_eq!(body["data"]["assignmentId"], ended["id"]);
+    assert_eq!((&body["data"]["tokensSpent"], &ended["tokensSpent"]), (&json!(42), &json!(42)));
+    assert!(!body.to_string().contains("Findings"));
+
+    let deliveries = format!("{hook}/deliveries");
+    let delivered = until(async || {
+        let delivery = console.get(&deliveries).await.body[0].clone();
+        delivery.get("deliveredAt").is_some().then_some(delivery)
+    })
+    .await;
+    assert_eq!((&delivered["id"], &delivered["payload"]), (&json!(id), &body));
+    assert_eq!((&delivered["attempts"], delivered.get("nextAt")), (&json!(2), None));
+    let removed = console.write("DELETE", &hook, json!({})).await;
+    assert_eq!(removed.status, 200, "{}", removed.text());
+    assert_eq!(console.get(&deliveries).await.body, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn webhooks_stay_outside_of_the_network() {
+    let upstream = Fixed::giving(ANSWER).await;
+    let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
+    let hook = format!("{}/webhook", operator(&console, "Research").await);
+    for url in ["http://127.0.0.1:9/", "https://169.254.169.254/", "https://localhost/", "x"] {
+        let refused = console.write("PUT", &hook, json!({ "url": url })).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{url}");
+    }
+    let put = console.write("PUT", &hook, json!({ "url": "https://hooks.example/x" })).await;
+    assert_eq!(put.status, 200, "{}", put.text());
+    let listed = console.get("/api/admin/operators").await.body;
+    assert!(listed.to_string().contains("https://hooks.example/x"));
+    let secret = put.body["secret"].as_str().expect("a secret");
+    assert!(!listed.to_string().contains(secret));
+    let unknown = "/api/admin/operators/0199f0e0-0000-7000-8000-0000000000ff/webhook";
+    let put = console.write("PUT", unknown, json!({ "url": "https://hooks.example/x" })).await;
+    assert_eq!(put.status, 404);
+}
