@@ -15,12 +15,13 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     let mut build = cargo();
     let bench = args.first().map(String::as_str).unwrap_or_default();
     // Measured within its process.
-    let packages: &[&str] = if bench == "knowledge" { &["pia-bench"] } else { &PACKAGES };
+    let is_alone = ["knowledge", "assignments"].contains(&bench);
+    let packages: &[&str] = if is_alone { &["pia-bench"] } else { &PACKAGES };
     build.args(["build", "--release"]).args(packages.iter().flat_map(|it| ["-p", it]));
     Job::run(build.current_dir(places::root()), interrupt)?;
     let mut run = command(places::target()?.join("release/pia-bench"));
     run.args(args).current_dir(places::root());
-    let measures = ["gateway", "identity", "sync", "admin", "knowledge"].contains(&bench);
+    let measures = is_alone || ["gateway", "identity", "sync", "admin"].contains(&bench);
     if !measures || ["--help", "--postgres-url"].iter().any(|it| args.iter().any(|arg| arg == it)) {
         return Job::run(&mut run, interrupt);
     }

@@ -4,12 +4,14 @@
 mod admin;
 mod aims;
 mod answer;
+mod assignments;
 mod bare_proxy;
 mod burst;
 mod call;
 mod closed_loop;
 mod connection;
 mod contenders;
+mod database;
 mod failure;
 mod figures;
 mod floors;
@@ -41,6 +43,7 @@ mod table;
 mod usage_rows;
 
 pub use admin::admin;
+pub use assignments::assignments;
 pub use bare_proxy::serve;
 pub use failure::Outcome;
 pub use gateway::gateway;

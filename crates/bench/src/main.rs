@@ -1,10 +1,10 @@
-//! Runs the benchmarks: `pia-bench gateway`, `identity`, `sync`, `admin` or
-//! `knowledge`.
+//! Runs the benchmarks: `pia-bench gateway`, `identity`, `sync`, `admin`,
+//! `knowledge` or `assignments`.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use pia_bench::{Options, Outcome, USAGE, admin, gateway, identity, knowledge, sync};
+use pia_bench::{Options, Outcome, USAGE, admin, assignments, gateway, identity, knowledge, sync};
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -26,6 +26,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
         [bench, rest @ ..] if bench == "gateway" => gateway(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "identity" => identity(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "admin" => admin(&Options::parse(rest)?),
+        [bench, rest @ ..] if bench == "assignments" => assignments(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "sync" => sync(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "knowledge" => knowledge(&Options::parse(rest)?),
         _ => Err(USAGE.into()),

@@ -6,10 +6,13 @@ use crate::failure::Outcome;
 
 /// Usage text of the benchmark.
 pub const USAGE: &str = "\
-usage: pia-bench gateway|identity|sync|admin|knowledge [OPTIONS]
+usage: pia-bench BENCHMARK [OPTIONS]
+
+BENCHMARK is gateway, identity, sync, admin, knowledge or assignments.
 
   --rounds N          number of rounds for the medians (gateway 10,
-                      knowledge 3, the others 5; 2 with --quick)
+                      knowledge and assignments 3, the others 5; 2 with
+                      --quick)
   --quick             short loads, not for publication
   --server PATH       binary of the server (pia-server beside this one)
   --demo PATH         binary of the demo upstream (pia-demo-upstream beside

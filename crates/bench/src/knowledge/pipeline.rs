@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use pia_kernel::{
-    Clock, DocumentId, GroupId, KnowledgeBaseId, LiveSetting, Secret, SideEffects, SystemClock,
+    Clock, DocumentId, GroupId, KnowledgeBaseId, LiveSetting, SideEffects, SystemClock,
 };
 use pia_knowledge::{
     BaseAccess, BaseChanged, BaseRef, BaseStore, ChunkingSettings, ContentChange, ContentType,
@@ -15,15 +15,13 @@ use pia_knowledge::{
     GroupQuotas, HashedEmbedder, Ingestion, IngestionSettings, KnowledgeBase, MissingModels,
     NewContent, Question, Retrieval, RetrievalSettings, TextExtractor,
 };
-use pia_sealing::{MasterKeys, ServerSeal};
-use pia_storage::{
-    Database, DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, migrate, start,
-};
+use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 use pia_vectors::EmbeddedVectors;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
+use crate::database;
 use crate::failure::Outcome;
 
 /// Number of workers, the server's default.
@@ -44,17 +42,7 @@ pub(super) struct Pipeline {
 impl Pipeline {
     /// Creates a pipeline in a folder; without a URL its database is there too.
     pub(super) async fn create(dir: &Path, postgres: Option<&str>) -> Outcome<Self> {
-        let own = format!("sqlite://{}/pia.db", dir.display());
-        let (kind, url) =
-            postgres.map_or((DatabaseKind::Sqlite, &*own), |it| (DatabaseKind::Postgres, it));
-        let target = DatabaseTarget::parse(kind, url)?;
-        migrate(&target).await?;
-        let options = DatabaseOptions::default();
-        let db =
-            start(Startup { target, migration_target: None, maintenance_target: None, options })
-                .await?;
-        let seal = ServerSeal::new(MasterKeys { current: Secret::new([7; 32]), previous: None });
-        let db = db.with_effects(seal, LiveSetting::new(false));
+        let db = database::open(dir, postgres).await?;
         let id = KnowledgeBaseId::generate();
         let (name, created_at) = ("Handbook".to_owned(), SystemClock.now());
         let base = KnowledgeBase { id, owner: OWNER, name, prompt: None, created_at };

@@ -1,0 +1,161 @@
+//! Task plane, as an instance assembles it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assignments::{
+    AssignmentSettings, AssignmentStore, Assignments, OperatorStore, RunStore, Runs, SkillMode,
+    StepError, StepExecutor, StepRequest, StepResponse, StopMode, WorkerId, WorkflowEngine,
+};
+use pia_kernel::{
+    AssignmentId, Clock, GroupId, LiveSetting, SideEffects, SystemClock, Unavailable, UserId,
+};
+use pia_sealing::Sealer;
+use pia_storage::schema::accounts;
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage_assignments::{SqlAssignments, SqlOperators};
+use pia_storage_sealing::SqlSalts;
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::database::master_keys;
+use crate::failure::Outcome;
+
+/// Group that every database has.
+const EVERYBODY: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
+/// Number of runs that a worker advances at once, the server's default.
+pub(super) const WORKERS: usize = 4;
+const LEASE: Duration = Duration::from_hours(1);
+const INPUT: &str = r#"{"schemaVersion":1,"prompt":"Brief me on the move.","items":[]}"#;
+
+/// Users, their assignments, and the runs of these.
+#[derive(Clone)]
+pub(super) struct Plane {
+    pub(super) db: Database,
+    pub(super) store: Arc<SqlAssignments>,
+    pub(super) runs: Runs,
+    pub(super) worker: WorkerId,
+    /// Users, each of whom commits to a row of their own.
+    pub(super) users: Vec<UserId>,
+    assignments: Assignments,
+    /// Notified when an assignment is handed over.
+    pub(super) wake: Arc<Notify>,
+}
+
+impl Plane {
+    /// Creates users who may hand over the skills that the server ships.
+    pub(super) async fn create(db: &Database) -> Outcome<Self> {
+        let sealer = Sealer::new(master_keys(), Arc::new(SqlSalts::new(db.clone())));
+        let store = Arc::new(SqlAssignments::new(db.clone(), sealer));
+        let operators = Arc::new(SqlOperators::new(db.clone()));
+        let (clock, wake) = (Arc::new(SystemClock), Arc::new(Notify::new()));
+        let settings = AssignmentSettings { max_per_user: u32::MAX, ..Default::default() };
+        let settings = LiveSetting::new(settings);
+        let runs = Runs {
+            store: Arc::clone(&store) as _,
+            steps: Arc::new(ReadySteps),
+            settings: settings.clone(),
+            clock: Arc::clone(&clock) as _,
+        };
+        let administration = pia_assignments::AssignmentAdministration {
+            assignments: Arc::clone(&store) as _,
+            runs: Arc::clone(&store) as _,
+            operators: Arc::clone(&operators) as _,
+            engine: Arc::new(Waking(Arc::clone(&wake))),
+            clock: Arc::clone(&clock) as _,
+        };
+        administration.put_built_in().await?;
+        for operator in operators.list().await? {
+            operators.grant(operator.id, vec![EVERYBODY], SideEffects::default()).await?;
+        }
+        let assignments = Assignments {
+            store: Arc::clone(&store) as _,
+            operators,
+            engine: Arc::new(Waking(Arc::clone(&wake))),
+            settings,
+            clock,
+        };
+        let worker = WorkerId(Uuid::now_v7());
+        store.keep_alive(worker, "bench", SystemClock.now(), LEASE).await?;
+        let mut users = Vec::new();
+        for _ in 0..WORKERS {
+            users.push(user(db).await?);
+        }
+        Ok(Self { db: db.clone(), store, runs, worker, users, assignments, wake })
+    }
+
+    /// Hands over an assignment of a user.
+    pub(super) async fn enqueue(&self, user: UserId) -> Outcome<AssignmentId> {
+        Ok(self.assignments.enqueue(user, "brief", INPUT.to_owned()).await?)
+    }
+
+    /// Lists the first 50 assignments of a user, or of all.
+    pub(super) async fn list(&self, user: Option<UserId>) -> Outcome<usize> {
+        let listed = match user {
+            Some(user) => self.assignments.list(user, 0, 50).await?,
+            None => self.store.list_all(0, 50).await?,
+        };
+        Ok(listed.len())
+    }
+
+    /// Commits a change of the row of a user.
+    pub(super) async fn commit(&self, user: UserId) -> Result<usize, DbError> {
+        let name = accounts::display_name.eq(Uuid::now_v7().to_string());
+        let update = diesel::update(accounts::table.find(DbUid(user.0))).set(name);
+        on_conn!(self.db.writer(), |conn| update.execute(conn).await?)
+    }
+}
+
+async fn user(db: &Database) -> Outcome<UserId> {
+    let user = UserId::generate();
+    let account = diesel::insert_into(accounts::table).values((
+        accounts::id.eq(DbUid(user.0)),
+        accounts::email.eq(format!("{user}@bench.example")),
+        accounts::email_folded.eq(format!("{user}@bench.example")),
+        accounts::provider.eq("local"),
+        accounts::customer_type.eq(0),
+        accounts::created_at.eq(DbInstant(SystemClock.now())),
+        accounts::role.eq("User"),
+    ));
+    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
+    made?;
+    Ok(user)
+}
+
+/// Model that answers at once.
+struct ReadySteps;
+
+#[async_trait]
+impl StepExecutor for ReadySteps {
+    async fn tools(&self, _: UserId, _: SkillMode) -> Result<Option<Vec<String>>, Unavailable> {
+        Ok(Some(Vec::new()))
+    }
+
+    async fn execute(&self, _: StepRequest) -> Result<StepResponse, StepError> {
+        let text = "The move is on Friday.".to_owned();
+        let raw = format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}]}}"#);
+        Ok(StepResponse { text: Some(text), raw, tokens: 42 })
+    }
+}
+
+/// Engine that wakes the workers of this process, as the embedded one does.
+struct Waking(Arc<Notify>);
+
+#[async_trait]
+impl WorkflowEngine for Waking {
+    async fn start(&self, _: AssignmentId) -> Result<(), Unavailable> {
+        self.0.notify_one();
+        Ok(())
+    }
+
+    async fn stop(&self, _: AssignmentId, _: StopMode) -> Result<(), Unavailable> {
+        Ok(())
+    }
+
+    async fn is_live(&self, _: AssignmentId) -> Result<bool, Unavailable> {
+        Ok(true)
+    }
+}
