@@ -1,0 +1,9 @@
+//! SignalR, as ASP.NET Core speaks it: the server's side, without input and
+//! output.
+//!
+//! Specifications: `HubProtocol.md` and `TransportProtocols.md` in
+//! `src/SignalR/docs/specs` of `dotnet/aspnetcore`.
+
+mod negotiate;
+
+pub use negotiate::{NegotiateQuery, NegotiateResponse};
