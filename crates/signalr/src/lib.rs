@@ -4,6 +4,10 @@
 //! Specifications: `HubProtocol.md` and `TransportProtocols.md` in
 //! `src/SignalR/docs/specs` of `dotnet/aspnetcore`.
 
+mod error;
+mod message;
 mod negotiate;
 
+pub use error::ProtocolError;
+pub use message::{HubMessage, InvocationResult};
 pub use negotiate::{NegotiateQuery, NegotiateResponse};
