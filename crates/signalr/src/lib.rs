@@ -7,6 +7,7 @@
 mod error;
 mod message;
 mod negotiate;
+mod protocol;
 
 pub use error::ProtocolError;
 pub use message::{HubMessage, InvocationResult};

@@ -1,0 +1,4 @@
+//! Encodings of the hub protocol, and the framing of messages in a byte
+//! stream.
+
+mod payload;
