@@ -2,6 +2,7 @@
 //! stream.
 
 mod json;
+mod message_pack;
 mod payload;
 
 /// Byte behind each JSON message, and behind the handshake.
