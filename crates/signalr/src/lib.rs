@@ -12,3 +12,4 @@ mod protocol;
 pub use error::ProtocolError;
 pub use message::{HubMessage, InvocationResult};
 pub use negotiate::{NegotiateQuery, NegotiateResponse};
+pub use protocol::{HubProtocol, MessageDecoder, MessageLimits, WireFrame};
