@@ -5,6 +5,7 @@
 //! `src/SignalR/docs/specs` of `dotnet/aspnetcore`.
 
 mod error;
+mod handshake;
 mod message;
 mod negotiate;
 mod protocol;
