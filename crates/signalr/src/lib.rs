@@ -4,6 +4,7 @@
 //! Specifications: `HubProtocol.md` and `TransportProtocols.md` in
 //! `src/SignalR/docs/specs` of `dotnet/aspnetcore`.
 
+mod connection;
 mod error;
 mod handshake;
 mod message;
