@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::ProtocolError;
 
+mod stateful;
+
 const HANDSHAKE: &str = "{\"protocol\":\"json\",\"version\":1}\u{1e}";
 
 /// Connection, and a clock that only a test advances.
