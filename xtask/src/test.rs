@@ -21,18 +21,22 @@ const AIOSMTPD: &str = "aiosmtpd==1.4.6";
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 /// Package that generates a client from that document.
 const OPENAPI_CLIENT: &str = "openapi-python-client==0.29.1";
+/// Client of SignalR hubs.
+const PYSIGNALR: &str = "pysignalr==1.3.3";
 
 /// Features that releases have, for cargo.
 pub(crate) const FEATURES: &str = "--features=pia-server/temporal";
 
 /// Runs all tests, on SQLite and on a temporary PostgreSQL.
 pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
-    let python = Venv::with("test-peers", &[OPENAI, AIOSMTPD, SCHEMATHESIS, OPENAPI_CLIENT])?;
+    let peers = [OPENAI, AIOSMTPD, SCHEMATHESIS, OPENAPI_CLIENT, PYSIGNALR];
+    let python = Venv::with("test-peers", &peers)?;
     let sdks = Venv::with("openai-clients", &SDKS.lines().collect::<Vec<_>>())?;
     let chromedriver = chromium::driver()?;
     let oidc = node::modules("oidc-provider", "crates/server/tests/auth/oidc")?;
     let openai = node::modules("openai", "crates/server/tests/ai/openai")?;
     let openapi = node::modules("openapi-typescript", "crates/server/tests/server/openapi")?;
+    let signalr = node::modules("signalr", "crates/signalr/tests/it/clients")?;
     let cluster = Cluster::for_tests(interrupt)?;
     let args = selection(args);
     // Its first build takes minutes.
@@ -49,6 +53,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_OPENAI", openai)
         .env("TEST_SDKS", sdks.program("python"))
         .env("TEST_OPENAPI", openapi)
+        .env("TEST_SIGNALR", signalr)
         .env("TEST_PYTHON", python.program("python"));
     if let Some(temporal) = &temporal {
         tests.env("TEST_TEMPORAL", temporal.address());

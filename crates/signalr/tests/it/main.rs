@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test")]
 
+mod clients;
 mod connection_task;
 mod echo_hub;
 mod server;
