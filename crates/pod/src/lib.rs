@@ -1,0 +1,6 @@
+//! Pods: programs of an operator that bring tools to a server.
+
+mod messages;
+mod tool;
+
+pub use tool::{Tool, ToolDescription};
