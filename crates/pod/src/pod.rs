@@ -1,0 +1,136 @@
+//! Pod: its description, and the loop that keeps it connected.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::Secret;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff::Backoff;
+use crate::connection::Connection;
+use crate::endpoint::Endpoint;
+use crate::error::{ConnectionError, PodError};
+use crate::messages::PodDescription;
+use crate::session::Session;
+use crate::tool::Tool;
+
+/// Interval of pings. The server counts a pod as gone after twice as long.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Program that serves calls of its tools for a server.
+pub struct Pod {
+    endpoint: Endpoint,
+    name: String,
+    version: String,
+    max_concurrent_calls: usize,
+    keep_alive: Duration,
+    tools: BTreeMap<String, Arc<dyn Tool>>,
+}
+
+impl Pod {
+    /// Creates a pod for the server at this address, such as
+    /// `https://pia.example`, with the token that the server issued for it.
+    pub fn new(server: &str, token: &Secret<String>) -> Result<Self, PodError> {
+        Ok(Self {
+            endpoint: Endpoint::new(server, token)?,
+            name: env!("CARGO_PKG_NAME").to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            max_concurrent_calls: 8,
+            keep_alive: KEEP_ALIVE,
+            tools: BTreeMap::new(),
+        })
+    }
+
+    /// Sets the name that administrators see.
+    #[must_use]
+    pub fn with_name(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
+    /// Sets the version that administrators see.
+    #[must_use]
+    pub fn with_version(self, version: &str) -> Self {
+        Self { version: version.to_owned(), ..self }
+    }
+
+    /// Sets the maximum number of calls that run at once, 8 by default. Others
+    /// wait within their time limits.
+    #[must_use]
+    pub fn with_max_concurrent_calls(self, calls: usize) -> Self {
+        Self { max_concurrent_calls: calls.max(1), ..self }
+    }
+
+    /// Sets the interval of pings, 15 seconds by default. A server that is
+    /// silent for twice as long counts as gone.
+    #[must_use]
+    pub fn with_keep_alive(self, interval: Duration) -> Self {
+        Self { keep_alive: interval, ..self }
+    }
+
+    /// Adds a tool; it replaces one of the same name.
+    #[must_use]
+    pub fn with_tool(mut self, tool: impl Tool) -> Self {
+        self.tools.insert(tool.description().name, Arc::new(tool));
+        self
+    }
+
+    /// Connects, and serves calls until `stop` is cancelled; then it takes no
+    /// further ones and returns when those in progress have ended. A lost
+    /// connection is opened again. Ends with an error if that cannot help.
+    pub async fn run(&self, stop: CancellationToken) -> Result<(), PodError> {
+        let mut backoff = Backoff::new();
+        loop {
+            let error = match self.serve(&stop, &mut backoff).await {
+                Err(ConnectionError::Fatal(error)) => return Err(error),
+                Err(error) if stop.is_cancelled() => {
+                    tracing::warn!(%error, "the connection was lost while the pod stopped");
+                    return Ok(());
+                }
+                Err(error) => error,
+                Ok(()) => return Ok(()),
+            };
+            let delay = backoff.next_delay();
+            tracing::warn!(%error, ?delay, "not connected; the pod tries again");
+            if stop.run_until_cancelled(sleep(delay)).await.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Serves one connection. It returns without an error if it was stopped.
+    async fn serve(
+        &self,
+        stop: &CancellationToken,
+        backoff: &mut Backoff,
+    ) -> Result<(), ConnectionError> {
+        let opening = Box::pin(Connection::open(&self.endpoint, self.keep_alive * 2));
+        let Some(connection) = stop.run_until_cancelled(opening).await else { return Ok(()) };
+        Session::new(self, connection?).run(stop, backoff).await
+    }
+
+    pub(crate) fn describe(&self) -> PodDescription<'_> {
+        let tools = self.tools.values().map(|it| it.description()).collect();
+        PodDescription::new(&self.name, &self.version, tools, self.max_concurrent_calls)
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.get(name).map(Arc::clone)
+    }
+
+    pub(crate) fn max_concurrent_calls(&self) -> usize {
+        self.max_concurrent_calls
+    }
+
+    pub(crate) fn keep_alive(&self) -> Duration {
+        self.keep_alive
+    }
+}
+
+impl fmt::Debug for Pod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pod").field("name", &self.name).finish_non_exhaustive()
+    }
+}

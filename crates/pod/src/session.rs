@@ -1,0 +1,171 @@
+//! Conversation with the server over one connection.
+
+use pia_signalr::{HubMessage, InvocationResult};
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff::Backoff;
+use crate::calls::{Calls, FinishedCall};
+use crate::connection::Connection;
+use crate::error::{ConnectionError, PodError};
+use crate::messages::{CallRequest, HelloResponse, format_result};
+use crate::pod::Pod;
+
+/// Ids of the pod's invocations.
+const HELLO: &str = "hello";
+const DRAIN: &str = "drain";
+
+/// Conversation of a pod.
+#[derive(Debug)]
+pub(crate) struct Session<'a> {
+    pod: &'a Pod,
+    connection: Connection,
+    calls: Calls,
+    phase: Phase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Server has not answered the hello.
+    Open,
+    Ready,
+    /// Server has not answered that it sends no further calls.
+    Draining,
+    /// Calls in progress are the last ones.
+    Drained,
+}
+
+impl<'a> Session<'a> {
+    /// Creates the conversation over a connection that was just opened.
+    pub(crate) fn new(pod: &'a Pod, connection: Connection) -> Self {
+        let calls = Calls::new(pod.max_concurrent_calls());
+        Self { pod, connection, calls, phase: Phase::Open }
+    }
+
+    /// Says hello and serves calls until it is stopped.
+    pub(crate) async fn run(
+        mut self,
+        stop: &CancellationToken,
+        backoff: &mut Backoff,
+    ) -> Result<(), ConnectionError> {
+        let description = serde_json::to_value(self.pod.describe()).unwrap_or_default();
+        self.invoke(HELLO, "Hello", vec![description]).await?;
+        let mut next_ping = Instant::now() + self.pod.keep_alive();
+        while !(self.phase == Phase::Drained && self.calls.is_empty()) {
+            let can_stop = matches!(self.phase, Phase::Open | Phase::Ready);
+            tokio::select! {
+                message = self.connection.receive() => self.handle(message?, backoff).await?,
+                call = self.calls.next_finished() => self.complete_call(call).await?,
+                () = stop.cancelled(), if can_stop => self.drain().await?,
+                () = sleep_until(next_ping) => {
+                    self.connection.send(&HubMessage::Ping).await?;
+                    next_ping = Instant::now() + self.pod.keep_alive();
+                }
+            }
+        }
+        self.connection.close().await
+    }
+
+    async fn handle(
+        &mut self,
+        message: HubMessage,
+        backoff: &mut Backoff,
+    ) -> Result<(), ConnectionError> {
+        match message {
+            HubMessage::Invocation { invocation_id: Some(id), target, mut arguments, .. } => {
+                self.start_call(id, &target, arguments.pop()).await
+            }
+            HubMessage::Invocation { target, arguments, .. } if target == "Cancel" => {
+                if let Some(call_id) = arguments.first().and_then(Value::as_str) {
+                    self.calls.cancel(call_id);
+                }
+                Ok(())
+            }
+            HubMessage::Completion { invocation_id, result } if invocation_id == HELLO => {
+                self.greet(result)?;
+                backoff.reset();
+                Ok(())
+            }
+            HubMessage::Completion { invocation_id, .. } if invocation_id == DRAIN => {
+                self.phase = Phase::Drained;
+                Ok(())
+            }
+            HubMessage::Close { error, allow_reconnect } => {
+                let error = error.unwrap_or_else(|| "no reason was named".to_owned());
+                Err(if allow_reconnect {
+                    ConnectionError::Closed(error)
+                } else {
+                    PodError::Expelled(error).into()
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Processes the response to the hello.
+    fn greet(&mut self, result: InvocationResult) -> Result<(), PodError> {
+        let response = result.and_then(|it| {
+            serde_json::from_value::<HelloResponse>(it.unwrap_or_default())
+                .map_err(|err| format!("its response is malformed: {err}"))
+        });
+        let HelloResponse { pod_id, connector_id } = response.map_err(PodError::HelloRefused)?;
+        tracing::info!(pod.id = pod_id, connector.id = connector_id, "the pod is connected");
+        if self.phase == Phase::Open {
+            self.phase = Phase::Ready;
+        }
+        Ok(())
+    }
+
+    async fn start_call(
+        &mut self,
+        invocation_id: String,
+        target: &str,
+        request: Option<Value>,
+    ) -> Result<(), ConnectionError> {
+        let request = if target == "Call" {
+            serde_json::from_value::<CallRequest>(request.unwrap_or_default())
+                .map_err(|err| format!("the call is malformed: {err}"))
+        } else {
+            Err(format!("the pod has no method {target}"))
+        };
+        match request {
+            Ok(request) => {
+                let tool = self.pod.tool(&request.tool);
+                self.calls.start(invocation_id, request, tool);
+                Ok(())
+            }
+            Err(error) => self.complete(invocation_id, Err(error)).await,
+        }
+    }
+
+    async fn complete_call(&mut self, call: FinishedCall) -> Result<(), ConnectionError> {
+        let FinishedCall { invocation_id, outcome, .. } = call;
+        self.complete(invocation_id, Ok(Some(format_result(outcome)))).await
+    }
+
+    async fn drain(&mut self) -> Result<(), ConnectionError> {
+        self.phase = Phase::Draining;
+        self.invoke(DRAIN, "Drain", Vec::new()).await
+    }
+
+    async fn invoke(
+        &mut self,
+        id: &str,
+        target: &str,
+        arguments: Vec<Value>,
+    ) -> Result<(), ConnectionError> {
+        let (invocation_id, target) = (Some(id.to_owned()), target.to_owned());
+        let message =
+            HubMessage::Invocation { invocation_id, target, arguments, stream_ids: Vec::new() };
+        self.connection.send(&message).await
+    }
+
+    async fn complete(
+        &mut self,
+        invocation_id: String,
+        result: InvocationResult,
+    ) -> Result<(), ConnectionError> {
+        self.connection.send(&HubMessage::Completion { invocation_id, result }).await
+    }
+}
