@@ -1,0 +1,137 @@
+//! Task that owns a connection of the hub.
+
+use std::time::Instant;
+
+use actix_ws::{AggregatedMessage, MessageStream, Session};
+use pia_signalr::{ExpectedReply, HubConnection, HubEvent, Reconnect, WireFrame};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::sleep_until;
+
+use crate::hub::{Event, HubOptions};
+
+/// Command of a test.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Call of a method of the pod that has a result.
+    Invoke(&'static str, Value),
+    Cancel(&'static str),
+    /// End without a word, as when a cable is cut.
+    Cut,
+    Close(Reconnect),
+}
+
+/// Connection with its WebSocket.
+pub(crate) struct HubConnectionTask {
+    connection: HubConnection,
+    session: Session,
+    refusal: Option<&'static str>,
+    events: UnboundedSender<Event>,
+}
+
+impl HubConnectionTask {
+    pub(crate) fn new(
+        options: &HubOptions,
+        session: Session,
+        events: UnboundedSender<Event>,
+    ) -> Self {
+        let connection = HubConnection::new(options.settings, Instant::now());
+        Self { connection, session, refusal: options.refusal, events }
+    }
+
+    pub(crate) async fn run(
+        mut self,
+        messages: MessageStream,
+        mut commands: UnboundedReceiver<Command>,
+    ) {
+        let mut messages = messages.max_frame_size(1024 * 1024).aggregate_continuations();
+        while let Some(due) = self.connection.poll_timeout() {
+            self.transmit().await;
+            tokio::select! {
+                message = messages.recv() => match message {
+                    Some(Ok(AggregatedMessage::Text(text))) => self.receive(text.as_bytes()),
+                    Some(Ok(AggregatedMessage::Binary(bytes))) => self.receive(&bytes),
+                    Some(Ok(AggregatedMessage::Ping(data))) => {
+                        self.session.pong(&data).await.ok();
+                    }
+                    Some(Ok(AggregatedMessage::Pong(_))) => {}
+                    Some(Ok(AggregatedMessage::Close(_)) | Err(_)) | None => break,
+                },
+                Some(command) = commands.recv() => match command {
+                    Command::Cut => break,
+                    command => self.obey(command),
+                },
+                () = sleep_until(due.into()) => self.connection.handle_timeout(Instant::now()),
+            }
+        }
+        self.transmit().await;
+        // Received first by the test, which may wait for the end of the pod.
+        self.report(Event::Gone);
+        self.session.close(None).await.ok();
+    }
+
+    async fn transmit(&mut self) {
+        while let Some(frame) = self.connection.poll_transmit(Instant::now()) {
+            let sent = match frame {
+                WireFrame::Text(text) => self.session.text(text).await,
+                WireFrame::Binary(bytes) => self.session.binary(bytes).await,
+            };
+            sent.ok();
+        }
+    }
+
+    fn receive(&mut self, frame: &[u8]) {
+        if frame == b"{\"type\":6}\x1e" {
+            self.report(Event::Ping);
+        }
+        for event in self.connection.receive(Instant::now(), frame) {
+            self.handle(event);
+        }
+    }
+
+    fn handle(&mut self, event: HubEvent) {
+        match event {
+            HubEvent::Invoked(mut call) => {
+                let ExpectedReply::Completion(id) = &call.reply else {
+                    panic!("no such call: {call:?}")
+                };
+                let description = call.arguments.pop().unwrap_or_default();
+                let (event, result) = match (call.target.as_str(), self.refusal) {
+                    ("Hello", Some(refusal)) => {
+                        (Event::Hello(description), Err(refusal.to_owned()))
+                    }
+                    ("Hello", None) => {
+                        let ids = json!({ "podId": "pod-1", "connectorId": "connector-1" });
+                        (Event::Hello(description), Ok(Some(ids)))
+                    }
+                    ("Drain", _) => (Event::Drain, Ok(None)),
+                    (other, _) => panic!("no method {other}"),
+                };
+                self.connection.complete(id, result).expect("an open invocation");
+                self.report(event);
+            }
+            HubEvent::Returned { result, .. } => self.report(Event::Result(result)),
+            HubEvent::Connected => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Invoke(target, argument) => {
+                self.connection.invoke(target, vec![argument]).expect("an open connection");
+            }
+            Command::Cancel(call_id) => {
+                self.connection.send("Cancel", vec![json!(call_id)]).expect("an open connection");
+            }
+            Command::Close(reconnect) => {
+                self.connection.close(Some("closed by the test".to_owned()), reconnect);
+            }
+            Command::Cut => {}
+        }
+    }
+
+    fn report(&self, event: Event) {
+        self.events.send(event).ok();
+    }
+}

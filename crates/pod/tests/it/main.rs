@@ -1,0 +1,10 @@
+//! Tests of pods before a small hub.
+
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
+
+mod calls;
+mod connecting;
+mod hub;
+mod hub_connection;
+mod running_pod;
+mod tools;
