@@ -6,5 +6,6 @@ mod calls;
 mod connecting;
 mod hub;
 mod hub_connection;
+mod program;
 mod running_pod;
 mod tools;

@@ -1,0 +1,59 @@
+//! Options of the program: its environment and its arguments.
+
+use std::error::Error;
+use std::fs;
+
+use pia_kernel::Secret;
+
+/// Explanation of the options.
+pub(crate) const USAGE: &str = "\
+Usage: pia-pod [--name NAME]
+
+Serves the tools current_time and count_words to a server.
+
+Environment:
+  PIA_SERVER          address of the server, such as https://pia.example
+  PIA_POD_TOKEN       token that pia-server --provision-pod printed
+  PIA_POD_TOKEN_FILE  file with the token, if PIA_POD_TOKEN is not set";
+
+/// Options of a run.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) server: String,
+    pub(crate) token: Secret<String>,
+    pub(crate) name: String,
+}
+
+impl Options {
+    /// Parses the arguments, and reads the environment. Returns nothing if help
+    /// is wanted.
+    pub(crate) fn parse(
+        mut arguments: impl Iterator<Item = String>,
+    ) -> Result<Option<Self>, Box<dyn Error>> {
+        let mut name = "pia-pod".to_owned();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--name" => name = arguments.next().ok_or("--name needs a name")?,
+                "--help" => return Ok(None),
+                other => return Err(format!("there is no option {other}\n\n{USAGE}").into()),
+            }
+        }
+        let server = variable("PIA_SERVER").ok_or("PIA_SERVER is not set")?;
+        Ok(Some(Self { server, token: read_token()?, name }))
+    }
+}
+
+fn read_token() -> Result<Secret<String>, Box<dyn Error>> {
+    if let Some(token) = variable("PIA_POD_TOKEN") {
+        return Ok(Secret::new(token));
+    }
+    let file = variable("PIA_POD_TOKEN_FILE")
+        .ok_or("neither PIA_POD_TOKEN nor PIA_POD_TOKEN_FILE is set")?;
+    let token = fs::read_to_string(&file).map_err(|err| format!("{file}: {err}"))?;
+    Ok(Secret::new(token.trim().to_owned()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program without the settings of a server")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|it| !it.is_empty())
+}
