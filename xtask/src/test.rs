@@ -37,6 +37,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let openai = node::modules("openai", "crates/server/tests/ai/openai")?;
     let openapi = node::modules("openapi-typescript", "crates/server/tests/server/openapi")?;
     let signalr = node::modules("signalr", "crates/signalr/tests/it/clients")?;
+    let pod = node::modules("pod-ts", "examples/pod-ts")?;
     let cluster = Cluster::for_tests(interrupt)?;
     let args = selection(args);
     // Its first build takes minutes.
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_SDKS", sdks.program("python"))
         .env("TEST_OPENAPI", openapi)
         .env("TEST_SIGNALR", signalr)
+        .env("TEST_POD_TS", pod)
         .env("TEST_PYTHON", python.program("python"));
     if let Some(temporal) = &temporal {
         tests.env("TEST_TEMPORAL", temporal.address());

@@ -9,3 +9,4 @@ mod hub_connection;
 mod program;
 mod running_pod;
 mod tools;
+mod typescript;
