@@ -16,7 +16,7 @@ pub(crate) enum Command {
     /// Call of a method of the pod that has a result.
     Invoke(&'static str, Value),
     Cancel(&'static str),
-    /// End without a word, as when a cable is cut.
+    /// End of the WebSocket without a message of SignalR.
     Cut,
     Close(Reconnect),
 }
