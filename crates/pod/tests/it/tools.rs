@@ -2,12 +2,14 @@
 
 use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_pod::{Tool, ToolDescription};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 /// Tool that returns its arguments, or fails as they want.
@@ -58,7 +60,8 @@ impl Gate {
 
     /// Waits for the next event of a call.
     pub(crate) async fn next(&mut self) -> &'static str {
-        self.events.recv().await.expect("a tool")
+        let next = timeout(Duration::from_secs(20), self.events.recv()).await;
+        next.expect("an event within twenty seconds").expect("a tool")
     }
 
     pub(crate) fn is_silent(&self) -> bool {
