@@ -43,11 +43,6 @@ impl RunningPod {
         let ended = timeout(Duration::from_secs(20), self.task).await;
         ended.expect("an end within twenty seconds").expect("no panic")
     }
-
-    /// Returns whether the pod still runs.
-    pub(crate) fn is_running(&self) -> bool {
-        !self.task.is_finished()
-    }
 }
 
 /// Returns a pod for the hub, without tools.
