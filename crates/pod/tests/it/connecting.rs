@@ -135,6 +135,7 @@ async fn pings_keep_an_idle_pod_connected() {
     let _pod = RunningPod::start(pod);
     hub.hello().await;
 
+    // For longer than the time after which the hub counts a pod as gone.
     for _ in 0..6 {
         assert_eq!(hub.next_or_ping().await, Event::Ping);
     }

@@ -92,17 +92,19 @@ impl Hub {
 
     /// Returns the next event that is no ping.
     pub(crate) async fn next(&mut self) -> Event {
-        loop {
-            match self.next_or_ping().await {
-                Event::Ping => {}
-                event => return event,
+        let next = async {
+            loop {
+                match self.next_or_ping().await {
+                    Event::Ping => {}
+                    event => return event,
+                }
             }
-        }
+        };
+        timeout(Duration::from_secs(20), next).await.expect("an event within twenty seconds")
     }
 
     pub(crate) async fn next_or_ping(&mut self) -> Event {
-        let next = timeout(Duration::from_secs(20), self.events.recv()).await;
-        next.expect("an event within twenty seconds").expect("a hub")
+        self.events.recv().await.expect("a hub")
     }
 
     /// Waits for the hello of a pod, and returns its description.
