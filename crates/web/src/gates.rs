@@ -75,12 +75,7 @@ pub async fn admit<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let gates = request.app_data::<web::Data<Gates>>().cloned();
     let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
-    let admitted = if requests_websocket(&request) {
-        Err(no_websocket())
-    } else {
-        gates.decide(&request).await
-    };
-    match admitted {
+    match gates.decide(&request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(refusal) => Ok(request.error_response(refusal).map_into_right_body()),
     }
@@ -90,6 +85,11 @@ impl Gates {
     async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let pattern = request.match_pattern().unwrap_or_default();
         let route_match = self.table.find(request.method(), &pattern, |it| self.is_served(it));
+        let is_hub =
+            matches!(&route_match, RouteMatch::Route(route) if route.access == Access::Pod);
+        if requests_websocket(request) && !is_hub {
+            return Err(no_websocket());
+        }
         let licensing = match &route_match {
             RouteMatch::Route(route) => route.licensing,
             // An unlicensed server reports it on every path.
@@ -136,7 +136,7 @@ impl Gates {
             self.count(budget, payer).await?;
         }
         match route.access {
-            Access::Anonymous => {}
+            Access::Anonymous | Access::Pod => {}
             Access::Bearer
             | Access::KbManager
             | Access::Owner

@@ -136,7 +136,7 @@ fn security(credentials: AcceptedCredentials) -> Value {
         AcceptedCredentials::Session => json!([{ "bearer": [] }]),
         AcceptedCredentials::SessionOrApiKey => json!([{ "bearer": [] }, { "apiKey": [] }]),
         AcceptedCredentials::ConsoleCookie => json!([{ "console": [] }]),
-        AcceptedCredentials::ScimToken => json!([]),
+        AcceptedCredentials::ScimToken | AcceptedCredentials::PodToken => json!([]),
         AcceptedCredentials::ServiceKey => json!([{ "serviceKey": [] }]),
     }
 }

@@ -69,6 +69,9 @@ pub enum Access {
     /// Program with the service key. Without a configured key the route does
     /// not exist.
     Service,
+    /// Pod with a token of its connector, which the hub verifies once the call was
+    /// counted. The only access that accepts WebSockets.
+    Pod,
 }
 
 /// Credentials that a route accepts.
@@ -85,6 +88,8 @@ pub enum AcceptedCredentials {
     /// Service key in `X-Service-Key`, which belongs to no account, and nothing
     /// else.
     ServiceKey,
+    /// Token of a connector, which belongs to no account, and nothing else.
+    PodToken,
 }
 
 /// Accounts that a route is open to.
@@ -246,7 +251,8 @@ impl Route {
             | Access::OwnerOrGone
             | Access::Operator
             | Access::Scim(_)
-            | Access::Service => None,
+            | Access::Service
+            | Access::Pod => None,
         }
     }
 

@@ -22,7 +22,9 @@ impl Gates {
         match route.credentials {
             AcceptedCredentials::ConsoleCookie => return Ok(self.console_session(request)),
             // These are verified once the call was counted.
-            AcceptedCredentials::ScimToken | AcceptedCredentials::ServiceKey => return Ok(None),
+            AcceptedCredentials::ScimToken
+            | AcceptedCredentials::ServiceKey
+            | AcceptedCredentials::PodToken => return Ok(None),
             AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey => {}
         }
         let Some(token) = bearer(request) else { return Ok(None) };
