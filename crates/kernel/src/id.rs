@@ -112,6 +112,10 @@ id!(
     OperatorId
 );
 id!(
+    /// Connector: the permission of pods to connect.
+    ConnectorId
+);
+id!(
     /// Delivery to the webhook of an operator.
     WebhookDeliveryId
 );

@@ -30,9 +30,9 @@ pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
 pub use error::Unavailable;
 pub use id::{
-    ApiKeyId, AppPasswordId, AssignmentId, CertificateId, ClientPolicyId, DocumentId, FeedbackId,
-    GroupId, InvitationId, KnowledgeBaseId, MailId, OperatorId, PasskeyId, PersonaId, PluginId,
-    QuestionId, ScheduleId, ScimTokenId, SessionId, SignInId, UserId, WebhookDeliveryId,
+    ApiKeyId, AppPasswordId, AssignmentId, CertificateId, ClientPolicyId, ConnectorId, DocumentId,
+    FeedbackId, GroupId, InvitationId, KnowledgeBaseId, MailId, OperatorId, PasskeyId, PersonaId,
+    PluginId, QuestionId, ScheduleId, ScimTokenId, SessionId, SignInId, UserId, WebhookDeliveryId,
 };
 pub use language::Language;
 pub use lifecycle::{

@@ -9,6 +9,7 @@ use crate::chats::CHATS;
 use crate::export_section::ExportSection;
 use crate::feedback::AI_FEEDBACK_TABLE;
 use crate::knowledge_tables::KNOWLEDGE_TABLES;
+use crate::pod_tables::POD_TABLES;
 use crate::sections::{
     AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
@@ -60,10 +61,10 @@ pub(crate) const OURS: &str = "how the server keeps its books";
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
     let shared = AUDIT_TABLES.iter().chain(CATALOGUE_TABLES).chain(KNOWLEDGE_TABLES);
-    TABLES.iter().chain(ASSIGNMENT_TABLES).chain(shared)
+    TABLES.iter().chain(ASSIGNMENT_TABLES).chain(POD_TABLES).chain(shared)
 }
 
-/// Tables besides those of assignments, the audit log, the catalogue and
+/// Tables besides those of assignments, the audit log, the catalogue, pods and
 /// knowledge bases.
 const TABLES: &[InventoryTable] = &[
     InventoryTable {

@@ -21,6 +21,7 @@ mod audit_log;
 mod audit_tables;
 mod erase;
 mod knowledge_tables;
+mod pod_tables;
 mod pseudonym;
 
 pub use audit_chain::{AuditCheckpoint, ChainFault, ChainReport, SqlAuditChain};

@@ -1049,6 +1049,72 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    connectors (id) {
+        id -> Uid,
+        name -> Text,
+        name_folded -> Text,
+        operator_id -> Nullable<Uid>,
+        created_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use crate::sql_types::Uid;
+
+    connector_groups (connector_id, group_id) {
+        connector_id -> Uid,
+        group_id -> Uid,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::Binary;
+    use crate::sql_types::{Instant, Uid};
+
+    connector_tokens (hash) {
+        hash -> Binary,
+        connector_id -> Uid,
+        created_at -> Instant,
+        expires_at -> Instant,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Text};
+    use crate::sql_types::{Instant, Uid};
+
+    connected_pods (id) {
+        id -> Uid,
+        connector_id -> Uid,
+        token_hash -> Binary,
+        host -> Text,
+        connected_at -> Instant,
+        alive_until -> Instant,
+        calls -> BigInt,
+        failures -> BigInt,
+        milliseconds -> BigInt,
+        description -> Text,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{Binary, Bool, Nullable};
+    use crate::sql_types::{Instant, Uid};
+
+    pod_calls (id) {
+        id -> Uid,
+        pod_id -> Uid,
+        expires_at -> Instant,
+        is_claimed -> Bool,
+        request -> Binary,
+        reply -> Nullable<Binary>,
+    }
+}
+
 diesel::joinable!(client_policy_versions -> client_policies (policy_id));
 diesel::joinable!(knowledge_documents -> knowledge_bases (base_id));
 diesel::joinable!(knowledge_chunks -> knowledge_documents (document_id));
@@ -1075,6 +1141,10 @@ diesel::allow_tables_to_appear_in_same_query!(
     chats,
     client_policies,
     client_policy_versions,
+    connected_pods,
+    connector_groups,
+    connector_tokens,
+    connectors,
     credit_instances,
     credit_reservations,
     credit_windows,
@@ -1108,6 +1178,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     plugins,
     provider_identities,
     recovery_codes,
+    pod_calls,
     recovery_keys,
     refresh_tokens,
     scim_users,
