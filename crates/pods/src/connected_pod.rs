@@ -1,0 +1,36 @@
+//! Connected pod.
+
+use pia_kernel::{ConnectorId, Timestamp};
+use uuid::Uuid;
+
+use crate::description::PodDescription;
+use crate::token::ConnectorTokenHash;
+
+/// Id of a connection of a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PodId(pub Uuid);
+
+/// Pod that is connected to an instance of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectedPod {
+    /// Id of the connection.
+    pub id: PodId,
+    /// Connector whose token it presented.
+    pub connector: ConnectorId,
+    /// Hash of that token: without it the pod is disconnected.
+    pub token: ConnectorTokenHash,
+    /// Name of the machine of the instance.
+    pub host: String,
+    /// Description.
+    pub description: PodDescription,
+    /// Time at which it connected.
+    pub connected_at: Timestamp,
+    /// Time until which it is known to be connected.
+    pub alive_until: Timestamp,
+    /// Number of calls.
+    pub calls: i64,
+    /// Number of calls that failed.
+    pub failures: i64,
+    /// Duration of all calls in milliseconds.
+    pub milliseconds: i64,
+}

@@ -1,0 +1,33 @@
+//! Connector: the permission of pods to connect, and of groups to use them.
+
+use pia_kernel::{ConnectorId, GroupId, OperatorId, Timestamp};
+
+/// Connector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connector {
+    /// Id.
+    pub id: ConnectorId,
+    /// Name, unique in any case.
+    pub name: String,
+    /// Operator whose skill its pods run, if it has one.
+    pub operator: Option<OperatorId>,
+    /// Groups whose members may use its pods.
+    pub groups: Vec<GroupId>,
+    /// Time of its creation.
+    pub created_at: Timestamp,
+    /// Expiry of the token that lasts longest; `None` if all have expired or were
+    /// revoked.
+    pub token_expires_at: Option<Timestamp>,
+}
+
+/// Connector to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectorDraft {
+    /// Name, up to 100 characters.
+    pub name: String,
+    /// Groups that it is granted to.
+    pub groups: Vec<GroupId>,
+    /// Name of the skill that its pods run, which must be valid; an operator is
+    /// created for it and granted to the groups.
+    pub skill: Option<String>,
+}

@@ -1,0 +1,212 @@
+//! Description: what a pod says of itself when it connects.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::DescriptionError;
+
+/// Version of the messages between pods and the server.
+const PROTOCOL: u32 = 1;
+/// Maximum number of tools of a pod, and of skills.
+const MAX_TOOLS: usize = 100;
+/// Maximum length of a name.
+const MAX_NAME_CHARS: usize = 64;
+/// Maximum length of the name of a skill.
+const MAX_SKILL_CHARS: usize = 100;
+/// Maximum length of a description.
+const MAX_DESCRIPTION_CHARS: usize = 2_000;
+/// Maximum size of the schema of a tool's arguments.
+const MAX_SCHEMA_BYTES: usize = 32 * 1024;
+/// Prefix of the server's own tools.
+const RESERVED: &str = "pia_";
+/// Maximum time limit of a call.
+const MAX_SECONDS: u32 = 600;
+
+/// Description of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodDescription {
+    /// Version of the messages that it speaks.
+    pub protocol: u32,
+    /// Name of the program.
+    pub name: String,
+    /// Version of the program.
+    #[serde(default)]
+    pub version: String,
+    /// Tools.
+    #[serde(default)]
+    pub tools: Vec<PodTool>,
+    /// Names of the skills that it runs.
+    #[serde(default)]
+    pub skills: Vec<String>,
+    /// Number of calls that it handles at once.
+    #[serde(default = "one")]
+    pub max_concurrent_calls: u32,
+}
+
+/// Tool of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PodTool {
+    /// Name: letters, digits, hyphens and underscores.
+    pub name: String,
+    /// Description, which the model reads.
+    pub description: String,
+    /// JSON Schema of the arguments, an object.
+    pub parameters: Value,
+    /// True if it may change or reveal what matters: models may not call it.
+    #[serde(default)]
+    pub dangerous: bool,
+    /// True if a call may be repeated without a further effect.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// Time limit of a call.
+    #[serde(default = "half_a_minute")]
+    pub timeout_seconds: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn half_a_minute() -> u32 {
+    30
+}
+
+impl PodDescription {
+    /// Parses a description, and checks its limits.
+    pub fn parse(value: Value) -> Result<Self, DescriptionError> {
+        if has_nul(&value) {
+            return Err(DescriptionError::Malformed("texts must not contain NUL".to_owned()));
+        }
+        let parsed: Self = serde_json::from_value(value)
+            .map_err(|err| DescriptionError::Malformed(err.to_string()))?;
+        if parsed.protocol != PROTOCOL {
+            return Err(DescriptionError::Protocol(PROTOCOL));
+        }
+        if parsed.tools.len() > MAX_TOOLS || parsed.skills.len() > MAX_TOOLS {
+            return Err(DescriptionError::TooMany);
+        }
+        let is_short = |it: &str| !it.is_empty() && it.len() <= MAX_NAME_CHARS;
+        if !is_short(&parsed.name) || parsed.version.len() > MAX_NAME_CHARS {
+            return Err(refused(&parsed.name));
+        }
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_');
+        for PodTool { name, .. } in &parsed.tools {
+            let is_free = !name.starts_with(RESERVED);
+            if !is_short(name) || !name.chars().all(is_plain) || !is_free {
+                return Err(refused(name));
+            }
+        }
+        for name in &parsed.skills {
+            let has_length = (1..=MAX_SKILL_CHARS).contains(&name.len());
+            if !has_length || !name.chars().all(|it| is_plain(it) || it == '.') {
+                return Err(refused(name));
+            }
+        }
+        let mut seen: Vec<_> = parsed.tools.iter().map(|it| it.name.as_str()).collect();
+        seen.sort_unstable();
+        if let Some([twice, _]) = seen.array_windows().find(|[one, other]| one == other) {
+            return Err(DescriptionError::Name((*twice).to_owned()));
+        }
+        for tool in &parsed.tools {
+            tool.check()?;
+        }
+        Ok(parsed)
+    }
+}
+
+/// Returns the error for a name, which is cut.
+fn refused(name: &str) -> DescriptionError {
+    DescriptionError::Name(name.chars().take(MAX_NAME_CHARS).collect())
+}
+
+/// Returns whether a text contains NUL, which PostgreSQL does not store.
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(members) => members.iter().any(|(key, it)| key.contains('\0') || has_nul(it)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+impl PodTool {
+    fn check(&self) -> Result<(), DescriptionError> {
+        let is_described =
+            !self.description.is_empty() && self.description.len() <= MAX_DESCRIPTION_CHARS;
+        let is_object = self.parameters.is_object();
+        let is_small = self.parameters.to_string().len() <= MAX_SCHEMA_BYTES;
+        if !is_described || !is_object || !is_small {
+            return Err(DescriptionError::Tool(self.name.clone()));
+        }
+        if !(1..=MAX_SECONDS).contains(&self.timeout_seconds) {
+            return Err(DescriptionError::Tool(self.name.clone()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn description() -> Value {
+        json!({
+            "protocol": 1, "name": "weather-pod", "version": "1.2.3",
+            "tools": [{
+                "name": "forecast", "description": "Returns the forecast of a city.",
+                "parameters": { "type": "object", "properties": { "city": { "type": "string" } } },
+            }],
+            "skills": ["travel-plan"],
+        })
+    }
+
+    #[test]
+    fn a_description_has_defaults() {
+        let parsed = PodDescription::parse(description()).unwrap();
+        assert_eq!(parsed.max_concurrent_calls, 1);
+        let tool = &parsed.tools[0];
+        assert_eq!((tool.dangerous, tool.idempotent, tool.timeout_seconds), (false, false, 30));
+    }
+
+    #[test]
+    fn invalid_descriptions_are_refused() {
+        let refused = |pointer: &str, value: Value| {
+            let mut changed = description();
+            *changed.pointer_mut(pointer).unwrap() = value;
+            PodDescription::parse(changed).unwrap_err()
+        };
+        assert_eq!(refused("/protocol", json!(2)), DescriptionError::Protocol(1));
+        for (pointer, value) in [
+            ("/name", json!("")),
+            ("/tools/0/name", json!("pia_search")),
+            ("/tools/0/name", json!("two words")),
+            ("/skills/0", json!("a".repeat(101))),
+            ("/skills/0", json!("two/words")),
+        ] {
+            assert!(matches!(refused(pointer, value), DescriptionError::Name(_)), "{pointer}");
+        }
+        let tool = description()["tools"][0].clone();
+        let twice = refused("/tools", json!([tool, tool]));
+        assert_eq!(twice, DescriptionError::Name("forecast".to_owned()));
+        for (pointer, value) in [
+            ("/tools/0/parameters", json!("string")),
+            ("/tools/0/parameters", json!({ "x": "a".repeat(MAX_SCHEMA_BYTES) })),
+            ("/tools/0/description", json!("")),
+        ] {
+            assert!(matches!(refused(pointer, value), DescriptionError::Tool(_)), "{pointer}");
+        }
+        assert_eq!(refused("/tools", json!(vec![tool; 101])), DescriptionError::TooMany);
+        assert!(matches!(refused("/tools", json!(3)), DescriptionError::Malformed(_)));
+        let nul = json!({ "type": "object", "pattern\0": 1 });
+        let nul = refused("/tools/0/parameters", nul);
+        assert!(matches!(nul, DescriptionError::Malformed(_)));
+        let mut allowed = description();
+        allowed["skills"] = json!(["pia_travel.plan"]);
+        allowed["tools"][0]["parameters"] = json!({ "pattern": "^[^\\u0000]*$" });
+        assert!(PodDescription::parse(allowed).is_ok());
+    }
+}

@@ -1,0 +1,31 @@
+//! Pods: programs of an operator's that connect to the server and bring tools.
+//!
+//! A *connector* is the permission to do so: it has tokens, and is granted to
+//! groups. A *pod* is a program that is connected with one of its tokens.
+
+mod connected_pod;
+mod connector;
+mod connectors;
+mod description;
+mod error;
+mod ports;
+mod token;
+mod tool_plane;
+
+pub use connected_pod::{ConnectedPod, PodId};
+pub use connector::{Connector, ConnectorDraft};
+pub use connectors::{Connectors, PodIdentity, Provisioned};
+pub use description::{PodDescription, PodTool};
+pub use error::{ConnectorError, DescriptionError, SkillCallError, ToolCallError};
+pub use ports::connector_store::{
+    ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken,
+};
+pub use ports::pod_link::{CallTarget, PodCall, PodLink, PodReply};
+pub use ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
+pub use token::{ConnectorToken, ConnectorTokenHash};
+pub use tool_plane::{GrantedTool, HostedSkill, ToolCaller, ToolPlane};
+
+#[cfg(any(test, feature = "mock"))]
+pub use ports::{
+    connector_store::MockConnectorStore, pod_link::MockPodLink, pod_registry::MockPodRegistry,
+};

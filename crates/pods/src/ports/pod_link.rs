@@ -1,0 +1,67 @@
+//! Links to pods.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::connected_pod::PodId;
+use crate::error::ToolCallError;
+
+/// Call of a pod.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PodCall {
+    /// Tool or skill.
+    pub target: CallTarget,
+    /// Time limit.
+    pub timeout: Duration,
+}
+
+/// Tool or skill that is called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum CallTarget {
+    /// Tool.
+    Tool {
+        /// Name.
+        name: String,
+        /// Arguments, an object.
+        arguments: Value,
+    },
+    /// Skill.
+    Skill {
+        /// Name.
+        name: String,
+        /// Request and its material.
+        material: String,
+    },
+}
+
+/// Result of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodReply {
+    /// Text for the model.
+    pub text: String,
+    /// True if the pod says that it failed.
+    pub is_error: bool,
+}
+
+/// Links to pods.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PodLink: Send + Sync {
+    /// Returns whether no pod is connected.
+    fn is_idle(&self) -> bool;
+
+    /// Returns the pods that are connected to this instance.
+    fn pods(&self) -> Vec<PodId>;
+
+    /// Returns whether a pod is connected to this instance.
+    fn holds(&self, pod: PodId) -> bool;
+
+    /// Returns whether a pod can be called.
+    fn is_linked(&self, pod: PodId) -> bool;
+
+    /// Calls a pod. If the caller goes away, the pod is told to cancel the call.
+    async fn call(&self, pod: PodId, call: PodCall) -> Result<PodReply, ToolCallError>;
+}

@@ -1,0 +1,62 @@
+//! Registry of connected pods, which all instances share.
+
+use async_trait::async_trait;
+use pia_kernel::{GroupId, SideEffects, Timestamp, Unavailable};
+
+use crate::connected_pod::{ConnectedPod, PodId};
+
+/// Outcome of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodCallOutcome {
+    /// Pod returned a result.
+    Completed,
+    /// Pod returned none.
+    Failed,
+}
+
+/// Call that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallRecord {
+    /// Pod.
+    pub pod: PodId,
+    /// Outcome.
+    pub outcome: PodCallOutcome,
+    /// Duration in milliseconds.
+    pub milliseconds: i64,
+}
+
+/// Registry of connected pods.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PodRegistry: Send + Sync {
+    /// Stores a pod that has described itself, or its new description. Returns
+    /// false if its token is gone.
+    async fn put(&self, pod: ConnectedPod) -> Result<bool, Unavailable>;
+
+    /// Says that pods are connected until a time. Returns those whose token was
+    /// revoked or has expired, and which are to be disconnected.
+    async fn keep_alive(
+        &self,
+        pods: Vec<PodId>,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<PodId>, Unavailable>;
+
+    /// Removes a pod.
+    async fn remove(&self, pod: PodId) -> Result<(), Unavailable>;
+
+    /// Removes the pods whose instance has not said since a time that they are
+    /// connected.
+    async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable>;
+
+    /// Lists the pods that are connected now, the longest connected first; of
+    /// connectors that are granted to a group, or of all.
+    async fn connected(
+        &self,
+        granted_to: Option<GroupId>,
+        now: Timestamp,
+    ) -> Result<Vec<ConnectedPod>, Unavailable>;
+
+    /// Counts a call, with its entry of the audit log.
+    async fn record(&self, call: CallRecord, effects: SideEffects) -> Result<(), Unavailable>;
+}

@@ -1,0 +1,220 @@
+//! Tool plane: tools of connected pods, as chats use them.
+
+use std::future::pending;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use pia_kernel::{Clock, ConnectorId, GroupId, SideEffects, Unavailable, UserId};
+use serde_json::{Value, json};
+
+use crate::connected_pod::ConnectedPod;
+use crate::description::PodTool;
+use crate::error::{SkillCallError, ToolCallError};
+use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply};
+use crate::ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
+
+/// Maximum size of the arguments of a call.
+const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
+/// Maximum length of a result, in characters, beyond which it is cut.
+const MAX_RESULT_CHARS: usize = 32_000;
+/// Mark of a result that was cut.
+const CUT: &str = "\n[The rest was left out.]";
+
+/// Tools of connected pods.
+#[derive(Clone)]
+pub struct ToolPlane {
+    /// Registry of connected pods.
+    pub registry: Arc<dyn PodRegistry>,
+    /// Links to the pods of this instance.
+    pub link: Arc<dyn PodLink>,
+    /// Clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Tool that is granted to a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedTool {
+    /// Name.
+    pub name: String,
+    /// Description.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+}
+
+/// Caller of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolCaller {
+    /// User in whose name the tool is called.
+    pub user: UserId,
+    /// Group of the user.
+    pub group: GroupId,
+}
+
+/// Skill that the pods of a connector run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostedSkill {
+    /// Connector.
+    pub connector: ConnectorId,
+    /// Name.
+    pub name: String,
+    /// Request and its material.
+    pub material: String,
+    /// Time limit.
+    pub timeout: Duration,
+}
+
+impl ToolPlane {
+    /// Lists the tools that are granted to a group and connected to this instance,
+    /// by name. Of several with one name the longest connected is listed; tools that
+    /// are marked as dangerous are not.
+    pub async fn tools(&self, group: GroupId) -> Result<Vec<GrantedTool>, Unavailable> {
+        if self.link.is_idle() {
+            return Ok(Vec::new());
+        }
+        let pods = self.pods(group).await?;
+        let mut tools: Vec<_> = pods.iter().flat_map(|it| &it.description.tools).collect();
+        tools.retain(|it| !it.dangerous);
+        tools.sort_by(|one, other| one.name.cmp(&other.name));
+        tools.dedup_by(|one, other| one.name == other.name);
+        let granted = |it: &PodTool| GrantedTool {
+            name: it.name.clone(),
+            description: it.description.clone(),
+            parameters: it.parameters.clone(),
+        };
+        Ok(tools.into_iter().map(granted).collect())
+    }
+
+    /// Calls a tool, if it is still granted to the caller's group. `arguments` is a
+    /// JSON object. Each call is audited, without its arguments and its result. The
+    /// pod is told to cancel the call when `gone` ends first; do not drop this future,
+    /// or it is not audited.
+    pub async fn call(
+        &self,
+        caller: ToolCaller,
+        name: &str,
+        arguments: &str,
+        gone: impl Future<Output = ()> + Send,
+    ) -> Result<PodReply, ToolCallError> {
+        if arguments.len() > MAX_ARGUMENT_BYTES {
+            return Err(ToolCallError::InvalidArguments);
+        }
+        let arguments: Value = serde_json::from_str(arguments)
+            .map_err(|_malformed| ToolCallError::InvalidArguments)?;
+        if !arguments.is_object() {
+            return Err(ToolCallError::InvalidArguments);
+        }
+        let pods = self.pods(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
+        let (pod, tool) = offering(&pods, name).ok_or(ToolCallError::NotGranted)?;
+        let timeout = Duration::from_secs(tool.timeout_seconds.into());
+        let target = CallTarget::Tool { name: name.to_owned(), arguments };
+        let call = PodCall { target, timeout };
+        let reply = self.send(caller, pod, (name, call), gone).await?;
+        Ok(PodReply { text: shortened(reply.text), ..reply })
+    }
+
+    /// Runs a skill on the longest connected pod that advertises it, if its connector
+    /// is still granted to the caller's group. Each run is audited as a call.
+    pub async fn run_skill(
+        &self,
+        caller: ToolCaller,
+        skill: HostedSkill,
+    ) -> Result<PodReply, SkillCallError> {
+        let HostedSkill { connector, name, material, timeout } = skill;
+        let pods = self.pods(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
+        let own: Vec<_> = pods.iter().filter(|it| it.connector == connector).collect();
+        if own.is_empty() {
+            return Err(SkillCallError::NotConnected);
+        }
+        let mut able = own.into_iter().filter(|it| it.description.skills.contains(&name));
+        let pod = able.next().ok_or(SkillCallError::NotAdvertised)?;
+        let target = CallTarget::Skill { name: name.clone(), material };
+        let call = PodCall { target, timeout };
+        Ok(self.send(caller, pod, (&name, call), pending()).await?)
+    }
+
+    /// Calls a pod, and records that.
+    async fn send(
+        &self,
+        caller: ToolCaller,
+        pod: &ConnectedPod,
+        (name, call): (&str, PodCall),
+        gone: impl Future<Output = ()> + Send,
+    ) -> Result<PodReply, ToolCallError> {
+        let started_at = self.clock.now();
+        let result = match select(self.link.call(pod.id, call), pin!(gone)).await {
+            Either::Left((result, _)) => result,
+            Either::Right(((), _)) => Err(ToolCallError::Lost),
+        };
+        let milliseconds = (self.clock.now().micros() - started_at.micros()) / 1_000;
+        self.record(caller, pod, name, (&result, milliseconds)).await;
+        result
+    }
+
+    async fn pods(&self, group: GroupId) -> Result<Vec<ConnectedPod>, Unavailable> {
+        let mut pods = self.registry.connected(Some(group), self.clock.now()).await?;
+        pods.retain(|it| self.link.is_linked(it.id));
+        Ok(pods)
+    }
+
+    /// Records a call. A database that is down does not take the result from the
+    /// model, which the tool has already had an effect for.
+    async fn record(
+        &self,
+        caller: ToolCaller,
+        pod: &ConnectedPod,
+        tool: &str,
+        (result, milliseconds): (&Result<PodReply, ToolCallError>, i64),
+    ) {
+        let is_completed = matches!(result, Ok(reply) if !reply.is_error);
+        let outcome = if is_completed { PodCallOutcome::Completed } else { PodCallOutcome::Failed };
+        let object = format!("connector:{}", pod.connector);
+        let effects =
+            SideEffects::of_object(self.clock.now(), Some(caller.user), object, "Pod.ToolCalled");
+        let ended = match result {
+            Ok(reply) if reply.is_error => "failed",
+            Ok(_) => "completed",
+            Err(err) => outcome_name(*err),
+        };
+        let change = json!({ "tool": tool, "milliseconds": milliseconds, "outcome": ended });
+        let record = CallRecord { pod: pod.id, outcome, milliseconds };
+        if let Err(err) =
+            self.registry.record(record, effects.with_changes(None, Some(&change))).await
+        {
+            tracing::error!(error = %err, tool, "a call of a tool could not be recorded");
+        }
+    }
+}
+
+fn outcome_name(err: ToolCallError) -> &'static str {
+    match err {
+        ToolCallError::NotGranted => "not_granted",
+        ToolCallError::InvalidArguments => "invalid_arguments",
+        ToolCallError::Lost => "lost",
+        ToolCallError::Busy => "busy",
+        ToolCallError::TimedOut => "timed_out",
+        ToolCallError::Failed => "failed",
+        ToolCallError::Unavailable => "unavailable",
+    }
+}
+
+/// Returns the first pod that offers a tool which models may call.
+fn offering<'a>(pods: &'a [ConnectedPod], name: &str) -> Option<(&'a ConnectedPod, &'a PodTool)> {
+    pods.iter().find_map(|pod| {
+        let tool = pod.description.tools.iter().find(|it| it.name == name && !it.dangerous);
+        tool.map(|it| (pod, it))
+    })
+}
+
+/// Cuts a long result.
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MAX_RESULT_CHARS) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + CUT,
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests;

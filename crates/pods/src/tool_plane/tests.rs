@@ -1,0 +1,174 @@
+//! Tests of the tool plane.
+
+use std::sync::Mutex;
+
+use pia_kernel::{ConnectorId, Timestamp};
+use pia_testkit::ManualClock;
+use uuid::Uuid;
+
+use super::*;
+use crate::{ConnectorTokenHash, MockPodLink, MockPodRegistry, PodDescription, PodId};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn pod(name: &str, tools: &[(&str, bool)]) -> ConnectedPod {
+    let tools: Vec<Value> = tools.iter().map(|(tool, dangerous)| json!({
+        "name": tool, "description": format!("{tool} of {name}"), "parameters": { "type": "object" },
+        "dangerous": dangerous, "timeoutSeconds": 7,
+    })).collect();
+    let description = json!({ "protocol": 1, "name": name, "tools": tools });
+    ConnectedPod {
+        id: PodId(Uuid::now_v7()),
+        connector: ConnectorId::generate(),
+        token: ConnectorTokenHash([0; 32]),
+        host: "host-1".to_owned(),
+        description: PodDescription::parse(description).unwrap(),
+        connected_at: NOW,
+        alive_until: NOW,
+        calls: 0,
+        failures: 0,
+        milliseconds: 0,
+    }
+}
+
+fn plane(
+    pods: Vec<ConnectedPod>,
+    mut registry: MockPodRegistry,
+    mut link: MockPodLink,
+) -> ToolPlane {
+    registry.expect_connected().returning(move |_, _| Ok(pods.clone()));
+    link.expect_is_linked().returning(|_| true);
+    link.expect_is_idle().return_const(false);
+    let clock = Arc::new(ManualClock::new(NOW));
+    ToolPlane { registry: Arc::new(registry), link: Arc::new(link), clock }
+}
+
+fn caller() -> ToolCaller {
+    ToolCaller { user: UserId::generate(), group: GroupId::generate() }
+}
+
+#[tokio::test]
+async fn each_name_is_listed_once_and_nothing_dangerous() {
+    let pods = vec![
+        pod("first", &[("search", false), ("delete", true)]),
+        pod("second", &[("search", false), ("forecast", false)]),
+    ];
+    let plane = plane(pods, MockPodRegistry::new(), MockPodLink::new());
+    let tools = plane.tools(GroupId::generate()).await.unwrap();
+    let descriptions: Vec<_> = tools.iter().map(|it| it.description.as_str()).collect();
+    assert_eq!(descriptions, ["forecast of second", "search of first"]);
+    let refused = plane.call(caller(), "delete", "{}", pending()).await;
+    assert_eq!(refused, Err(ToolCallError::NotGranted));
+}
+
+#[tokio::test]
+async fn a_call_is_audited_without_arguments_and_result() {
+    let first = pod("first", &[("search", false)]);
+    let (id, caller) = (first.id, caller());
+    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    link.expect_call().once().returning(move |pod, call| {
+        assert_eq!((pod, call.timeout), (id, Duration::from_secs(7)));
+        let arguments = json!({ "q": "confidential" });
+        assert_eq!(call.target, CallTarget::Tool { name: "search".to_owned(), arguments });
+        Ok(PodReply { text: "x".repeat(40_000), is_error: false })
+    });
+    let audited = Arc::new(Mutex::new(String::new()));
+    let recorded = Arc::clone(&audited);
+    registry.expect_record().once().returning(move |record, effects| {
+        assert_eq!((record.pod, record.outcome), (id, PodCallOutcome::Completed));
+        *recorded.lock().unwrap() = format!("{effects:?}");
+        Ok(())
+    });
+    let plane = plane(vec![first], registry, link);
+    let reply = plane.call(caller, "search", r#"{"q":"confidential"}"#, pending()).await.unwrap();
+    assert_eq!(reply.text.chars().count(), MAX_RESULT_CHARS + CUT.chars().count());
+    let audited = audited.lock().unwrap().clone();
+    assert!(audited.contains("Pod.ToolCalled") && audited.contains("completed"), "{audited}");
+    assert!(!audited.contains("confidential") && !audited.contains("xxx"));
+}
+
+#[tokio::test]
+async fn failures_are_recorded_and_returned() {
+    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    link.expect_call().once().returning(|_, _| Err(ToolCallError::TimedOut));
+    registry.expect_record().once().returning(|record, effects| {
+        assert_eq!(record.outcome, PodCallOutcome::Failed);
+        assert!(format!("{effects:?}").contains("timed_out"));
+        Err(Unavailable::new("a test", "down"))
+    });
+    let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
+    assert_eq!(plane.call(caller(), "search", "{}", pending()).await, Err(ToolCallError::TimedOut));
+    let long = format!("{{\"q\":\"{}\"}}", "x".repeat(MAX_ARGUMENT_BYTES));
+    for arguments in ["", "[]", "{", &long] {
+        let refused = plane.call(caller(), "search", arguments, pending()).await;
+        assert_eq!(refused, Err(ToolCallError::InvalidArguments));
+    }
+}
+
+#[tokio::test]
+async fn a_skill_runs_on_a_pod_that_advertises_it() {
+    let skill = |connector| HostedSkill {
+        connector,
+        name: "plan".to_owned(),
+        material: "Where to?".to_owned(),
+        timeout: Duration::from_secs(9),
+    };
+    let mut able = pod("able", &[]);
+    able.description.skills = vec!["plan".to_owned()];
+    let other = pod("other", &[]);
+    let (own, foreign) = (able.connector, other.connector);
+    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    registry.expect_record().once().returning(|_, _| Ok(()));
+    link.expect_call().once().returning(|_, call| {
+        let material = "Where to?".to_owned();
+        assert_eq!(call.target, CallTarget::Skill { name: "plan".to_owned(), material });
+        Ok(PodReply { text: "To Rome.".to_owned(), is_error: false })
+    });
+    let plane = plane(vec![able, other], registry, link);
+    assert_eq!(plane.run_skill(caller(), skill(own)).await.unwrap().text, "To Rome.");
+    let refused = plane.run_skill(caller(), skill(foreign)).await;
+    assert_eq!(refused, Err(SkillCallError::NotAdvertised));
+    let nobody = plane.run_skill(caller(), skill(ConnectorId::generate())).await;
+    assert_eq!(nobody, Err(SkillCallError::NotConnected));
+}
+
+#[tokio::test]
+async fn a_call_whose_caller_goes_away_is_recorded() {
+    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    link.expect_call()
+        .once()
+        .returning(|_, _| Ok(PodReply { text: String::new(), is_error: false }));
+    registry.expect_record().times(2).returning(|_, _| Ok(()));
+    let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
+    // What is ready at once is not lost.
+    assert!(plane.call(caller(), "search", "{}", std::future::ready(())).await.is_ok());
+    let never = ToolPlane { link: Arc::new(NeverAnswers), ..plane };
+    let gone = never.call(caller(), "search", "{}", std::future::ready(())).await;
+    assert_eq!(gone, Err(ToolCallError::Lost));
+}
+
+/// Pod that never answers.
+struct NeverAnswers;
+
+#[async_trait::async_trait]
+impl PodLink for NeverAnswers {
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    fn pods(&self) -> Vec<PodId> {
+        Vec::new()
+    }
+
+    fn holds(&self, _: PodId) -> bool {
+        true
+    }
+
+    fn is_linked(&self, _: PodId) -> bool {
+        true
+    }
+
+    async fn call(&self, _: PodId, _: PodCall) -> Result<PodReply, ToolCallError> {
+        pending().await
+    }
+}
