@@ -183,8 +183,7 @@ fn check(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
         return Err(OperatorError::Invalid("the name must have 1 to 100 characters"));
     }
     let Some(skill) = skill else { return Ok(()) };
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
-    if !is_name(&skill.name) || !skill.name.chars().all(is_plain) {
+    if !Skill::is_name(&skill.name) {
         let rule =
             "the skill's name must have 1 to 100 letters, digits, hyphens, dots and underscores";
         return Err(OperatorError::Invalid(rule));

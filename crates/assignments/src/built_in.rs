@@ -35,6 +35,7 @@ pub fn built_in_skills() -> [Skill; 2] {
     };
     [
         Skill {
+            host: None,
             name: "research".to_owned(),
             mode: SkillMode::Research,
             declared_input_types: vec![
@@ -45,6 +46,7 @@ pub fn built_in_skills() -> [Skill; 2] {
             steps: vec![step("Research", RESEARCH)],
         },
         Skill {
+            host: None,
             name: "brief".to_owned(),
             mode: SkillMode::Assistant,
             declared_input_types: EntityType::ALL.to_vec(),

@@ -124,6 +124,8 @@ pub enum FailureCode {
     BudgetExceeded,
     /// User may not use models any more.
     NotPermitted,
+    /// Pod does not advertise the skill that it was provisioned for.
+    PodPlaneMismatch,
     /// Workflow engine did not start it.
     NotStarted,
     /// Administrator terminated it.
@@ -141,6 +143,7 @@ impl FailureCode {
             Self::UpstreamFailed => "operator_upstream_failed",
             Self::BudgetExceeded => "operator_budget_exceeded",
             Self::NotPermitted => "operator_not_permitted",
+            Self::PodPlaneMismatch => "operator_pod_plane_mismatch",
             Self::NotStarted => "operator_not_started",
             Self::Terminated => "operator_terminated",
         }

@@ -9,7 +9,7 @@ use pia_kernel::{AssignmentId, Clock, LiveSetting, Unavailable};
 
 use crate::event::{EventKind, NewEvent, StepDetail};
 use crate::ports::run_store::RunStore;
-use crate::ports::step_executor::{StepError, StepExecutor, StepRequest, StepResponse};
+use crate::ports::step_executor::{StepError, StepExecutor, StepHost, StepRequest, StepResponse};
 use crate::run::{
     Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId,
 };
@@ -125,6 +125,11 @@ impl Runs {
             instructions: step.instructions.clone(),
             material: prompt::material(&run),
             max_output: Some(max_output),
+            host: run.skill.host.map(|connector| StepHost {
+                connector,
+                skill: run.skill.name.clone(),
+                timeout: settings.wall_clock,
+            }),
         };
         let mut end = match self.steps.execute(request).await {
             Ok(response) => self.ended(run, &step, tools.clone(), response),

@@ -1,6 +1,10 @@
 //! Skills: what an assignment may be about, as data.
 
+use pia_kernel::ConnectorId;
 use serde::{Deserialize, Serialize};
+
+/// Maximum length of a name.
+const MAX_NAME_CHARS: usize = 100;
 
 /// Type of an item that a user attaches to an assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -52,6 +56,31 @@ pub struct Skill {
     pub declared_input_types: Vec<EntityType>,
     /// Steps, at least one. The last one makes the artifact.
     pub steps: Vec<SkillStep>,
+    /// Connector whose pods run it in place of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<ConnectorId>,
+}
+
+impl Skill {
+    /// Creates a skill that the pods of a connector run, in one step. It takes a
+    /// prompt only.
+    pub fn hosted(name: String, host: ConnectorId) -> Self {
+        let step = SkillStep { title: name.clone(), instructions: String::new(), max_output: None };
+        Self {
+            name,
+            mode: SkillMode::Assistant,
+            declared_input_types: Vec::new(),
+            steps: vec![step],
+            host: Some(host),
+        }
+    }
+
+    /// Returns whether a skill may have this name: 1 to 100 letters, digits, hyphens,
+    /// dots and underscores.
+    pub fn is_name(name: &str) -> bool {
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
+        (1..=MAX_NAME_CHARS).contains(&name.len()) && name.chars().all(is_plain)
+    }
 }
 
 /// Mode of a skill, which chooses its model.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::{Unavailable, UserId};
+use pia_kernel::{ConnectorId, Unavailable, UserId};
 
 use crate::run::FailureCode;
 use crate::skill::SkillMode;
@@ -21,6 +21,19 @@ pub struct StepRequest {
     pub material: String,
     /// Maximum length of the response in tokens.
     pub max_output: Option<i64>,
+    /// Pod that executes it in place of a model.
+    pub host: Option<StepHost>,
+}
+
+/// Pod that executes a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepHost {
+    /// Connector of the pod.
+    pub connector: ConnectorId,
+    /// Name of the skill.
+    pub skill: String,
+    /// Time limit.
+    pub timeout: Duration,
 }
 
 /// Response of a model.

@@ -76,7 +76,7 @@ pub(crate) struct OperatorResponse {
     id: String,
     name: String,
     is_active: bool,
-    /// False for a skill that the server ships.
+    /// False for a skill that the server ships, or that pods run.
     is_custom: bool,
     skill: SkillDefinition,
     #[schema(value_type = Vec<Uuid>)]
@@ -161,6 +161,7 @@ impl From<SkillDefinition> for Skill {
             },
             declared_input_types: it.declared_input_types.into_iter().map(Into::into).collect(),
             steps: it.steps.into_iter().map(Into::into).collect(),
+            host: None,
         }
     }
 }
