@@ -1,0 +1,310 @@
+//! Connectors in SQL.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind::UniqueViolation;
+use diesel::result::Error::DatabaseError;
+use diesel_async::RunQueryDsl;
+use pia_assignments::Skill;
+use pia_kernel::{ConnectorId, GroupId, OperatorId, SideEffects, Timestamp, Unavailable};
+use pia_pods::{
+    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, NewConnector,
+    NewConnectorToken,
+};
+use pia_storage::schema::{
+    accounts, connector_groups, connector_tokens, connectors, operator_groups, operators,
+    user_groups,
+};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn, with_ids,
+};
+use serde_json::json;
+
+/// Connectors in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlConnectors {
+    db: Database,
+}
+
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = connectors)]
+struct ConnectorRow {
+    id: DbUid,
+    name: String,
+    operator_id: Option<DbUid>,
+    created_at: DbInstant,
+}
+
+/// Query that locks a connector's row until the commit, and returns it.
+macro_rules! lock {
+    ($id:expr) => {
+        diesel::update(connectors::table.find($id))
+            .set(connectors::name.eq(connectors::name))
+            .returning(ConnectorRow::as_returning())
+    };
+}
+
+connection_trait! {
+    /// Connection that can change connectors.
+    trait ChangeConnectors {
+        /// Returns whether all groups exist.
+        async fn groups_exist(&mut self, groups: &[DbUid]) -> Result<bool, DbError> {
+            let known = user_groups::table.filter(user_groups::id.eq_any(groups));
+            let known: Vec<DbUid> = known.select(user_groups::id).load(self).await?;
+            Ok(groups.iter().all(|it| known.contains(it)))
+        }
+
+        /// Replaces the groups of a connector and of its operator.
+        async fn put_groups(
+            &mut self,
+            id: DbUid,
+            operator: Option<DbUid>,
+            groups: &[DbUid],
+        ) -> Result<(), DbError> {
+            let own = connector_groups::table.filter(connector_groups::connector_id.eq(id));
+            diesel::delete(own).execute(self).await?;
+            let of_operator = operator_groups::operator_id.nullable().eq(operator);
+            diesel::delete(operator_groups::table.filter(of_operator)).execute(self).await?;
+            for group in groups {
+                let row =
+                    (connector_groups::connector_id.eq(id), connector_groups::group_id.eq(group));
+                diesel::insert_into(connector_groups::table).values(row).execute(self).await?;
+                if let Some(operator) = operator {
+                    let row = (
+                        operator_groups::operator_id.eq(operator),
+                        operator_groups::group_id.eq(group),
+                    );
+                    diesel::insert_into(operator_groups::table).values(row).execute(self).await?;
+                }
+            }
+            Ok(())
+        }
+
+        /// Stores the operator of a skill that the pods of a connector run. Returns
+        /// false if the name of the skill is in use.
+        async fn add_operator(
+            &mut self,
+            id: DbUid,
+            skill: &Skill,
+            at: DbInstant,
+        ) -> Result<bool, DbError> {
+            let text = serde_json::to_string(skill);
+            let row = (
+                operators::id.eq(id),
+                operators::name.eq(&skill.name),
+                operators::skill.eq(text.map_err(|_err| DbError::Unreadable("a skill"))?),
+                operators::skill_name_folded.eq(skill.name.to_lowercase()),
+                operators::is_custom.eq(false),
+                operators::is_active.eq(true),
+                operators::updated_at.eq(at),
+            );
+            let insert = diesel::insert_into(operators::table).values(row);
+            Ok(insert.on_conflict_do_nothing().execute(self).await? > 0)
+        }
+
+        /// Stores a token.
+        async fn put_token(&mut self, id: DbUid, token: &NewConnectorToken) -> Result<(), DbError> {
+            let row = (
+                connector_tokens::hash.eq(token.hash.0.to_vec()),
+                connector_tokens::connector_id.eq(id),
+                connector_tokens::created_at.eq(DbInstant(token.created_at)),
+                connector_tokens::expires_at.eq(DbInstant(token.expires_at)),
+            );
+            diesel::insert_into(connector_tokens::table).values(row).execute(self).await?;
+            Ok(())
+        }
+    }
+}
+
+impl SqlConnectors {
+    /// Creates the store of the connectors in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+}
+
+/// Returns distinct ids of rows.
+fn ids(groups: &[GroupId]) -> Vec<DbUid> {
+    let distinct: BTreeSet<_> = groups.iter().collect();
+    distinct.into_iter().map(|it| DbUid(it.0)).collect()
+}
+
+#[async_trait]
+impl ConnectorStore for SqlConnectors {
+    async fn create(
+        &self,
+        new: NewConnector,
+        effects: SideEffects,
+    ) -> Result<ConnectorChanged, Unavailable> {
+        let NewConnector { connector, skill, token } = new;
+        let (id, at) = (DbUid(connector.id.0), DbInstant(connector.created_at));
+        let operator = connector.operator.map(|it| DbUid(it.0));
+        let hosted = operator.zip(skill.map(|it| Skill::hosted(it, connector.id)));
+        let groups = ids(&connector.groups);
+        let fields = json!({
+            "name": connector.name,
+            "skill": hosted.as_ref().map(|it| &it.1.name),
+            "groups": connector.groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        });
+        let effects = effects.with_changes(None, Some(&fields));
+        let created = in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+            if !conn.groups_exist(&groups).await? {
+                return Ok(ConnectorChanged::UnknownGroup);
+            }
+            if let Some((operator, skill)) = &hosted
+                && !conn.add_operator(*operator, skill, at).await?
+            {
+                return Ok(ConnectorChanged::SkillTaken);
+            }
+            let row = (
+                connectors::id.eq(id),
+                connectors::name.eq(&connector.name),
+                connectors::name_folded.eq(connector.name.to_lowercase()),
+                connectors::operator_id.eq(operator),
+                connectors::created_at.eq(at),
+            );
+            diesel::insert_into(connectors::table).values(row).execute(conn).await?;
+            conn.put_groups(id, operator, &groups).await?;
+            conn.put_token(id, &token).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(ConnectorChanged::Done)
+        });
+        match created {
+            Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
+                Ok(ConnectorChanged::NameTaken)
+            }
+            created => Ok(created?),
+        }
+    }
+
+    async fn list(&self, now: Timestamp) -> Result<Vec<Connector>, Unavailable> {
+        let rows: Vec<ConnectorRow> = on_conn!(self.db.reader(), |conn| {
+            connectors::table.select(ConnectorRow::as_select()).load(conn).await?
+        })?;
+        let columns = (connector_groups::connector_id, connector_groups::group_id);
+        let groups = connector_groups::table.order(columns);
+        let groups: Vec<(DbUid, DbUid)> =
+            on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
+        let valid = connector_tokens::table
+            .filter(connector_tokens::expires_at.gt(DbInstant(now)))
+            .select((connector_tokens::connector_id, connector_tokens::expires_at));
+        let valid: Vec<(DbUid, DbInstant)> =
+            on_conn!(self.db.reader(), |conn| valid.load(conn).await?)?;
+        let connector = |row: ConnectorRow| Connector {
+            id: ConnectorId(row.id.0),
+            name: row.name,
+            operator: row.operator_id.map(|it| OperatorId(it.0)),
+            groups: groups.iter().filter(|it| it.0 == row.id).map(|it| GroupId(it.1.0)).collect(),
+            created_at: row.created_at.0,
+            token_expires_at: valid.iter().filter(|it| it.0 == row.id).map(|it| it.1.0).max(),
+        };
+        let mut connectors: Vec<_> = rows.into_iter().map(connector).collect();
+        // The databases order texts differently.
+        connectors.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
+        Ok(connectors)
+    }
+
+    async fn grant(
+        &self,
+        id: ConnectorId,
+        groups: Vec<GroupId>,
+        effects: SideEffects,
+    ) -> Result<ConnectorChanged, Unavailable> {
+        let (id, groups) = (DbUid(id.0), ids(&groups));
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            let Some(row) = row else { return Ok(ConnectorChanged::NotFound) };
+            let own = connector_groups::table
+                .filter(connector_groups::connector_id.eq(id))
+                .select(connector_groups::group_id);
+            let before: Vec<DbUid> = own.load(conn).await?;
+            if !conn.groups_exist(&groups).await? {
+                return Ok(ConnectorChanged::UnknownGroup);
+            }
+            conn.put_groups(id, row.operator_id, &groups).await?;
+            let effects = with_ids(&effects, "groups", &before, &groups);
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(ConnectorChanged::Done)
+        })?)
+    }
+
+    async fn delete(
+        &self,
+        id: ConnectorId,
+        effects: SideEffects,
+    ) -> Result<ConnectorChanged, Unavailable> {
+        let id = DbUid(id.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            let Some(row) = row else { return Ok(ConnectorChanged::NotFound) };
+            diesel::delete(connectors::table.find(id)).execute(conn).await?;
+            if let Some(operator) = row.operator_id {
+                diesel::delete(operators::table.find(operator)).execute(conn).await?;
+            }
+            let fields = json!({ "name": row.name });
+            conn.write_effects(&self.db, &effects.with_changes(Some(&fields), None)).await?;
+            Ok(ConnectorChanged::Done)
+        })?)
+    }
+
+    async fn add_token(
+        &self,
+        id: ConnectorId,
+        token: NewConnectorToken,
+        effects: SideEffects,
+    ) -> Result<ConnectorChanged, Unavailable> {
+        let id = DbUid(id.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            if row.is_none() {
+                return Ok(ConnectorChanged::NotFound);
+            }
+            conn.put_token(id, &token).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(ConnectorChanged::Done)
+        })?)
+    }
+
+    async fn revoke_tokens(
+        &self,
+        id: ConnectorId,
+        effects: SideEffects,
+    ) -> Result<ConnectorChanged, Unavailable> {
+        let id = DbUid(id.0);
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            if row.is_none() {
+                return Ok(ConnectorChanged::NotFound);
+            }
+            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
+            diesel::delete(own).execute(conn).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(ConnectorChanged::Done)
+        })?)
+    }
+
+    async fn find_token(
+        &self,
+        hash: ConnectorTokenHash,
+        now: Timestamp,
+    ) -> Result<Option<ConnectorId>, Unavailable> {
+        let token = connector_tokens::table
+            .find(hash.0.to_vec())
+            .filter(connector_tokens::expires_at.gt(DbInstant(now)))
+            .select(connector_tokens::connector_id);
+        let connector: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| token.first(conn).await.optional()?)?;
+        Ok(connector.map(|it| ConnectorId(it.0)))
+    }
+
+    async fn count_members(&self, groups: Vec<GroupId>) -> Result<i64, Unavailable> {
+        let groups: Vec<_> = groups.iter().map(|it| Some(DbUid(it.0))).collect();
+        let members = accounts::table
+            .filter(accounts::group_id.nullable().eq_any(groups))
+            .filter(accounts::deactivated_at.is_null())
+            .count();
+        Ok(on_conn!(self.db.reader(), |conn| members.get_result(conn).await?)?)
+    }
+}

@@ -1,0 +1,165 @@
+//! Registry of connected pods in SQL.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
+use pia_pods::{
+    CallRecord, ConnectedPod, ConnectorTokenHash, PodCallOutcome, PodDescription, PodId,
+    PodRegistry,
+};
+use pia_storage::schema::{connected_pods, connector_groups, connector_tokens};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+
+/// Registry of connected pods in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlPodRegistry {
+    db: Database,
+}
+
+#[derive(Debug, Clone, Queryable, Selectable, Insertable)]
+#[diesel(table_name = connected_pods)]
+struct PodRow {
+    id: DbUid,
+    connector_id: DbUid,
+    token_hash: Vec<u8>,
+    host: String,
+    connected_at: DbInstant,
+    alive_until: DbInstant,
+    calls: i64,
+    failures: i64,
+    milliseconds: i64,
+    description: String,
+}
+
+impl PodRow {
+    fn new(pod: &ConnectedPod) -> Result<Self, Unavailable> {
+        let description = serde_json::to_string(&pod.description);
+        Ok(Self {
+            id: DbUid(pod.id.0),
+            connector_id: DbUid(pod.connector.0),
+            token_hash: pod.token.0.to_vec(),
+            description: description.map_err(|err| Unavailable::new("a description", err))?,
+            host: pod.host.clone(),
+            connected_at: DbInstant(pod.connected_at),
+            alive_until: DbInstant(pod.alive_until),
+            calls: pod.calls,
+            failures: pod.failures,
+            milliseconds: pod.milliseconds,
+        })
+    }
+
+    /// Returns the pod; `None` if a newer version of the server has described it in
+    /// another form.
+    fn into_pod(self) -> Option<ConnectedPod> {
+        let description: PodDescription = serde_json::from_str(&self.description).ok()?;
+        Some(ConnectedPod {
+            id: PodId(self.id.0),
+            connector: ConnectorId(self.connector_id.0),
+            token: ConnectorTokenHash(self.token_hash.try_into().ok()?),
+            host: self.host,
+            description,
+            connected_at: self.connected_at.0,
+            alive_until: self.alive_until.0,
+            calls: self.calls,
+            failures: self.failures,
+            milliseconds: self.milliseconds,
+        })
+    }
+}
+
+impl SqlPodRegistry {
+    /// Creates the registry in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+}
+
+#[async_trait]
+impl PodRegistry for SqlPodRegistry {
+    async fn put(&self, pod: ConnectedPod) -> Result<bool, Unavailable> {
+        let row = PodRow::new(&pod)?;
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            // Locked, so that it is not revoked meanwhile.
+            let token = diesel::update(connector_tokens::table.find(&row.token_hash))
+                .set(connector_tokens::connector_id.eq(row.connector_id));
+            if token.execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            let changed = diesel::update(connected_pods::table.find(row.id)).set((
+                connected_pods::description.eq(&row.description),
+                connected_pods::alive_until.eq(row.alive_until),
+            ));
+            if changed.execute(conn).await? == 0 {
+                diesel::insert_into(connected_pods::table).values(&row).execute(conn).await?;
+            }
+            Ok(true)
+        })?)
+    }
+
+    async fn keep_alive(
+        &self,
+        pods: Vec<PodId>,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<PodId>, Unavailable> {
+        let ids: Vec<DbUid> = pods.iter().map(|it| DbUid(it.0)).collect();
+        let valid = connector_tokens::table
+            .filter(connector_tokens::expires_at.gt(DbInstant(now)))
+            .select(connector_tokens::hash);
+        let renew = diesel::update(connected_pods::table)
+            .filter(connected_pods::id.eq_any(ids))
+            .filter(connected_pods::token_hash.eq_any(valid))
+            .set(connected_pods::alive_until.eq(DbInstant(until)))
+            .returning(connected_pods::id);
+        let renewed: Vec<DbUid> =
+            on_conn!(self.db.writer(), |conn| renew.get_results(conn).await?)?;
+        Ok(pods.into_iter().filter(|it| !renewed.contains(&DbUid(it.0))).collect())
+    }
+
+    async fn remove(&self, pod: PodId) -> Result<(), Unavailable> {
+        let row = connected_pods::table.find(DbUid(pod.0));
+        on_conn!(self.db.writer(), |conn| diesel::delete(row).execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable> {
+        let gone = connected_pods::table.filter(connected_pods::alive_until.lt(DbInstant(before)));
+        on_conn!(self.db.writer(), |conn| diesel::delete(gone).execute(conn).await?)?;
+        Ok(())
+    }
+
+    async fn connected(
+        &self,
+        granted_to: Option<GroupId>,
+        now: Timestamp,
+    ) -> Result<Vec<ConnectedPod>, Unavailable> {
+        let granted = connector_groups::table
+            .filter(connector_groups::group_id.nullable().eq(granted_to.map(|it| DbUid(it.0))))
+            .select(connector_groups::connector_id);
+        let all = granted_to.is_none().into_sql::<Bool>();
+        let connected = connected_pods::table
+            .filter(connected_pods::alive_until.ge(DbInstant(now)))
+            .filter(connected_pods::connector_id.eq_any(granted).or(all))
+            .order((connected_pods::connected_at, connected_pods::id));
+        let rows: Vec<PodRow> = on_conn!(self.db.reader(), |conn| {
+            connected.select(PodRow::as_select()).load(conn).await?
+        })?;
+        Ok(rows.into_iter().filter_map(PodRow::into_pod).collect())
+    }
+
+    async fn record(&self, call: CallRecord, effects: SideEffects) -> Result<(), Unavailable> {
+        let failed = i64::from(call.outcome == PodCallOutcome::Failed);
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            let count = diesel::update(connected_pods::table.find(DbUid(call.pod.0))).set((
+                connected_pods::calls.eq(connected_pods::calls + 1),
+                connected_pods::failures.eq(connected_pods::failures + failed),
+                connected_pods::milliseconds.eq(connected_pods::milliseconds + call.milliseconds),
+            ));
+            count.execute(conn).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(())
+        })?)
+    }
+}

@@ -1,0 +1,156 @@
+//! Contract tests of connectors.
+
+use futures_util::future::join_all;
+use pia_kernel::{ConnectorId, GroupId, OperatorId, SideEffects, Timestamp};
+use pia_pods::{
+    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, NewConnector,
+    NewConnectorToken,
+};
+use pia_storage::Database;
+use pia_storage_pods::SqlConnectors;
+use uuid::Uuid;
+
+pia_testkit::contract! {
+    a_connector_is_created_with_its_operator_and_token,
+    a_refused_connector_leaves_nothing,
+    one_of_concurrent_connectors_of_a_name_is_created,
+    a_token_is_valid_until_it_expires_or_is_revoked,
+    grants_apply_to_the_operator_too,
+    a_deleted_connector_loses_its_operator_and_tokens,
+}
+
+/// Group that every database has.
+pub(crate) const DEFAULT: GroupId =
+    GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
+
+/// Returns a time, in seconds.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_micros(seconds * 1_000_000)
+}
+
+pub(crate) fn store(db: &Database) -> SqlConnectors {
+    SqlConnectors::new(db.clone())
+}
+
+fn token(number: u8) -> NewConnectorToken {
+    NewConnectorToken {
+        hash: ConnectorTokenHash([number; 32]),
+        created_at: at(0),
+        expires_at: at(100),
+    }
+}
+
+fn connector(name: &str, skill: Option<&str>) -> NewConnector {
+    let connector = Connector {
+        id: ConnectorId::generate(),
+        name: name.to_owned(),
+        operator: skill.map(|_| OperatorId::generate()),
+        groups: vec![DEFAULT],
+        created_at: at(0),
+        token_expires_at: None,
+    };
+    NewConnector { connector, skill: skill.map(str::to_owned), token: token(1) }
+}
+
+async fn create(db: &Database, new: &NewConnector) -> ConnectorChanged {
+    store(db).create(new.clone(), SideEffects::default()).await.unwrap()
+}
+
+/// Creates a connector with a token whose hash has these bytes.
+pub(crate) async fn created(db: &Database, name: &str, bytes: u8) -> ConnectorId {
+    let new = NewConnector { token: token(bytes), ..connector(name, None) };
+    assert_eq!(create(db, &new).await, ConnectorChanged::Done);
+    new.connector.id
+}
+
+async fn owner(db: &Database, number: u8, now: Timestamp) -> Option<ConnectorId> {
+    store(db).find_token(ConnectorTokenHash([number; 32]), now).await.unwrap()
+}
+
+async fn a_connector_is_created_with_its_operator_and_token(db: Database) {
+    let new = connector("Planner", Some("travel-plan"));
+    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    let expected = Connector { token_expires_at: Some(at(100)), ..new.connector.clone() };
+    assert_eq!(store(&db).list(at(1)).await.unwrap(), [expected]);
+    assert_eq!(owner(&db, 1, at(1)).await, Some(new.connector.id));
+    assert_eq!(store(&db).count_members(vec![DEFAULT]).await.unwrap(), 0);
+}
+
+async fn a_refused_connector_leaves_nothing(db: Database) {
+    let first = connector("First", Some("plan"));
+    assert_eq!(create(&db, &first).await, ConnectorChanged::Done);
+    let mut second = connector("fIRST", None);
+    second.token = token(2);
+    assert_eq!(create(&db, &second).await, ConnectorChanged::NameTaken);
+    let mut third = connector("Third", Some("PLAN"));
+    third.token = token(3);
+    assert_eq!(create(&db, &third).await, ConnectorChanged::SkillTaken);
+    let mut fourth = connector("Fourth", Some("other"));
+    fourth.connector.groups.push(GroupId::generate());
+    fourth.token = token(4);
+    assert_eq!(create(&db, &fourth).await, ConnectorChanged::UnknownGroup);
+    for number in 2..=4 {
+        assert_eq!(owner(&db, number, at(1)).await, None);
+    }
+    assert_eq!(store(&db).list(at(1)).await.unwrap().len(), 1);
+    fourth.connector.groups.pop();
+    assert_eq!(create(&db, &fourth).await, ConnectorChanged::Done);
+}
+
+async fn one_of_concurrent_connectors_of_a_name_is_created(db: Database) {
+    let new: Vec<_> = (1..=8)
+        .map(|number| NewConnector { token: token(number), ..connector("Same", Some("same")) })
+        .collect();
+    let outcomes = join_all(new.iter().map(|it| create(&db, it))).await;
+    let done = outcomes.iter().filter(|it| **it == ConnectorChanged::Done).count();
+    assert_eq!(done, 1, "{outcomes:?}");
+    assert_eq!(store(&db).list(at(1)).await.unwrap().len(), 1);
+}
+
+async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
+    let id = created(&db, "Weather", 1).await;
+    let add = store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
+    assert_eq!(add, ConnectorChanged::Done);
+    assert_eq!(owner(&db, 1, at(99)).await, Some(id));
+    assert_eq!(owner(&db, 1, at(100)).await, None);
+    let revoked = store(&db).revoke_tokens(id, SideEffects::default()).await.unwrap();
+    assert_eq!(revoked, ConnectorChanged::Done);
+    assert_eq!((owner(&db, 1, at(1)).await, owner(&db, 2, at(1)).await), (None, None));
+    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].token_expires_at, None);
+    let unknown = ConnectorId::generate();
+    let add = store(&db).add_token(unknown, token(3), SideEffects::default()).await.unwrap();
+    assert_eq!(add, ConnectorChanged::NotFound);
+    let revoked = store(&db).revoke_tokens(unknown, SideEffects::default()).await.unwrap();
+    assert_eq!(revoked, ConnectorChanged::NotFound);
+}
+
+async fn grants_apply_to_the_operator_too(db: Database) {
+    let new = connector("Planner", Some("plan"));
+    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    let id = new.connector.id;
+    let connectors = store(&db);
+    let grant = |groups| connectors.grant(id, groups, SideEffects::default());
+    let unknown = vec![DEFAULT, GroupId::generate()];
+    assert_eq!(grant(unknown).await.unwrap(), ConnectorChanged::UnknownGroup);
+    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, [DEFAULT]);
+    assert_eq!(grant(Vec::new()).await.unwrap(), ConnectorChanged::Done);
+    assert!(store(&db).list(at(1)).await.unwrap()[0].groups.is_empty());
+    assert_eq!(grant(vec![DEFAULT, DEFAULT]).await.unwrap(), ConnectorChanged::Done);
+    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, [DEFAULT]);
+    let other = ConnectorId::generate();
+    let unknown = store(&db).grant(other, Vec::new(), SideEffects::default()).await.unwrap();
+    assert_eq!(unknown, ConnectorChanged::NotFound);
+}
+
+async fn a_deleted_connector_loses_its_operator_and_tokens(db: Database) {
+    let new = connector("Planner", Some("plan"));
+    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    let id = new.connector.id;
+    let connectors = store(&db);
+    let delete = || connectors.delete(id, SideEffects::default());
+    assert_eq!(delete().await.unwrap(), ConnectorChanged::Done);
+    assert_eq!(delete().await.unwrap(), ConnectorChanged::NotFound);
+    assert_eq!(owner(&db, 1, at(1)).await, None);
+    // The name of the skill is free again.
+    assert_eq!(create(&db, &connector("Planner", Some("plan"))).await, ConnectorChanged::Done);
+}
