@@ -1,8 +1,11 @@
-//! Pods in SQL: connectors with their tokens, and the registry of
-//! connected pods.
+//! Pods in SQL: connectors with their tokens, the registry of connected pods, and
+//! calls between instances.
 
 mod connectors;
 mod registry;
+mod relay;
+mod relayed_calls;
 
 pub use connectors::SqlConnectors;
 pub use registry::SqlPodRegistry;
+pub use relay::PodRelay;

@@ -1,0 +1,196 @@
+//! Relay of calls to pods that are connected to another instance.
+//!
+//! A call is a row. Its pod's instance is notified, claims the row, calls the pod,
+//! and stores the reply; then the caller's instance is notified, and deletes the
+//! row. Each call is claimed once: if its instance is lost, the caller is told so,
+//! and nobody repeats it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{Clock, Timestamp, Unavailable};
+use pia_pods::{PodCall, PodId, PodLink, PodReply, ToolCallError};
+use pia_storage::Database;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use crate::relayed_calls::RelayedCalls;
+
+/// Time that a call may take beside its own limit.
+const GRACE: Duration = Duration::from_secs(5);
+/// Time for the reply of a pod that is gone.
+const REPLY: Duration = Duration::from_secs(2);
+/// Interval of looking for calls and replies, should a notification be lost.
+const EVERY: Duration = Duration::from_secs(1);
+
+type Outcome = Result<PodReply, ToolCallError>;
+
+/// Links to the pods of all instances that share a database of PostgreSQL.
+pub struct PodRelay {
+    calls: RelayedCalls,
+    /// Links to the pods of this instance.
+    local: Arc<dyn PodLink>,
+    clock: Arc<dyn Clock>,
+    /// Calls of this instance that wait for another one.
+    waiting: Mutex<HashMap<Uuid, Waiting>>,
+    /// Calls of this instance that nobody waits for any more.
+    abandoned: Mutex<Vec<Uuid>>,
+    /// True if a pod is connected to any instance.
+    has_pods: AtomicBool,
+}
+
+struct Waiting {
+    pod: PodId,
+    reply: oneshot::Sender<Outcome>,
+    /// Time at which its pod was found to be gone.
+    missing_since: Option<Timestamp>,
+}
+
+/// Call that waits, which is forgotten if its caller goes away.
+struct Forget<'a>(&'a PodRelay, Uuid);
+
+impl Drop for Forget<'_> {
+    fn drop(&mut self) {
+        if self.0.waiting().remove(&self.1).is_some() {
+            self.0.abandoned().push(self.1);
+        }
+    }
+}
+
+impl PodRelay {
+    /// Creates a relay between the instances of `db`.
+    pub fn new(db: Database, local: Arc<dyn PodLink>, clock: Arc<dyn Clock>) -> Self {
+        let (waiting, abandoned) = (Mutex::default(), Mutex::default());
+        let has_pods = AtomicBool::new(false);
+        Self { calls: RelayedCalls::new(db), local, clock, waiting, abandoned, has_pods }
+    }
+
+    /// Relays calls and replies. Runs until dropped.
+    pub async fn run(&self) {
+        let wake = Notify::new();
+        let relay = async {
+            let mut serving = JoinSet::new();
+            let mut is_logged = false;
+            loop {
+                let relayed = self.relay(&mut serving).await;
+                if let Err(err) = &relayed
+                    && !is_logged
+                {
+                    tracing::warn!(error = %err, "calls of pods could not be relayed");
+                }
+                is_logged = relayed.is_err();
+                tokio::select! {
+                    () = wake.notified() => {}
+                    () = sleep(EVERY) => {}
+                    Some(_) = serving.join_next() => {}
+                }
+            }
+        };
+        tokio::join!(self.calls.listen(&wake), relay);
+    }
+
+    async fn relay(&self, serving: &mut JoinSet<()>) -> Result<(), Unavailable> {
+        let now = self.clock.now();
+        for (id, pod, call) in self.calls.waiting(self.local.pods(), now).await? {
+            if self.calls.claim(id).await? {
+                let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
+                serving.spawn(async move {
+                    let outcome = local.call(pod, call).await;
+                    if let Err(err) = calls.reply(id, &outcome).await {
+                        tracing::warn!(error = %err, "the reply of a pod could not be relayed");
+                    }
+                });
+            }
+        }
+        let pods = self.calls.alive_pods(now).await?;
+        self.has_pods.store(!pods.is_empty(), Ordering::Relaxed);
+        let ids: Vec<Uuid> = self.waiting().keys().copied().collect();
+        if !ids.is_empty() {
+            for (id, outcome) in self.calls.take_replies(ids).await? {
+                self.end(id, outcome);
+            }
+        }
+        for id in self.lost(&pods, now) {
+            self.abandoned().push(id);
+            self.end(id, Err(ToolCallError::Lost));
+        }
+        let abandoned = std::mem::take(&mut *self.abandoned());
+        self.calls.delete(abandoned).await?;
+        self.calls.sweep(now).await
+    }
+
+    /// Returns the calls whose pod has been gone for longer than a reply takes.
+    fn lost(&self, pods: &[PodId], now: Timestamp) -> Vec<Uuid> {
+        let mut waiting = self.waiting();
+        let lost = waiting.iter_mut().filter_map(|(id, it)| {
+            if pods.contains(&it.pod) {
+                it.missing_since = None;
+                return None;
+            }
+            let since = *it.missing_since.get_or_insert(now);
+            (since + REPLY < now).then_some(*id)
+        });
+        lost.collect()
+    }
+
+    fn end(&self, id: Uuid, outcome: Outcome) {
+        if let Some(waiting) = self.waiting().remove(&id) {
+            // The caller may be gone.
+            drop(waiting.reply.send(outcome));
+        }
+    }
+
+    fn abandoned(&self) -> MutexGuard<'_, Vec<Uuid>> {
+        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Uuid, Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn call_elsewhere(&self, pod: PodId, call: PodCall) -> Outcome {
+        let (id, limit) = (Uuid::now_v7(), call.timeout + GRACE);
+        let (reply, answer) = oneshot::channel();
+        self.waiting().insert(id, Waiting { pod, reply, missing_since: None });
+        let _forget = Forget(self, id);
+        let stored = self.calls.store(id, pod, (&call, self.clock.now() + limit)).await;
+        if !stored.map_err(|_err| ToolCallError::Unavailable)? {
+            return Err(ToolCallError::Lost);
+        }
+        match timeout(limit, answer).await {
+            Ok(answer) => answer.map_err(|_gone| ToolCallError::Lost)?,
+            Err(_elapsed) => Err(ToolCallError::TimedOut),
+        }
+    }
+}
+
+#[async_trait]
+impl PodLink for PodRelay {
+    fn is_idle(&self) -> bool {
+        self.local.is_idle() && !self.has_pods.load(Ordering::Relaxed)
+    }
+
+    fn pods(&self) -> Vec<PodId> {
+        self.local.pods()
+    }
+
+    fn holds(&self, pod: PodId) -> bool {
+        self.local.holds(pod)
+    }
+
+    fn is_linked(&self, pod: PodId) -> bool {
+        !self.local.holds(pod) || self.local.is_linked(pod)
+    }
+
+    async fn call(&self, pod: PodId, call: PodCall) -> Outcome {
+        if self.local.holds(pod) {
+            return self.local.call(pod, call).await;
+        }
+        self.call_elsewhere(pod, call).await
+    }
+}
