@@ -1,0 +1,134 @@
+//! Task that owns a connection, and connects it with its WebSockets.
+
+use std::time::{Duration, Instant};
+
+use actix_web::rt;
+use pia_signalr::{ConnectionSettings, HubConnection, WireFrame};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{sleep_until, timeout};
+
+use crate::input::Input;
+use crate::pod_session::PodSession;
+use crate::transport::Transport;
+
+/// Time for the last frames of a connection that ends.
+const LAST_FRAMES: Duration = Duration::from_secs(5);
+
+/// Connection with its session and its present WebSocket.
+pub(crate) struct ConnectionTask {
+    connection: HubConnection,
+    session: PodSession,
+    transport: Option<Transport>,
+    /// Frame that the WebSocket takes next.
+    next_frame: Option<WireFrame>,
+}
+
+impl ConnectionTask {
+    /// Spawns the task of a connection that awaits its first WebSocket.
+    pub(crate) fn spawn(
+        settings: ConnectionSettings,
+        session: impl FnOnce(UnboundedSender<Input>) -> PodSession,
+    ) -> UnboundedSender<Input> {
+        let (sender, inputs) = unbounded_channel();
+        let task = Self {
+            connection: HubConnection::new(settings, Instant::now()),
+            session: session(sender.clone()),
+            transport: None,
+            next_frame: None,
+        };
+        rt::spawn(task.run(inputs));
+        sender
+    }
+
+    async fn run(mut self, mut inputs: UnboundedReceiver<Input>) {
+        while let Some(due) = self.connection.poll_timeout() {
+            self.session.leave_if_done(&mut self.connection);
+            let due = self.session.deadline().map_or(due, |it| it.min(due));
+            let can_write = self.has_frame();
+            // The clock goes on while a pod does not read.
+            tokio::select! {
+                () = self.write(), if can_write => {}
+                Some(input) = inputs.recv() => self.handle(input),
+                () = sleep_until(due.into()) => {
+                    let now = Instant::now();
+                    self.session.expire(&mut self.connection, now);
+                    self.connection.handle_timeout(now);
+                }
+            }
+        }
+        // Nobody is linked to it any more when its last frames are sent.
+        inputs.close();
+        let Self { connection, session, transport, next_frame } = self;
+        session.end();
+        if let Some(transport) = transport {
+            drop(timeout(LAST_FRAMES, finish(connection, transport, next_frame)).await);
+        }
+    }
+
+    /// Returns whether there is a frame to write, and a WebSocket for it.
+    fn has_frame(&mut self) -> bool {
+        if self.next_frame.is_none() {
+            self.next_frame = self.connection.poll_transmit(Instant::now());
+        }
+        self.next_frame.is_some() && self.transport.is_some()
+    }
+
+    /// Writes the next frame once the WebSocket takes it.
+    async fn write(&mut self) {
+        let Some(transport) = &self.transport else { return };
+        if let Ok(permit) = transport.frames.reserve().await {
+            if let Some(frame) = self.next_frame.take() {
+                permit.send(frame);
+            }
+            return;
+        }
+        self.detach();
+    }
+
+    fn handle(&mut self, input: Input) {
+        let now = Instant::now();
+        let present = self.transport.as_ref().map(|it| it.number);
+        match input {
+            Input::Attached(transport) => {
+                if transport.number > 1 {
+                    self.detach();
+                    self.connection.resume(now).ok();
+                }
+                self.transport = Some(transport);
+            }
+            Input::Frame(number, frame, _slot) if Some(number) == present => {
+                for event in self.connection.receive(now, &frame) {
+                    self.session.handle(&mut self.connection, event);
+                }
+            }
+            Input::Lost(number) if Some(number) == present => self.detach(),
+            // Of a WebSocket that was replaced.
+            Input::Frame(..) | Input::Lost(_) => {}
+            Input::Registered(invocation, outcome) => {
+                self.session.registered(&mut self.connection, &invocation, outcome);
+            }
+            Input::Call(pending) => self.session.call(&mut self.connection, pending),
+            Input::Cancel(id) => self.session.cancel(&mut self.connection, id),
+            Input::Expelled => PodSession::expel(&mut self.connection),
+            Input::Stopping => self.session.stop(),
+        }
+    }
+
+    fn detach(&mut self) {
+        if self.transport.take().is_some() {
+            self.next_frame = None;
+            self.connection.detach(Instant::now());
+        }
+    }
+}
+
+/// Writes the last frames of a connection that has ended.
+async fn finish(mut connection: HubConnection, transport: Transport, first: Option<WireFrame>) {
+    let mut next = first.or_else(|| connection.poll_transmit(Instant::now()));
+    while let Some(frame) = next {
+        if transport.frames.send(frame).await.is_err() {
+            return;
+        }
+        next = connection.poll_transmit(Instant::now());
+    }
+}

@@ -1,0 +1,104 @@
+//! Links to the pods that are connected to this instance.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use pia_pods::{PodCall, PodId, PodLink, PodReply, ToolCallError};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Semaphore, oneshot};
+use uuid::Uuid;
+
+use crate::input::{Input, PendingCall};
+
+/// Links to the pods that are connected to this instance.
+#[derive(Default)]
+pub struct LocalLinks {
+    links: Mutex<HashMap<PodId, Link>>,
+}
+
+#[derive(Clone)]
+struct Link {
+    inputs: UnboundedSender<Input>,
+    /// Calls that the pod handles at once.
+    slots: Arc<Semaphore>,
+    /// False once the pod takes no further calls.
+    is_open: bool,
+}
+
+/// Cancellation of a call whose caller goes away before its end.
+struct CancelOnDrop<'a>(&'a Link, Uuid);
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        // A call that has ended, or a pod that is gone, is not cancelled.
+        self.0.inputs.send(Input::Cancel(self.1)).ok();
+    }
+}
+
+impl LocalLinks {
+    /// Disconnects a pod whose token is no longer valid.
+    pub fn expel(&self, pod: PodId) {
+        if let Some(link) = self.links.lock().get(&pod) {
+            link.inputs.send(Input::Expelled).ok();
+        }
+    }
+
+    /// Adds a pod. It keeps its link, and its number of calls at once, if it
+    /// describes itself again.
+    pub(crate) fn open(&self, pod: PodId, inputs: &UnboundedSender<Input>, max_calls: u32) {
+        let slots = (max_calls.max(1) as usize).min(Semaphore::MAX_PERMITS);
+        self.links.lock().entry(pod).or_insert_with(|| Link {
+            inputs: inputs.clone(),
+            slots: Arc::new(Semaphore::new(slots)),
+            is_open: true,
+        });
+    }
+
+    /// Refuses further calls of a pod.
+    pub(crate) fn drain(&self, pod: PodId) {
+        if let Some(link) = self.links.lock().get_mut(&pod) {
+            link.is_open = false;
+        }
+    }
+
+    /// Removes a pod.
+    pub(crate) fn close(&self, pod: PodId) {
+        self.links.lock().remove(&pod);
+    }
+
+    fn get(&self, pod: PodId) -> Option<Link> {
+        self.links.lock().get(&pod).filter(|it| it.is_open).cloned()
+    }
+}
+
+#[async_trait]
+impl PodLink for LocalLinks {
+    fn is_idle(&self) -> bool {
+        self.links.lock().is_empty()
+    }
+
+    fn pods(&self) -> Vec<PodId> {
+        self.links.lock().keys().copied().collect()
+    }
+
+    fn holds(&self, pod: PodId) -> bool {
+        self.links.lock().contains_key(&pod)
+    }
+
+    fn is_linked(&self, pod: PodId) -> bool {
+        self.get(pod).is_some()
+    }
+
+    async fn call(&self, pod: PodId, call: PodCall) -> Result<PodReply, ToolCallError> {
+        let link = self.get(pod).ok_or(ToolCallError::Lost)?;
+        let _slot = link.slots.try_acquire().map_err(|_full| ToolCallError::Busy)?;
+        let (reply, answer) = oneshot::channel();
+        let id = Uuid::now_v7();
+        let _cancel = CancelOnDrop(&link, id);
+        let pending = PendingCall { id, call, reply };
+        link.inputs.send(Input::Call(pending)).map_err(|_gone| ToolCallError::Lost)?;
+        answer.await.map_err(|_gone| ToolCallError::Lost)?
+    }
+}

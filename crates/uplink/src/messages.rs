@@ -1,0 +1,88 @@
+//! Messages between the server and pods.
+
+use pia_pods::{CallTarget, PodCall, PodReply, ToolCallError};
+use pia_signalr::InvocationResult;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// Method of the server with which a pod describes itself.
+pub(crate) const HELLO: &str = "Hello";
+/// Method of the server with which a pod takes no further calls.
+pub(crate) const DRAIN: &str = "Drain";
+/// Method of a pod that calls a tool.
+const CALL: &str = "Call";
+/// Method of a pod that runs a skill.
+const RUN_SKILL: &str = "RunSkill";
+/// Method of a pod that cancels a call.
+pub(crate) const CANCEL: &str = "Cancel";
+
+/// Maximum length of the text of a result, in bytes.
+const MAX_TEXT_BYTES: usize = 200 * 1024;
+
+/// Result of a tool.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallResult {
+    /// Text, or another value, which the model reads as JSON.
+    content: Value,
+    #[serde(default)]
+    is_error: bool,
+}
+
+/// Returns the method and the argument of a call.
+pub(crate) fn invocation(id: Uuid, call: PodCall) -> (&'static str, Value) {
+    let (call_id, timeout) = (id.to_string(), call.timeout.as_secs());
+    match call.target {
+        CallTarget::Tool { name, arguments } => {
+            let argument = json!({
+                "callId": call_id, "tool": name, "arguments": arguments, "timeoutSeconds": timeout,
+            });
+            (CALL, argument)
+        }
+        CallTarget::Skill { name, material } => {
+            let argument = json!({
+                "callId": call_id, "skill": name, "material": material, "timeoutSeconds": timeout,
+            });
+            (RUN_SKILL, argument)
+        }
+    }
+}
+
+/// Reads what a pod returned for a call. It may be anything.
+pub(crate) fn read_reply(result: InvocationResult) -> Result<PodReply, ToolCallError> {
+    let failed = |_reason| ToolCallError::Failed;
+    let value = result.map_err(failed)?.ok_or(ToolCallError::Failed)?;
+    let result: CallResult =
+        serde_json::from_value(value).map_err(|_other| ToolCallError::Failed)?;
+    let text = match result.content {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(ToolCallError::Failed);
+    }
+    Ok(PodReply { text, is_error: result.is_error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_texts_or_json() {
+        let read = |value| read_reply(Ok(Some(value)));
+        let reply = |text: &str, is_error| Ok(PodReply { text: text.to_owned(), is_error });
+        assert_eq!(read(json!({ "content": "Fine." })), reply("Fine.", false));
+        assert_eq!(read(json!({ "content": { "a": 1 } })), reply(r#"{"a":1}"#, false));
+        assert_eq!(read(json!({ "content": "No.", "isError": true })), reply("No.", true));
+        for other in [json!(null), json!("text"), json!({}), json!({ "content": 1, "isError": 2 })]
+        {
+            assert_eq!(read(other.clone()), Err(ToolCallError::Failed), "{other}");
+        }
+        let long = json!({ "content": "x".repeat(MAX_TEXT_BYTES + 1) });
+        assert_eq!(read(long), Err(ToolCallError::Failed));
+        assert_eq!(read_reply(Ok(None)), Err(ToolCallError::Failed));
+        assert_eq!(read_reply(Err("no".to_owned())), Err(ToolCallError::Failed));
+    }
+}
