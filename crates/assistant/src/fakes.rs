@@ -42,6 +42,7 @@ use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::target::{ProviderType, Target};
 use crate::rules::{GroupRules, Rules};
 use crate::settings::Settings;
+use crate::tools::connectors::NoConnectorTools;
 use crate::tools::web_search::SearchResult;
 
 pub(crate) use self::frames::{look, pass};
@@ -148,6 +149,7 @@ impl TestEnv {
             tokens: Arc::new(QuarterTokens),
             personas: Arc::new(MockPersonas::new()),
             knowledge: Arc::new(NoKnowledge),
+            connectors: Arc::new(NoConnectorTools),
             question_model: None,
             guardrail: Arc::new(self.clone()),
             search: Arc::new(self.clone()),

@@ -24,6 +24,7 @@ use crate::routing::target::{Mode, Target, TimedTarget};
 use crate::routing::upstream_limiter::{LimitReached, Permit, UpstreamLimiter};
 use crate::rules::Rules;
 use crate::settings::Settings;
+use crate::tools::connectors::ConnectorTools;
 use crate::tools::web_search::WebSearch;
 
 /// Availability of the AI proxy for a group.
@@ -63,6 +64,8 @@ pub struct Gateway {
     pub personas: Arc<dyn Personas>,
     /// Knowledge bases.
     pub knowledge: Arc<dyn Knowledge>,
+    /// Tools of connectors.
+    pub connectors: Arc<dyn ConnectorTools>,
     /// Model that rewrites the questions that they are searched for; `None`
     /// searches for the questions of users.
     pub question_model: Option<TimedTarget>,

@@ -75,6 +75,7 @@ pub use rules::{ApiKeyBudget, GroupRules, NoRules, Rules};
 pub use settings::Settings;
 pub use stream::answer::ChatStream;
 pub use tools::UpstreamTool;
+pub use tools::connectors::{ConnectorTool, ConnectorTools, NoConnectorTools};
 #[cfg(feature = "mock")]
 pub use tools::web_search::MockWebSearch;
 pub use tools::web_search::{NoSearch, SearchResult, WebSearch};

@@ -2,6 +2,7 @@
 //! runs.
 
 pub(crate) mod calls;
+pub(crate) mod connectors;
 pub(crate) mod searching;
 pub(crate) mod server;
 pub(crate) mod web_search;

@@ -1,5 +1,6 @@
 //! Turns of a conversation, which may take several calls of a model.
 
+mod begin;
 mod capable_models;
 mod knowledge_search;
 
@@ -27,7 +28,7 @@ use crate::request::surface::Surface;
 use crate::routing::attempts::{AttemptOutcome, may_be_repeated};
 use crate::routing::keys::requested_cooldown;
 use crate::routing::refusal::explain_failure;
-use crate::routing::route::{Route, route};
+use crate::routing::route::Route;
 use crate::routing::target::{Mode, Target};
 use crate::routing::upstream_limiter::Permit;
 use crate::rules::GroupRules;
@@ -35,7 +36,6 @@ use crate::stream;
 use crate::stream::start::{StartedStream, reject_error_body, start_stream};
 use crate::tools::calls::{Call, assistant_message, tool_result};
 use crate::tools::server::{ServerToolTask, ServerTools, format_results};
-use capable_models::retain_capable;
 use knowledge_search::{KnowledgeSearch, SEARCH_FAILED};
 
 /// Maximum number of tool calls that are run at once; further ones are refused.
@@ -87,65 +87,6 @@ impl Turn {
     /// Returns the surface that the call came through.
     pub(crate) fn surface(&self) -> Surface {
         self.caller.surface
-    }
-
-    pub(crate) async fn begin(
-        gateway: Gateway,
-        caller: AiCaller,
-        default_mode: Mode,
-        mut prompt: UpstreamPrompt,
-        tool_mode: ToolMode,
-    ) -> Result<Self, AssistantError> {
-        let rules = gateway.rules.rules_of(caller.group).await?;
-        let persona = caller.persona.filter(|_| default_mode == Mode::Assistant);
-        let granted = match persona {
-            Some(persona) => gateway.personas.granted(caller.group, persona).await?,
-            None => None,
-        };
-        if let Some(granted) = &granted {
-            prompt.apply_persona(granted);
-        }
-        let tool_mode = tool_mode.filter(granted.is_none_or(|it| it.uses_tools));
-        let catalogue = gateway.catalogue.get();
-        // Optimising always uses its routes, even if the mode is not named.
-        let optimising = (default_mode == Mode::Optimize).then_some(default_mode);
-        let mut route = route(&catalogue, &rules, caller.mode.or(optimising), &prompt.model_hint)
-            .ok_or(AssistantError::NotConfigured)?;
-        retain_capable(&mut route, &prompt)?;
-        let tools = match (tool_mode, route.first()) {
-            (ToolMode::WithTools, Some(first)) => {
-                ServerTools::for_prompt(first, &catalogue, &mut prompt)
-            }
-            _ => ServerTools::default(),
-        };
-        if prompt.pictures {
-            // The first model has vision, or the pictures would have been
-            // removed.
-            route.retain(|it| it.vision);
-        }
-        let (mut tools, mut knowledge) = (tools, None);
-        if default_mode == Mode::Assistant {
-            let can_use_tools = tool_mode == ToolMode::WithTools;
-            let tools = can_use_tools.then_some(&mut tools);
-            knowledge = KnowledgeSearch::begin(&gateway, &caller, &mut prompt, tools).await;
-        }
-        let rounds = gateway.settings.get().max_tool_rounds;
-        let declared = if rounds > 0 { tools.declarations() } else { Vec::new() };
-        let declared = declared.into_iter().map(Bytes::from).collect();
-        Ok(Self {
-            gateway,
-            caller,
-            default_mode,
-            rules,
-            route,
-            prompt,
-            added: AddedMessages { messages: Vec::new(), tools: declared },
-            tools,
-            knowledge,
-            rounds,
-            previous_usage: Usage::default(),
-            committed: Arc::default(),
-        })
     }
 
     /// Returns whether its model has tools of the server.
@@ -228,6 +169,12 @@ impl Turn {
                 Some(knowledge) => knowledge.run(&question).await,
                 None => SEARCH_FAILED.to_owned(),
             },
+            ServerToolTask::Connector { name, arguments } => {
+                let caller = (self.caller.user, self.caller.group);
+                let call = self.gateway.connectors.call(caller, &name, &arguments);
+                let result = self.gateway.unless_stopped(call).await;
+                result.unwrap_or_else(|| "The server stops.".to_owned())
+            }
             ServerToolTask::Look { picture, question } => {
                 self.describe_picture(&picture, &question).await
             }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_openai::types::chat::CreateChatCompletionRequest;
 use pia_assistant::{
     AiCaller, CapName, CreditSettings, Frame, Gateway, MockCreditStore, MockPersonas,
-    ModelCatalogue, NoGuardrail, NoKnowledge, NoRules, NoSearch, Optimize, OptimizeRequest,
-    OutputCap, ReasoningEffort, Settings, UsageLog, UsageRecord,
+    ModelCatalogue, NoConnectorTools, NoGuardrail, NoKnowledge, NoRules, NoSearch, Optimize,
+    OptimizeRequest, OutputCap, ReasoningEffort, Settings, UsageLog, UsageRecord,
 };
 use pia_kernel::{GroupId, SystemClock, UserId};
 use tokio_util::sync::CancellationToken;
@@ -252,6 +252,7 @@ async fn optimising_sends_a_valid_openai_request() {
         personas: Arc::new(MockPersonas::new()),
         guardrail: Arc::new(NoGuardrail),
         knowledge: Arc::new(NoKnowledge),
+        connectors: Arc::new(NoConnectorTools),
         question_model: None,
         search: Arc::new(NoSearch),
         keys: Arc::default(),

@@ -1,5 +1,6 @@
 //! Tools that the server runs for a model, hidden from the caller.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
 use crate::routing::route::{Route, with_fallbacks};
 use crate::routing::target::Target;
 use crate::tools::calls::Call;
+use crate::tools::connectors::ConnectorTool;
 use crate::tools::web_search::SearchResult;
 
 const SEARCH: &str = "pia_web_search";
@@ -36,6 +38,8 @@ pub(crate) struct ServerTools {
     pub(crate) vision: Option<VisionModel>,
     /// Description of the knowledge bases.
     pub(crate) knowledge: Option<String>,
+    /// Tools of connectors.
+    pub(crate) connectors: Vec<ConnectorTool>,
 }
 
 /// Model that describes pictures for one without vision.
@@ -56,6 +60,8 @@ pub(crate) enum ServerToolTask {
     SearchKnowledge(String),
     /// Question about this picture.
     Look { picture: Bytes, question: String },
+    /// Call of a connector's tool.
+    Connector { name: String, arguments: String },
     /// Invalid arguments, with the message for the model.
     Invalid(&'static str),
 }
@@ -93,7 +99,7 @@ impl ServerTools {
         let vision_model = route
             .zip(pictures.filter(|it| !it.is_empty()))
             .map(|(route, pictures)| VisionModel { route, pictures: pictures.into() });
-        Self { search, vision: vision_model, knowledge: None }
+        Self { search, vision: vision_model, ..Self::default() }
     }
 
     /// Adds the search of these knowledge bases, unless there are none, or the
@@ -104,14 +110,28 @@ impl ServerTools {
         }
     }
 
+    /// Adds tools of connectors, unless the caller forces a tool call. A tool is left
+    /// out if the caller has one of the same name.
+    pub(crate) fn add_connectors(&mut self, tools: Vec<ConnectorTool>, prompt: &UpstreamPrompt) {
+        if prompt.may_call {
+            self.connectors = tools;
+            let own = own_names(prompt);
+            self.connectors.retain(|it| !own.contains(&it.name));
+        }
+    }
+
     pub(crate) fn any(&self) -> bool {
-        self.search.is_some() || self.vision.is_some() || self.knowledge.is_some()
+        self.search.is_some()
+            || self.vision.is_some()
+            || self.knowledge.is_some()
+            || !self.connectors.is_empty()
     }
 
     /// Returns their names.
     pub(crate) fn names(&self) -> Vec<String> {
         let all = [SEARCH, LOOK, KNOWLEDGE].into_iter();
-        all.filter(|it| self.has(it)).map(str::to_owned).collect()
+        let own = all.filter(|it| self.has(it)).map(str::to_owned);
+        own.chain(self.connectors.iter().map(|it| it.name.clone())).collect()
     }
 
     /// Returns whether a tool of this name is one of these.
@@ -120,7 +140,7 @@ impl ServerTools {
             SEARCH => self.search.is_some(),
             LOOK => self.vision.is_some(),
             KNOWLEDGE => self.knowledge.is_some(),
-            _ => false,
+            _ => self.connectors.iter().any(|it| it.name == name),
         }
     }
 
@@ -143,7 +163,11 @@ impl ServerTools {
             let query = json!({ "type": "string", "description": "The question, complete." });
             function(KNOWLEDGE, about, &json!({ "query": query }), &["query"])
         });
-        search.into_iter().chain(look).chain(knowledge).collect()
+        let connectors = self.connectors.iter().map(|it| {
+            let ConnectorTool { name, description, parameters } = it;
+            declaration(name, description, parameters)
+        });
+        search.into_iter().chain(look).chain(knowledge).chain(connectors).collect()
     }
 
     /// Returns the task of a call.
@@ -153,6 +177,10 @@ impl ServerTools {
             query: Option<String>,
             picture: Option<usize>,
             question: Option<String>,
+        }
+        if ![SEARCH, LOOK, KNOWLEDGE].contains(&call.name.as_str()) {
+            let (name, arguments) = (call.name.clone(), call.arguments.clone());
+            return ServerToolTask::Connector { name, arguments };
         }
         let Ok(arguments) = serde_json::from_str::<Arguments>(&call.arguments) else {
             return ServerToolTask::Invalid("The arguments are not what the tool takes.");
@@ -180,6 +208,10 @@ fn function(name: &str, about: &str, members: &serde_json::Value, required: &[&s
         "type": "object", "properties": members, "required": required,
         "additionalProperties": false,
     });
+    declaration(name, about, &parameters)
+}
+
+fn declaration(name: &str, about: &str, parameters: &serde_json::Value) -> String {
     let function = json!({ "name": name, "description": about, "parameters": parameters });
     json!({ "type": "function", "function": function }).to_string()
 }
@@ -212,7 +244,21 @@ pub(crate) fn markdown_link(title: &str, url: &str) -> String {
     format!("[{}]({})", name(&line(title)), address(&line(url)))
 }
 
-/// Returns whether the caller has a tool of this name.
+/// Returns the names of the caller's tools.
+fn own_names(prompt: &UpstreamPrompt) -> BTreeSet<String> {
+    #[derive(Deserialize)]
+    struct Tool {
+        name: Option<String>,
+        function: Option<Box<Tool>>,
+        custom: Option<Box<Tool>>,
+    }
+    let list = prompt.tool_list.as_deref().unwrap_or(b"[]");
+    let tools: Vec<Tool> = serde_json::from_slice(list).unwrap_or_default();
+    let name = |it: Tool| it.function.or(it.custom).and_then(|it| it.name).or(it.name);
+    tools.into_iter().filter_map(name).collect()
+}
+
+/// Returns whether the caller may have a tool of this name, which is like no word.
 fn is_taken(prompt: &UpstreamPrompt, name: &str) -> bool {
     let list = prompt.tool_list.as_deref().unwrap_or_default();
     memchr::memmem::find(list, name.as_bytes()).is_some()
@@ -334,6 +380,33 @@ mod tests {
             ..UpstreamPrompt::from_messages("[]", PromptText::default())
         };
         assert!(!ServerTools::for_prompt(&without_vision(), &catalogue(), &mut own).any());
+    }
+
+    #[test]
+    fn tools_of_connectors_yield_to_those_of_the_caller() {
+        let tool = |name: &str| ConnectorTool {
+            name: name.to_owned(),
+            description: "A tool.".to_owned(),
+            parameters: json!({ "type": "object" }),
+        };
+        let list = r#"[{"type":"function","function":{"name":"search","description":"type"}},
+            {"type":"custom","custom":{"name":"run"}}]"#;
+        let prompt = UpstreamPrompt {
+            tool_list: Some(Bytes::from(list)),
+            ..UpstreamPrompt::from_messages("[]", PromptText::default())
+        };
+        let mut tools = ServerTools::default();
+        tools.add_connectors(["search", "run", "type", "function"].map(tool).into(), &prompt);
+        assert_eq!(tools.names(), ["type", "function"]);
+        assert!(tools.any() && tools.has("type") && !tools.has("search"));
+        let call = call("type", "{}");
+        let expected =
+            ServerToolTask::Connector { name: "type".to_owned(), arguments: "{}".to_owned() };
+        assert_eq!(tools.task(&call), expected);
+        let forced = UpstreamPrompt { may_call: false, ..prompt };
+        let mut tools = ServerTools::default();
+        tools.add_connectors(vec![tool("type")], &forced);
+        assert!(!tools.any());
     }
 
     #[test]
