@@ -6,11 +6,15 @@ use std::slice::Iter;
 
 use super::admin_command::{AdminArguments, AdminCommand};
 use super::fault::{Faults, Reason, SettingError};
+use super::provision_command::{ProvisionArguments, ProvisionCommand};
 
 /// Text of `--help`.
 pub const USAGE: &str = "\
 Usage: pia-server [OPTION] [SETTING]...
        pia-server admin COMMAND [SETTING]...
+       pia-server --provision-pod create --name NAME [--grant-group GUID]...
+                  [--operator-skill SKILL] [SETTING]...
+       pia-server --provision-pod issue-token --connector GUID [SETTING]...
 
 Starts the server.
 
@@ -22,6 +26,12 @@ Options:
                        directory
   --help, -h           print this help and exit
   --version, -V        print the version and exit
+
+Pods:
+  --provision-pod create       create a connector with a token, granted to groups,
+                               for pods with tools or, with --operator-skill, for
+                               pods that run a skill; prints a JSON object
+  --provision-pod issue-token  create a further token of a connector
 
 Settings, which override the environment and the files:
   --Section:Key=value  or --Section:Key value
@@ -90,6 +100,8 @@ pub enum Command {
     MigrateOnly,
     /// Changes accounts and exits.
     Admin(AdminCommand),
+    /// Prepares a pod and exits.
+    ProvisionPod(ProvisionCommand),
     /// Prints the usage and exits.
     Help,
     /// Prints the version and exits.
@@ -102,6 +114,7 @@ pub(super) struct CommandLine {
     pub(super) environment: Option<String>,
     pub(super) content_root: Option<PathBuf>,
     pub(super) settings: Vec<(String, String)>,
+    provision: Option<ProvisionArguments>,
 }
 
 type RemainingArguments<'a> = Peekable<Enumerate<Iter<'a, String>>>;
@@ -114,6 +127,7 @@ impl CommandLine {
             environment: None,
             content_root: None,
             settings: Vec::new(),
+            provision: None,
         };
         let mut admin = None;
         let mut errors = Vec::new();
@@ -125,10 +139,14 @@ impl CommandLine {
                 errors.push(SettingError::of_source(origin, reason));
             }
         }
-        match admin.map(AdminArguments::command) {
-            Some(Ok(command)) => line.prefer(Command::Admin(command)),
-            Some(Err(reason)) => errors.push(SettingError::of_source("the command line", reason)),
-            None => {}
+        let admin = admin.map(|it| it.command().map(Command::Admin));
+        let provision = line.provision.take();
+        let provision = provision.map(|it| it.command().map(Command::ProvisionPod));
+        for command in [admin, provision].into_iter().flatten() {
+            match command {
+                Ok(command) => line.prefer(command),
+                Err(reason) => errors.push(SettingError::of_source("the command line", reason)),
+            }
         }
         Faults::check(errors)?;
         Ok(line)
@@ -170,6 +188,14 @@ impl CommandLine {
             "content-root" | "contentroot" => {
                 self.content_root = Some(value_of(value, rest)?.into());
             }
+            "provision-pod" => {
+                let verb = value_of(value, rest)?;
+                self.provision = Some(ProvisionArguments::new(verb));
+            }
+            lower if ProvisionArguments::takes(lower) => {
+                let arguments = self.provision.as_mut().ok_or_else(invalid)?;
+                arguments.option(lower, value_of(value, rest)?)?;
+            }
             lower if AdminArguments::takes(lower) => {
                 let words = admin.as_mut().ok_or_else(invalid)?;
                 words.option(lower, &value_of(value, rest)?)?;
@@ -190,9 +216,10 @@ impl CommandLine {
         let rank = |it: &Command| match it {
             Command::Serve => 0,
             Command::MigrateOnly => 1,
-            Command::Admin(_) => 2,
-            Command::Version => 3,
-            Command::Help => 4,
+            Command::ProvisionPod(_) => 2,
+            Command::Admin(_) => 3,
+            Command::Version => 4,
+            Command::Help => 5,
         };
         if rank(&command) > rank(&self.command) {
             self.command = command;
