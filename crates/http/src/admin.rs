@@ -5,6 +5,7 @@ pub(crate) mod assignments;
 pub(crate) mod audit;
 pub(crate) mod certificates;
 pub(crate) mod client_policies;
+pub(crate) mod connectors;
 mod description;
 pub(crate) mod effective;
 pub(crate) mod feedback;

@@ -6,6 +6,7 @@ use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof, ScimTokens};
 use pia_kernel::{AuditLog, LiveSetting, Reauthentication, Secret, SessionId, UserId};
+use pia_pods::Connectors;
 use pia_policy::{
     ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, SettingOverrides,
     TrustedCertificates,
@@ -42,6 +43,8 @@ pub struct Api {
     pub knowledge: KnowledgeApi,
     /// Assignments, and the operators that they are handed to.
     pub assignments: AssignmentsApi,
+    /// Connectors, and the pods that are connected with their tokens.
+    pub connectors: Connectors,
     /// Audit log.
     pub audit: Arc<dyn AuditLog>,
     /// Reports on answers.

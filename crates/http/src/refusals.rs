@@ -3,6 +3,7 @@
 mod assignments;
 mod assistant;
 mod chats;
+mod connectors;
 mod e2ee;
 mod feedback;
 mod groups;

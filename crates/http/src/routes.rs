@@ -11,6 +11,7 @@ mod audit;
 mod auth;
 mod chats;
 mod client_policies;
+mod connectors;
 mod e2ee;
 mod e2ee_recovery;
 mod feedback;
@@ -71,6 +72,7 @@ pub fn routes() -> Vec<Route> {
         schedules::routes(),
         assignments::routes(),
         assignments_admin::routes(),
+        connectors::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -1,0 +1,209 @@
+//! `/api/admin/connectors`: connectors, their tokens, and the pods that are
+//! connected with them.
+
+use actix_web::HttpResponse;
+use actix_web::web::{Data, Json};
+use pia_assignments::Skill;
+use pia_kernel::{ConnectorId, GroupId, Timestamp};
+use pia_pods::{ConnectedPod, Connector, ConnectorDraft, Provisioned};
+use pia_web::{ApiError, Body, Caller, FieldError, PathId};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::personas::{EntryGroupsRequest, required};
+use crate::auth::Done;
+use crate::{Api, HttpError};
+
+/// Connector to be created.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorRequest {
+    /// Name, up to 100 characters, unique in any case.
+    name: String,
+    /// Groups whose members may use its pods.
+    #[serde(default)]
+    group_ids: Vec<Uuid>,
+    /// Name of the skill that its pods run. An operator is created for it.
+    operator_skill: Option<String>,
+}
+
+/// Connector with a token that was just created.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorCreatedResponse {
+    #[schema(format = Uuid)]
+    connector_id: String,
+    #[schema(format = Uuid)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator_id: Option<String>,
+    /// Token with which pods connect. It is shown once.
+    token: String,
+    #[schema(value_type = Vec<Uuid>)]
+    granted_group_ids: Vec<String>,
+    /// Number of active accounts in these groups.
+    resolved_member_count: i64,
+}
+
+/// Connector with its groups.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorResponse {
+    #[schema(format = Uuid)]
+    id: String,
+    name: String,
+    #[schema(format = Uuid)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator_id: Option<String>,
+    #[schema(value_type = Vec<Uuid>)]
+    group_ids: Vec<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// Expiry of the token that lasts longest. Missing if none is valid.
+    #[schema(value_type = String, format = DateTime)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_expires_at: Option<Timestamp>,
+}
+
+/// Pod that is connected to any instance.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectedPodResponse {
+    #[schema(format = Uuid)]
+    id: String,
+    #[schema(format = Uuid)]
+    connector_id: String,
+    name: String,
+    version: String,
+    /// Names of its tools.
+    tools: Vec<String>,
+    /// Names of the skills that it runs.
+    skills: Vec<String>,
+    /// Machine of the instance that it is connected to.
+    host: String,
+    #[schema(value_type = String, format = DateTime)]
+    connected_at: Timestamp,
+    calls: i64,
+    /// Number of calls that failed.
+    failures: i64,
+    /// Mean duration of its calls in milliseconds.
+    mean_milliseconds: i64,
+}
+
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectorResponse>>, HttpError> {
+    let connectors = api.connectors.clone();
+    let connectors = api.run(async move { connectors.list().await }).await?;
+    Ok(Json(connectors.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn create(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<ConnectorRequest>,
+) -> Result<HttpResponse, HttpError> {
+    let ConnectorRequest { name, group_ids, operator_skill: skill } = request;
+    if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
+        let message = "Use 1 to 100 letters, digits, hyphens, dots and underscores.".to_owned();
+        let field = "operatorSkill".to_owned();
+        return Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]).into());
+    }
+    let groups = group_ids.into_iter().map(GroupId).collect();
+    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let draft = ConnectorDraft { name, groups, skill };
+    let created = api.run(async move { connectors.create(by, draft).await }).await?;
+    Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(created)))
+}
+
+pub(crate) async fn issue_token(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<HttpResponse, HttpError> {
+    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let issue = async move { connectors.issue_token(by, ConnectorId(id)).await };
+    let issued = api.run(issue).await?;
+    Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(issued)))
+}
+
+pub(crate) async fn revoke_tokens(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    api.run(async move { connectors.revoke_tokens(by, ConnectorId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn grant(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<EntryGroupsRequest>,
+) -> Result<Json<Done>, HttpError> {
+    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let groups = required("groupIds", request.group_ids)?;
+    let groups = groups.into_iter().map(GroupId).collect();
+    api.run(async move { connectors.grant(by, ConnectorId(id), groups).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn delete(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    api.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn pods(api: Data<Api>) -> Result<Json<Vec<ConnectedPodResponse>>, HttpError> {
+    let connectors = api.connectors.clone();
+    let pods = api.run(async move { connectors.connected().await }).await?;
+    Ok(Json(pods.into_iter().map(Into::into).collect()))
+}
+
+impl From<Provisioned> for ConnectorCreatedResponse {
+    fn from(provisioned: Provisioned) -> Self {
+        Self {
+            connector_id: provisioned.connector.to_string(),
+            operator_id: provisioned.operator.map(|it| it.to_string()),
+            token: provisioned.token.reveal(),
+            granted_group_ids: provisioned.groups.iter().map(ToString::to_string).collect(),
+            resolved_member_count: provisioned.member_count,
+        }
+    }
+}
+
+impl From<Connector> for ConnectorResponse {
+    fn from(connector: Connector) -> Self {
+        Self {
+            id: connector.id.to_string(),
+            name: connector.name,
+            operator_id: connector.operator.map(|it| it.to_string()),
+            group_ids: connector.groups.iter().map(ToString::to_string).collect(),
+            created_at: connector.created_at,
+            token_expires_at: connector.token_expires_at,
+        }
+    }
+}
+
+impl From<ConnectedPod> for ConnectedPodResponse {
+    fn from(pod: ConnectedPod) -> Self {
+        let description = pod.description;
+        Self {
+            id: pod.id.0.to_string(),
+            connector_id: pod.connector.to_string(),
+            name: description.name,
+            version: description.version,
+            tools: description.tools.into_iter().map(|it| it.name).collect(),
+            skills: description.skills,
+            host: pod.host,
+            connected_at: pod.connected_at,
+            calls: pod.calls,
+            failures: pod.failures,
+            mean_milliseconds: pod.milliseconds.checked_div(pod.calls).unwrap_or_default(),
+        }
+    }
+}

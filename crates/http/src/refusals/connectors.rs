@@ -1,0 +1,26 @@
+//! HTTP errors of connectors.
+
+use actix_web::http::StatusCode;
+use pia_pods::ConnectorError;
+use pia_web::{ApiError, FieldError};
+
+use crate::HttpError;
+
+impl From<ConnectorError> for HttpError {
+    fn from(err: ConnectorError) -> Self {
+        let message = err.to_string();
+        let invalid = |field: &str, code| {
+            let (field, message) = (field.to_owned(), message.clone());
+            ApiError::invalid(vec![FieldError { field, code, message }])
+        };
+        let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);
+        Self::from(match err {
+            ConnectorError::NotFound => ApiError::not_found(),
+            ConnectorError::NameTaken => refused("name_taken"),
+            ConnectorError::SkillTaken => refused("skill_name_taken"),
+            ConnectorError::InvalidName => invalid("name", "invalid"),
+            ConnectorError::UnknownGroup => invalid("groupIds", "unknown"),
+            ConnectorError::Unavailable(err) => err.into(),
+        })
+    }
+}

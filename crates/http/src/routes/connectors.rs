@@ -1,0 +1,112 @@
+//! Routes with which administrators manage connectors and see pods.
+
+use actix_web::http::Method;
+use pia_policy::Feature;
+use pia_web::{Docs, ResponseDoc, Route, wire};
+
+use super::KIB;
+use super::client_policies::{self, docs, read};
+use super::personas::IDS_BODY;
+use crate::admin::connectors;
+use crate::admin::personas::EntryGroupsRequest;
+use crate::auth;
+
+type Handler = fn(actix_web::Route) -> actix_web::Route;
+
+const CONNECTORS: &str = "/api/admin/connectors";
+const UNKNOWN: (u16, &str) = (404, "There is no such connector: `not_found`.");
+const CONFLICT: (u16, &str) = (
+    409,
+    "The name of the connector, or of the skill, is in use: `name_taken` or `skill_name_taken`.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    let (list, pods) = (
+        ResponseDoc::List(wire::<connectors::ConnectorResponse>),
+        ResponseDoc::List(wire::<connectors::ConnectedPodResponse>),
+    );
+    vec![
+        read(
+            CONNECTORS,
+            docs("Lists the connectors with their groups.", None, list, &[]),
+            |route| route.to(connectors::list),
+        ),
+        create(),
+        read(
+            "/api/admin/connectors/pods",
+            docs("Lists the pods that are connected to any instance.", None, pods, &[]),
+            |route| route.to(connectors::pods),
+        ),
+        delete(),
+        grant(),
+        issue_token(),
+        revoke_tokens(),
+    ]
+}
+
+/// Returns a row that changes connectors, for which the licence must include the AI
+/// proxy.
+fn write(
+    method: Method,
+    path: &'static str,
+    docs: Docs,
+    body_limit: usize,
+    handler: Handler,
+) -> Route {
+    let feature = Some(Feature::AiProxy);
+    Route { feature, ..client_policies::write(method, path, docs, body_limit, handler) }
+}
+
+fn create() -> Route {
+    let docs = docs(
+        "Creates a connector with a token, and an operator if its pods run a skill.",
+        Some(wire::<connectors::ConnectorRequest>),
+        ResponseDoc::Created(wire::<connectors::ConnectorCreatedResponse>),
+        &[CONFLICT],
+    );
+    write(Method::POST, CONNECTORS, docs, IDS_BODY, |route| route.to(connectors::create))
+}
+
+fn delete() -> Route {
+    let docs = docs(
+        "Deletes a connector with its tokens and its operator. Its pods are disconnected.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN],
+    );
+    let path = "/api/admin/connectors/{id}";
+    write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::delete))
+}
+
+fn grant() -> Route {
+    let docs = docs(
+        "Replaces the groups that a connector, and its operator, are granted to.",
+        Some(wire::<EntryGroupsRequest>),
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN],
+    );
+    let path = "/api/admin/connectors/{id}/groups";
+    write(Method::PUT, path, docs, IDS_BODY, |route| route.to(connectors::grant))
+}
+
+fn issue_token() -> Route {
+    let docs = docs(
+        "Creates a further token of a connector.",
+        None,
+        ResponseDoc::Created(wire::<connectors::ConnectorCreatedResponse>),
+        &[UNKNOWN],
+    );
+    let path = "/api/admin/connectors/{id}/tokens";
+    write(Method::POST, path, docs, KIB, |route| route.to(connectors::issue_token))
+}
+
+fn revoke_tokens() -> Route {
+    let docs = docs(
+        "Revokes all tokens of a connector. Its pods are disconnected within five seconds.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN],
+    );
+    let path = "/api/admin/connectors/{id}/tokens";
+    write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_tokens))
+}
