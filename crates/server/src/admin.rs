@@ -5,6 +5,7 @@ mod audit;
 mod credits;
 mod groups;
 mod kb;
+mod pods;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use pia_identity::{
 };
 use pia_kernel::{Clock, Cursor, InvitationId, LiveSetting, PageRequest, Unavailable};
 use pia_knowledge::KnowledgeError;
+use pia_pods::ConnectorError;
 use pia_policy::{GroupError, VerifyingKey};
 use pia_sealing::{AcceptNew, MasterKeyError, ServerSeal};
 use pia_settings::{AdminCommand, AdminConfig};
@@ -29,6 +31,8 @@ use audit::AuditServices;
 use credits::CreditServices;
 use groups::GroupServices;
 use kb::KbServices;
+use pods::PodServices;
+pub use pods::{PodProvisioned, provision_pod};
 
 const DAY: Duration = Duration::from_hours(24);
 /// Warning about a role for an account whose address is not verified.
@@ -76,6 +80,15 @@ pub enum AdminError {
     /// Licence includes no groups.
     #[error("no valid licence includes GroupManagement")]
     NoGroups,
+    /// Skill of a pod cannot have this name.
+    #[error(
+        "invalid_skill_name: the name of the skill must have 1 to 100 letters, digits, hyphens, \
+         dots and underscores"
+    )]
+    SkillName,
+    /// Connector cannot be created or changed.
+    #[error("{}: {}", connector_code(.0), .0)]
+    Connector(#[from] ConnectorError),
     /// Licence includes no knowledge bases.
     #[error("no valid licence includes Knowledge")]
     NoKnowledge,
@@ -105,6 +118,18 @@ pub enum AdminError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Returns the stable code of a refusal.
+fn connector_code(err: &ConnectorError) -> &'static str {
+    match err {
+        ConnectorError::NotFound => "unknown_connector",
+        ConnectorError::NameTaken => "name_taken",
+        ConnectorError::InvalidName => "invalid_name",
+        ConnectorError::UnknownGroup => "unknown_group",
+        ConnectorError::SkillTaken => "skill_name_taken",
+        ConnectorError::Unavailable(_) => "unavailable",
+    }
+}
+
 fn reason(err: &InviteError) -> String {
     match err {
         InviteError::Invalid(fault) => fault.message.clone(),
@@ -118,6 +143,7 @@ struct AdminServices {
     groups: GroupServices,
     credits: CreditServices,
     kb: KbServices,
+    pods: PodServices,
     audit: AuditServices,
 }
 
@@ -163,10 +189,11 @@ impl AdminServices {
         let groups = GroupServices::open(&db, &callers, licence.state(), &clock, &config.catalogue);
         let credits = CreditServices::open(&db, &clock);
         let kb = KbServices::open(&db, config, licence.state(), &clock);
+        let pods = PodServices::open(&db, licence.state(), &clock);
         let audit = AuditServices::open(&db, config.audit.stored, &clock);
         let public_url = config.server.public_url.to_string();
         let parts = AdministrationParts { seats, callers, public_url, clock };
-        Ok(Self { accounts: administration(&db, parts), groups, credits, kb, audit })
+        Ok(Self { accounts: administration(&db, parts), groups, credits, kb, pods, audit })
     }
 
     async fn grant(&self, email: &str, role: Role) -> Result<String, AdminError> {

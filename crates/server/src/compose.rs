@@ -14,6 +14,7 @@ mod lifecycle;
 mod mail;
 mod maintenance;
 mod passkeys;
+mod pods;
 mod providers;
 mod provisioning;
 mod settings;
@@ -39,6 +40,7 @@ use pia_storage::StartupError;
 use pia_storage_assistant::SqlCreditStore;
 use pia_storage_lifecycle::SqlAuditChain;
 use pia_storage_policy::SqlGroups;
+use pia_uplink::Uplink;
 use pia_upstream::{TlsError, UpstreamSetupError};
 use pia_vectors::VectorSetupError;
 use pia_web::{DatabaseHealth, Gates, Metrics, Runner};
@@ -47,6 +49,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::bridges::PodTools;
 use crate::free_group::FreeGroup;
 use crate::housekeeping::Housekeeping;
 use crate::pulse;
@@ -54,6 +57,7 @@ use crate::{audit_sequencer, checkpoints, settings_follower};
 use assignments::AssignmentParts;
 use infrastructure::Infrastructure;
 use knowledge::KnowledgeParts;
+use pods::PodParts;
 use use_cases::UseCases;
 
 pub(crate) use administration::{AdministrationParts, administration};
@@ -71,6 +75,8 @@ pub struct App {
     pub api: Api,
     /// Services of SCIM.
     pub scim: Scim,
+    /// Services of the uplink hub.
+    pub uplink: Uplink,
     /// Services of the Model Context Protocol.
     pub mcp: Mcp,
     /// Services of the set-up pages.
@@ -189,8 +195,13 @@ pub async fn compose(
     if let Some(worker) = knowledge.worker {
         worker.start(&tasks, &stop);
     }
+    let pods = PodParts::compose(&base);
+    let tools = PodTools { plane: pods.plane.clone(), runtime: Handle::current() };
+    ai.set_connectors(Arc::new(tools));
     let accounts = Arc::clone(&use_cases.identity_parts.proofs.ports.accounts);
-    let assignments = Box::pin(AssignmentParts::compose(&base, ai.gateway(), accounts)).await?;
+    let plane = pods.plane.clone();
+    let assignments = AssignmentParts::compose(&base, ai.gateway(), accounts, plane);
+    let assignments = Box::pin(assignments).await?;
     let assignments = assignments.start(&tasks, &stop);
     ai.register_metrics(&metrics, &credit_store);
     let settings = ai::credit_settings(config);
@@ -200,13 +211,7 @@ pub async fn compose(
     let housekeeping = Housekeeping { tasks: maintenance };
     tasks.spawn(housekeeping.run(stop.clone()));
     tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
-    let chain = SqlAuditChain::new(base.db.clone());
-    tasks.spawn(audit_sequencer::run(chain, stop.clone()));
-    tasks.spawn(settings_follower::run(use_cases.settings.clone(), stop.clone()));
-    let configured = config.follow(|it| it.free_tier.group);
-    let free_group = FreeGroup { configured, groups: Arc::new(SqlGroups::new(base.db.clone())) };
-    tasks.spawn(free_group.watch(stop.clone()));
-    tasks.spawn(base.setup.clone().watch(stop.clone()));
+    start_followers(&base, &use_cases, &tasks, &stop);
     tasks.spawn(mail::outbox_worker(&base, &metrics, &tasks).run(stop.clone()));
 
     Ok(App {
@@ -214,11 +219,12 @@ pub async fn compose(
         account_pages: surfaces::account_pages(&base, &use_cases, &runner),
         gates: surfaces::gates(&base, &use_cases, &runner),
         mcp: surfaces::mcp(&base, &knowledge.api, knowledge.retrieval, &runner),
+        uplink: pods.start(&base, &runner, &tasks, &stop),
         scim: surfaces::scim(&base, &use_cases, groups.clone(), &runner),
         api: surfaces::api(
             &base,
             use_cases,
-            (credits, knowledge.api, assignments),
+            (credits, knowledge.api, assignments, pods.connectors),
             groups.clone(),
             &runner,
         ),
@@ -227,4 +233,21 @@ pub async fn compose(
         groups,
         background: Background { stop, tasks, runner, credit_store },
     })
+}
+
+/// Starts what follows the audit log, the settings and the licence, and ends when
+/// stopped.
+fn start_followers(
+    base: &Infrastructure<'_>,
+    use_cases: &UseCases,
+    tasks: &TaskTracker,
+    stop: &CancellationToken,
+) {
+    let chain = SqlAuditChain::new(base.db.clone());
+    tasks.spawn(audit_sequencer::run(chain, stop.clone()));
+    tasks.spawn(settings_follower::run(use_cases.settings.clone(), stop.clone()));
+    let configured = base.config.follow(|it| it.free_tier.group);
+    let free_group = FreeGroup { configured, groups: Arc::new(SqlGroups::new(base.db.clone())) };
+    tasks.spawn(free_group.watch(stop.clone()));
+    tasks.spawn(base.setup.clone().watch(stop.clone()));
 }

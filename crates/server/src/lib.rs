@@ -12,6 +12,7 @@ mod knowledge_worker;
 mod licence;
 mod logging;
 mod outbox_worker;
+mod pod_upkeep;
 mod process;
 mod pulse;
 mod readiness;
@@ -26,7 +27,7 @@ mod tls;
 mod webhook_worker;
 mod worker_lease;
 
-pub use admin::{AdminError, administer};
+pub use admin::{AdminError, PodProvisioned, administer, provision_pod};
 pub use compose::{AiFactory, App, Background, ComposeError, compose};
 pub use licence::{LicenceFile, LicenceSeats};
 pub use process::{Failure, extract, run};

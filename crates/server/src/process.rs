@@ -8,12 +8,13 @@ use std::time::Duration;
 use actix_web::web::Data;
 use pia_kernel::SystemClock;
 use pia_settings::{
-    AdminCommand, Command, Config, Faults, LiveConfig, MigrationTargets, Sources, USAGE, watch,
+    AdminCommand, Command, Config, Faults, LiveConfig, MigrationTargets, ProvisionCommand, Sources,
+    USAGE, watch,
 };
 use pia_storage::StartupError;
 use pia_web::TrustedProxies;
 
-use crate::admin::{AdminError, administer};
+use crate::admin::{AdminError, PodProvisioned, administer, provision_pod};
 use crate::compose::{ComposeError, compose};
 use crate::logging::{self, LogLevel};
 use crate::serve::{Listen, Server};
@@ -70,6 +71,7 @@ pub async fn run() -> Result<(), Failure> {
         Command::Version => print(concat!("pia-server ", env!("CARGO_PKG_VERSION"), "\n")),
         Command::MigrateOnly => migrate(&sources).await,
         Command::Admin(command) => admin(&sources, command).await,
+        Command::ProvisionPod(command) => provision(&sources, command).await,
         Command::Serve => Box::pin(serve(sources)).await,
     }
 }
@@ -83,6 +85,17 @@ async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> 
     let config = sources.read_for_admin().map_err(Failure::Settings)?;
     let output = administer(&config, command, Arc::new(SystemClock)).await;
     print(&output.map_err(Failure::Admin)?)
+}
+
+/// Prepares a pod. Standard output has its JSON object and nothing else.
+async fn provision(sources: &Sources, command: ProvisionCommand) -> Result<(), Failure> {
+    let config = sources.read_for_admin().map_err(Failure::Settings)?;
+    let provisioned = provision_pod(&config, command, Arc::new(SystemClock)).await;
+    let PodProvisioned { output, warnings } = provisioned.map_err(Failure::Admin)?;
+    for warning in warnings {
+        writeln!(std::io::stderr(), "{warning}").map_err(system("standard error"))?;
+    }
+    print(&output)
 }
 
 async fn migrate(sources: &Sources) -> Result<(), Failure> {
@@ -114,7 +127,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
 
     let stop_requested = shutdown::requested().map_err(system("signals"))?;
     let server = Server::bind(listen, app).map_err(system("the server's address"))?;
-    let Server { addr, background, metrics, draining, server } = server;
+    let Server { addr, background, metrics, draining, connections, server } = server;
     tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");
     let handle = server.handle();
     let mut serving = std::pin::pin!(server);
@@ -127,6 +140,7 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
         "shutdown requested; waiting for running requests"
     );
     draining.begin();
+    connections.stop();
     drop(handle.stop(true));
     tokio::select! {
         // Still polled, as it refuses new connections. Not awaited alone, as it

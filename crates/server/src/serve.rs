@@ -3,18 +3,19 @@
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
-use actix_web::dev::ServerHandle;
+use actix_web::dev::{ServerHandle, ServiceFactory, ServiceRequest};
 use actix_web::http::KeepAlive;
 use actix_web::middleware::{Compress, from_fn};
 use actix_web::web::Data;
-use actix_web::{App as ActixApp, HttpServer};
+use actix_web::{App as ActixApp, Error, HttpServer};
+use pia_uplink::Connections;
 use pia_web::{
     BasePath, BodyMemory, Draining, Metrics, StrictTransport, TrustedProxies, acceptable_encoding,
     admit, keep_uncompressed, query_config, strip_base_path, surface, translate_errors,
 };
 
 use crate::App;
-use crate::compose::Background;
+use crate::compose::{AiFactory, Background};
 
 /// Listening settings of a server.
 pub struct Listen {
@@ -54,6 +55,8 @@ pub struct Server {
     pub metrics: Data<Metrics>,
     /// Draining state; while draining, clients are asked to reconnect elsewhere.
     pub draining: Draining,
+    /// Connections of pods.
+    pub connections: Data<Connections>,
     /// The server, which runs while it is polled.
     pub server: actix_web::dev::Server,
 }
@@ -61,7 +64,8 @@ pub struct Server {
 impl Server {
     /// Binds the address and starts the workers.
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
-        let App { api, mcp, scim, setup_pages, account_pages, gates, metrics, ai, .. } = app;
+        let App { api, mcp, scim, uplink, setup_pages, account_pages, gates, metrics, ai, .. } =
+            app;
         let listener = TcpListener::bind(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
@@ -71,8 +75,9 @@ impl Server {
         let draining = Draining::default();
         let (api, setup_pages, gates) = (Data::new(api), Data::new(setup_pages), Data::new(gates));
         let (account_pages, metrics) = (Data::new(account_pages), Data::new(metrics));
+        let (uplink, connections) = (Data::new(uplink), Data::new(Connections::default()));
         let (scim, mcp, ending) = (Data::new(scim), Data::new(mcp), Data::new(draining.clone()));
-        let counted = Data::clone(&metrics);
+        let (counted, pods) = (Data::clone(&metrics), Data::clone(&connections));
         // Once here, so that an error prevents the start.
         ai.on_worker().map_err(std::io::Error::other)?;
         let factory = move || {
@@ -82,6 +87,8 @@ impl Server {
                 .app_data(Data::clone(&api))
                 .app_data(Data::clone(&scim))
                 .app_data(Data::clone(&mcp))
+                .app_data(Data::clone(&uplink))
+                .app_data(Data::clone(&connections))
                 .app_data(Data::clone(&setup_pages))
                 .app_data(Data::clone(&account_pages))
                 .app_data(Data::clone(&gates))
@@ -101,15 +108,7 @@ impl Server {
                 .wrap(from_fn(strip_base_path))
                 .wrap(from_fn(surface))
                 .configure(move |config| table.table.register(config));
-            // Created on the worker that uses it, as connections are driven
-            // where they were opened.
-            match ai.on_worker() {
-                Ok(ai) => app.app_data(Data::new(ai)),
-                Err(err) => {
-                    tracing::error!(error = %err, "failed to create the HTTP client for upstream models");
-                    app
-                }
-            }
+            with_ai(app, &ai)
         };
         let server = HttpServer::new(factory)
             .workers(listen.workers)
@@ -126,11 +125,27 @@ impl Server {
             Some(tls) => server.listen_rustls_0_23(listener, tls)?,
             None => server.listen(listener)?,
         };
-        Ok(Self { addr, background: app.background, metrics, draining, server: server.run() })
+        let (background, server) = (app.background, server.run());
+        Ok(Self { addr, background, metrics, draining, connections: pods, server })
     }
 
     /// Returns a handle that stops the server.
     pub fn handle(&self) -> ServerHandle {
         self.server.handle()
+    }
+}
+
+/// Adds the AI use cases. They are created on the worker that uses them, as
+/// connections are driven where they were opened.
+fn with_ai<T>(app: ActixApp<T>, ai: &AiFactory) -> ActixApp<T>
+where
+    T: ServiceFactory<ServiceRequest, Config = (), Error = Error, InitError = ()>,
+{
+    match ai.on_worker() {
+        Ok(ai) => app.app_data(Data::new(ai)),
+        Err(err) => {
+            tracing::error!(error = %err, "failed to create the HTTP client for upstream models");
+            app
+        }
     }
 }

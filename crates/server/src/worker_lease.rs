@@ -24,7 +24,7 @@ pub(crate) struct WorkerLease {
 impl WorkerLease {
     /// Creates the registration of a new worker on this machine.
     pub(crate) fn new(store: Arc<dyn RunStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { id: WorkerId(Uuid::now_v7()), host: host(), store, clock }
+        Self { id: WorkerId(Uuid::now_v7()), host: host_name(), store, clock }
     }
 
     /// Says that the worker is alive.
@@ -46,7 +46,7 @@ fn log(outcome: Result<(), Unavailable>, message: &str) {
 }
 
 /// Returns the name of this machine.
-fn host() -> String {
+pub(crate) fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
     name.map_or_else(|_unknown| "unknown".to_owned(), |it| it.trim().to_owned())
 }

@@ -4,15 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_assignments::{FailureCode, SkillMode, StepError, StepExecutor, StepRequest, StepResponse};
+use pia_assignments::{
+    FailureCode, SkillMode, StepError, StepExecutor, StepHost, StepRequest, StepResponse,
+};
 use pia_assistant::{AiCaller, AssistantError, Chat, ChatReply, Mode, Surface};
 use pia_identity::AccountStore;
-use pia_kernel::{Unavailable, UserId};
+use pia_kernel::{GroupId, Unavailable, UserId};
+use pia_pods::{HostedSkill, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
+use serde_json::json;
 
 /// Models of the AI proxy, called in the user's name and on the user's budget.
 pub(crate) struct ProxySteps {
     pub(crate) chat: Chat,
     pub(crate) accounts: Arc<dyn AccountStore>,
+    /// Pods, which run hosted skills.
+    pub(crate) pods: ToolPlane,
 }
 
 impl ProxySteps {
@@ -33,6 +39,25 @@ impl ProxySteps {
             surface: Surface::Desktop,
         };
         Ok(group.map(caller))
+    }
+
+    /// Runs a skill on a pod. Its response has the form of a model's.
+    async fn run_on_pod(
+        &self,
+        (user, group): (UserId, GroupId),
+        host: StepHost,
+        material: String,
+    ) -> Result<StepResponse, StepError> {
+        let StepHost { connector, skill, timeout } = host;
+        let skill = HostedSkill { connector, name: skill, material, timeout };
+        let reply = self.pods.run_skill(ToolCaller { user, group }, skill).await;
+        let reply = reply.map_err(pod_error)?;
+        if reply.is_error {
+            return Err(failed(FailureCode::UpstreamFailed, &reply.text));
+        }
+        let message = json!({ "role": "assistant", "content": reply.text });
+        let raw = json!({ "choices": [{ "message": message, "finish_reason": "stop" }] });
+        Ok(StepResponse { text: Some(reply.text), raw: raw.to_string(), tokens: 0 })
     }
 }
 
@@ -59,7 +84,10 @@ impl StepExecutor for ProxySteps {
             let message = "The account may not use models any more.".to_owned();
             return Err(StepError::Permanent { code: FailureCode::NotPermitted, message });
         };
-        let StepRequest { instructions, material, max_output, .. } = request;
+        let StepRequest { instructions, material, max_output, host, .. } = request;
+        if let Some(host) = host {
+            return self.run_on_pod((request.user, caller.group), host, material).await;
+        }
         let reply = self.chat.ask(caller, &instructions, &material, max_output).await;
         let ChatReply { text, tokens, body } = reply.map_err(|err| step_error(&err))?;
         Ok(StepResponse { text, raw: body, tokens })
@@ -68,6 +96,23 @@ impl StepExecutor for ProxySteps {
 
 fn failed(code: FailureCode, message: &str) -> StepError {
     StepError::Transient { code, message: message.to_owned() }
+}
+
+fn pod_error(err: SkillCallError) -> StepError {
+    let message = err.to_string();
+    match err {
+        SkillCallError::NotAdvertised => {
+            StepError::Permanent { code: FailureCode::PodPlaneMismatch, message }
+        }
+        SkillCallError::NotConnected
+        | SkillCallError::Call(ToolCallError::Busy | ToolCallError::Unavailable) => {
+            StepError::Busy { retry_after: None }
+        }
+        SkillCallError::Call(ToolCallError::TimedOut) => {
+            failed(FailureCode::UpstreamTimeout, &message)
+        }
+        SkillCallError::Call(_) => failed(FailureCode::UpstreamFailed, &message),
+    }
 }
 
 fn step_error(err: &AssistantError) -> StepError {

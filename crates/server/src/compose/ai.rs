@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pia_assistant::{
-    CreditSettings, Gateway, Knowledge, NoGuardrail, NoKnowledge, Rules, Settings, TokenCounter,
-    UpstreamLimiter,
+    ConnectorTools, CreditSettings, Gateway, Knowledge, NoConnectorTools, NoGuardrail, NoKnowledge,
+    Rules, Settings, TokenCounter, UpstreamLimiter,
 };
 use pia_http::AiApi;
 use pia_kernel::LiveSetting;
@@ -54,6 +54,11 @@ impl AiFactory {
         self.gateway.knowledge = knowledge;
     }
 
+    /// Sets the connectors whose tools chats may call.
+    pub(super) fn set_connectors(&mut self, connectors: Arc<dyn ConnectorTools>) {
+        self.gateway.connectors = connectors;
+    }
+
     pub(super) fn compose(
         base: &Infrastructure<'_>,
         credit_store: &SqlCreditStore,
@@ -85,6 +90,7 @@ impl AiFactory {
             tokens: Arc::new(O200k::default()) as Arc<dyn TokenCounter>,
             personas: Arc::new(PolicyPersonas(personas)),
             knowledge: Arc::new(NoKnowledge),
+            connectors: Arc::new(NoConnectorTools),
             question_model,
             guardrail: Arc::new(NoGuardrail),
             keys: Arc::default(),

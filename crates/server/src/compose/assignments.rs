@@ -10,6 +10,7 @@ use pia_assistant::{Chat, Gateway};
 use pia_http::AssignmentsApi;
 use pia_identity::AccountStore;
 use pia_kernel::LiveSetting;
+use pia_pods::ToolPlane;
 use pia_policy::Feature;
 use pia_storage_assignments::{SqlAssignments, SqlOperators, SqlWebhooks};
 use pia_webhooks::WebhookClient;
@@ -32,11 +33,13 @@ pub(super) struct AssignmentParts {
 }
 
 impl AssignmentParts {
-    /// Composes assignments; `gateway` calls the models of their steps.
+    /// Composes assignments; `gateway` calls the models of their steps,
+    /// and `pods` run hosted skills.
     pub(super) async fn compose(
         base: &Infrastructure<'_>,
         gateway: &Gateway,
         accounts: Arc<dyn AccountStore>,
+        pods: ToolPlane,
     ) -> Result<Self, ComposeError> {
         let sql = Arc::new(SqlAssignments::new(base.db.clone(), base.sealer.clone()));
         let assignments: Arc<dyn AssignmentStore> = Arc::<SqlAssignments>::clone(&sql);
@@ -45,7 +48,7 @@ impl AssignmentParts {
         let settings = base.config.follow(|it| it.operators.assignments);
         let runs = Runs {
             store: Arc::clone(&store),
-            steps: Arc::new(ProxySteps { chat: Chat::new(gateway.clone()), accounts }),
+            steps: Arc::new(ProxySteps { chat: Chat::new(gateway.clone()), accounts, pods }),
             settings: settings.clone(),
             clock: base.clock(),
         };

@@ -10,6 +10,7 @@ use pia_identity::ApiKeyAuthenticator;
 use pia_knowledge::Retrieval;
 use pia_mcp::Mcp;
 use pia_passwords::PoolSize;
+use pia_pods::Connectors;
 use pia_policy::Groups;
 use pia_scim::Scim;
 use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Runner};
@@ -23,7 +24,12 @@ use crate::readiness::ReadinessChecks;
 pub(super) fn api(
     base: &Infrastructure<'_>,
     use_cases: UseCases,
-    (credits, knowledge, assignments): (Credits, KnowledgeApi, AssignmentsApi),
+    (credits, knowledge, assignments, connectors): (
+        Credits,
+        KnowledgeApi,
+        AssignmentsApi,
+        Connectors,
+    ),
     groups: Groups,
     runner: &Runner,
 ) -> Api {
@@ -61,6 +67,7 @@ pub(super) fn api(
         credits,
         knowledge,
         assignments,
+        connectors,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),

@@ -18,6 +18,7 @@ mod openai_sdk;
 mod openai_surface;
 mod optimize;
 mod personas;
+mod pods;
 mod streams;
 mod tools;
 mod usage;

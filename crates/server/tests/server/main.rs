@@ -27,6 +27,7 @@ mod operator;
 mod pages;
 mod plugins;
 mod process;
+mod provision_pod;
 mod quotes;
 mod routes;
 mod scim;

@@ -237,6 +237,13 @@ const EXPECTED: &str = "
     PUT  /api/admin/operators/{id}/webhook  admins  licensed  global  AiProxy
     DELETE /api/admin/operators/{id}/webhook  admins  licensed  global  AiProxy
     GET  /api/admin/operators/{id}/webhook/deliveries  admins  ended  global
+    GET  /api/admin/connectors  admins  ended  global
+    POST /api/admin/connectors  admins  licensed  global  AiProxy
+    GET  /api/admin/connectors/pods  admins  ended  global
+    DELETE /api/admin/connectors/{id}  admins  licensed  global  AiProxy
+    PUT  /api/admin/connectors/{id}/groups  admins  licensed  global  AiProxy
+    POST /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
+    DELETE /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
     GET  /api/kb-manager/unanswered-questions  kb-manager  ended  global  Knowledge
     DELETE /api/kb-manager/unanswered-questions/{id}  kb-manager  licensed  global  Knowledge
     GET  /api/admin/groups/{id}/unanswered-questions  admins  ended  global
@@ -258,6 +265,8 @@ const EXPECTED: &str = "
     PUT  /scim/v2/Groups/{id}     groups  licensed  scim  GroupManagement
     PATCH /scim/v2/Groups/{id}    groups  licensed  scim  GroupManagement
     DELETE /scim/v2/Groups/{id}   groups  licensed  scim  GroupManagement
+    POST /hubs/pod-uplink/negotiate  pod  licensed  pod-uplink
+    GET  /hubs/pod-uplink            pod  licensed  pod-uplink
     GET  /.well-known/change-password  anyone  ended    global
     GET  /.well-known/passkey-endpoints  anyone  ended  global
 ";
@@ -288,6 +297,7 @@ fn format_route(route: &Route) -> String {
         Access::Operator => "operator",
         Access::Scim(scope) => scope.name(),
         Access::Service => "service",
+        Access::Pod => "pod",
     };
     let licensing = match route.licensing {
         Licensing::NotNeeded => "unlicensed",
@@ -342,7 +352,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 197);
+    assert_eq!(closed.len(), 206);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -400,7 +410,7 @@ fn rows_match_their_paths() {
         let expected_properties = (
             takes_keys,
             !anonymous && below(&["/auth/"]),
-            anonymous && guards,
+            (anonymous && guards) || route.access == Access::Pod,
             below(&["/admin", "/api/admin"]),
         );
         let actual = (

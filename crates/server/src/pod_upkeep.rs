@@ -1,0 +1,52 @@
+//! Upkeep of the pods that are connected to this instance.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock, Unavailable};
+use pia_pods::{PodLink, PodRegistry};
+use pia_uplink::LocalLinks;
+use tokio_util::sync::CancellationToken;
+
+use crate::assignment_worker::{log, repeat};
+
+/// Interval of saying that pods are connected, and of looking for revoked tokens.
+const EVERY: Duration = Duration::from_secs(2);
+/// Time for which that is valid.
+const ALIVE: Duration = Duration::from_secs(8);
+/// Time after which the row of a pod is removed whose instance has ended.
+const FORGOTTEN: Duration = Duration::from_mins(10);
+
+/// Says that pods are connected, and disconnects those whose token is no longer
+/// valid, until stopped.
+pub(crate) async fn run(
+    registry: Arc<dyn PodRegistry>,
+    links: Arc<LocalLinks>,
+    clock: Arc<dyn Clock>,
+    stop: CancellationToken,
+) {
+    let keeping = repeat(EVERY, stop.clone(), || async {
+        log(keep_alive(&*registry, &links, &*clock).await, "pods could not be kept alive");
+    });
+    let sweeping = repeat(FORGOTTEN, stop, || async {
+        let swept = registry.sweep(clock.now() - FORGOTTEN).await;
+        log(swept, "pods of instances that have ended could not be removed");
+    });
+    tokio::join!(keeping, sweeping);
+}
+
+async fn keep_alive(
+    registry: &dyn PodRegistry,
+    links: &LocalLinks,
+    clock: &dyn Clock,
+) -> Result<(), Unavailable> {
+    let pods = links.pods();
+    if pods.is_empty() {
+        return Ok(());
+    }
+    let now = clock.now();
+    for pod in registry.keep_alive(pods, now, now + ALIVE).await? {
+        links.expel(pod);
+    }
+    Ok(())
+}

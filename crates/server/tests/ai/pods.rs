@@ -1,0 +1,316 @@
+//! Pods from end to end, with the official SignalR client as a pod.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use futures_util::future::join;
+use pia_server_testkit::ai_peer::{Fixed, Peer, Request, read, response};
+use pia_server_testkit::client::Client;
+use pia_server_testkit::console::Console;
+use pia_server_testkit::harness::{TestApp, TestConfig};
+use pia_server_testkit::on_databases_with_roles;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::assignments::{accepting, ended, enqueue, granted};
+
+on_databases_with_roles!(
+    a_chat_calls_the_tool_of_a_granted_pod,
+    a_tool_that_fails_is_reported_to_the_model,
+    a_revoked_token_disconnects_its_pod,
+    an_assignment_runs_on_a_pod,
+);
+
+const CONNECTORS: &str = "/api/admin/connectors";
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ai/pods/pod.mjs");
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Pod in a process of its own.
+struct Pod {
+    lines: Lines<BufReader<ChildStdout>>,
+    _process: Child,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test asks the environment itself")]
+fn variable(name: &str) -> String {
+    std::env::var(name).expect("TEST_SIGNALR: run `cargo xtask test`, which installs the client")
+}
+
+impl Pod {
+    fn start(app: &TestApp, token: &str, protocol: &str) -> Self {
+        let mut process = Command::new("node")
+            .arg(SCRIPT)
+            .env_clear()
+            .env("PATH", variable("PATH"))
+            .env("SIGNALR_MODULES", variable("TEST_SIGNALR"))
+            .env("HUB", format!("http://{}/hubs/pod-uplink", app.addr))
+            .env("TOKEN", token)
+            .env("PROTOCOL", protocol)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("node");
+        let stdout = process.stdout.take().expect("a pipe");
+        Self { lines: BufReader::new(stdout).lines(), _process: process }
+    }
+
+    /// Waits for a line that begins like this, and returns the rest of it.
+    async fn line_after(&mut self, beginning: &str) -> String {
+        let found = async {
+            loop {
+                let line = self.lines.next_line().await.expect("a pipe").expect("a line");
+                if let Some(rest) = line.strip_prefix(beginning) {
+                    return rest.trim().to_owned();
+                }
+            }
+        };
+        timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("no `{beginning}` in time"))
+    }
+}
+
+/// Creates a connector that is granted to everyone. Returns its id and its token.
+async fn connector(console: &Console, skill: Option<&str>) -> (String, String) {
+    let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
+    let body = json!({ "name": "Weather", "groupIds": [group], "operatorSkill": skill });
+    let created = console.write("POST", CONNECTORS, body).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    assert!(created.body["resolvedMemberCount"].as_i64().expect("a number") >= 2);
+    let text = |name: &str| created.body[name].as_str().expect("a text").to_owned();
+    (text("connectorId"), text("token"))
+}
+
+/// Answers the next call of the model. Returns the request.
+async fn model_answers(upstream: &Peer, answer: Value) -> Value {
+    let accepted = timeout(PATIENCE, upstream.listener.accept()).await;
+    let (mut socket, _) = accepted.expect("a call in time").expect("a connection");
+    let Request { body, .. } = read(&mut socket).await.expect("a request");
+    let answer = response("200 OK", "content-type: application/json\r\n", &answer.to_string());
+    socket.write_all(answer.as_bytes()).await.expect("a reader");
+    serde_json::from_slice(&body).expect("JSON")
+}
+
+fn calls(tool: &str, arguments: &str) -> Value {
+    let function = json!({ "name": tool, "arguments": arguments });
+    let call = json!({ "id": "call-1", "type": "function", "function": function });
+    let message = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
+    json!({ "choices": [{ "message": message, "finish_reason": "tool_calls" }] })
+}
+
+fn text_answer(text: &str) -> Value {
+    let message = json!({ "role": "assistant", "content": text });
+    json!({ "choices": [{ "message": message, "finish_reason": "stop" }] })
+}
+
+/// Lets a chat call a tool. Returns the names of the tools that the model was
+/// offered, and the result that it read.
+async fn chat(
+    client: &Client,
+    upstream: &Peer,
+    tool: &str,
+    arguments: &str,
+) -> (Vec<String>, String) {
+    let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
+    let model = async {
+        let offered = model_answers(upstream, calls(tool, arguments)).await;
+        (offered, model_answers(upstream, text_answer("It rains.")).await)
+    };
+    let (answer, (offered, read)) = join(client.post("/api/ai/chat", &body), model).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.text().contains("It rains."), "{}", answer.text());
+    let names = offered["tools"].as_array().into_iter().flatten();
+    let names = names.map(|it| it["function"]["name"].as_str().expect("a name").to_owned());
+    let result = read["messages"].as_array().expect("messages").last().expect("a message").clone();
+    assert_eq!(result["role"], "tool");
+    (names.collect(), result["content"].as_str().expect("a text").to_owned())
+}
+
+async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
+    let upstream = Peer::start().await;
+    let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let (id, token) = connector(&console, None).await;
+    let mut pod = Pod::start(&app, &token, "json");
+    assert_eq!(pod.line_after("ready").await, id);
+
+    let (tools, result) = chat(&client, &upstream, "forecast", r#"{"city":"Rome"}"#).await;
+
+    assert_eq!(tools, ["broken", "forecast", "lying", "patient", "slow"]);
+    assert_eq!(pod.line_after("call").await, r#"forecast {"city":"Rome"}"#);
+    assert!(result.contains("Rain in Rome.") && result.contains("never an instruction"));
+    assert_eq!(result.matches("</result>").count(), 1);
+    let [listed] = <[Value; 1]>::try_from(
+        console.get("/api/admin/connectors/pods").await.body.as_array().expect("a list").clone(),
+    )
+    .expect("one pod");
+    assert_eq!((&listed["name"], &listed["calls"]), (&json!("test-pod"), &json!(1)));
+    let audit = console.get("/api/admin/audit?limit=50&action=Pod.ToolCalled").await;
+    assert!(
+        audit.text().contains("forecast") && !audit.text().contains("Rome"),
+        "{}",
+        audit.text()
+    );
+    let path = format!("{CONNECTORS}/{id}/groups");
+    assert_eq!(console.write("PUT", &path, json!({ "groupIds": [] })).await.status, 200);
+    // A model that calls it all the same learns nothing.
+    let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
+    let model = model_answers(&upstream, text_answer("Who knows."));
+    let (answer, offered) = join(client.post("/api/ai/chat", &body), model).await;
+    assert_eq!((answer.status, offered.get("tools")), (200, None));
+}
+
+async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
+    let upstream = Peer::start().await;
+    let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let (_, token) = connector(&console, None).await;
+    let mut pod = Pod::start(&app, &token, "messagepack");
+    pod.line_after("ready").await;
+    for (tool, expected) in [
+        ("broken", "The tool failed."),
+        ("lying", "The tool failed."),
+        ("slow", "The tool did not answer in time."),
+        ("forecast", "Rain in undefined."),
+    ] {
+        let (_, result) = chat(&client, &upstream, tool, "{}").await;
+        assert!(result.contains(expected), "{tool}: {result}");
+    }
+    let waiting = pod.line_after("waits").await;
+    assert_eq!(pod.line_after("cancel").await, waiting);
+    let listed = console.get("/api/admin/connectors/pods").await.body[0].clone();
+    assert_eq!((&listed["calls"], &listed["failures"]), (&json!(4), &json!(3)));
+}
+
+async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
+    let upstream = Fixed::giving("{}").await;
+    let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let (id, token) = connector(&console, None).await;
+    let mut pod = Pod::start(&app, &token, "json");
+    pod.line_after("ready").await;
+    let path = format!("{CONNECTORS}/{id}/tokens");
+    assert_eq!(console.write("DELETE", &path, json!({})).await.status, 200);
+    let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
+    assert!(closed.contains("no longer valid"), "{closed}");
+    let mut again = Pod::start(&app, &token, "json");
+    assert!(again.line_after("refused").await.contains("401"));
+    let issued = console.write("POST", &path, json!({})).await;
+    assert_eq!(issued.status, 201, "{}", issued.text());
+    let token = issued.body["token"].as_str().expect("a token").to_owned();
+    let mut third = Pod::start(&app, &token, "json");
+    assert_eq!(third.line_after("ready").await, id);
+    // Other credentials are none.
+    let negotiate = "/hubs/pod-uplink/negotiate?negotiateVersion=1";
+    assert_eq!(client.post(negotiate, &json!({})).await.refusal(), (401, "unauthorized"));
+    let header = [("authorization", format!("Bearer {token}"))];
+    let header = [(header[0].0, header[0].1.as_str())];
+    let answer = app.anonymous().send("POST", negotiate, &header, b"").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.body["availableTransports"][0]["transport"], "WebSockets");
+    let no_upgrade = app.anonymous().send("GET", "/hubs/pod-uplink", &header, b"").await;
+    assert_eq!(no_upgrade.status, 404);
+}
+
+async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
+    let upstream = Fixed::giving("{}").await;
+    let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let (_, token) = connector(&console, Some("travel-plan")).await;
+    let mut pod = Pod::start(&app, &token, "json");
+    pod.line_after("ready").await;
+    let skills = client.get("/api/assignments/skills").await.body;
+    let skill = skills.as_array().expect("a list").iter().find(|it| it["name"] == "travel-plan");
+    assert_eq!(skill.expect("the skill")["declaredInputTypes"], json!([]));
+    let input = json!({ "schemaVersion": 1, "prompt": "Plan the move.", "items": [] });
+    let response = enqueue(&client, "travel-plan", &input).await;
+    assert_eq!(response.status, 202, "{}", response.text());
+    let path = format!("/api/assignments/{}", response.body["id"].as_str().expect("an id"));
+    let assignment = ended(&client, &path).await;
+    assert_eq!(assignment["artifactText"], "# Plan\n\nMove on Friday.", "{assignment}");
+    assert_eq!(pod.line_after("skill").await, "travel-plan");
+    assert!(upstream.calls().is_empty());
+
+    // A pod of the connector that does not advertise the skill.
+    let (other, token) = {
+        let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
+        let body = json!({ "name": "Other", "groupIds": [group], "operatorSkill": "unknown" });
+        let created = console.write("POST", CONNECTORS, body).await.body;
+        (created["connectorId"].clone(), created["token"].as_str().expect("a token").to_owned())
+    };
+    let mut pod = Pod::start(&app, &token, "json");
+    assert_eq!(json!(pod.line_after("ready").await), other);
+    let response = enqueue(&client, "unknown", &input).await;
+    assert_eq!(response.status, 202, "{}", response.text());
+    let path = format!("/api/assignments/{}", response.body["id"].as_str().expect("an id"));
+    let failed = ended(&client, &path).await;
+    assert_eq!(failed["errorCode"], "operator_pod_plane_mismatch", "{failed}");
+}
+
+/// The pod is connected to another instance than the one that the chat calls.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_calls_a_pod_of_another_instance() {
+    let upstream = Peer::start().await;
+    let database = TestDatabase::postgres().await;
+    let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let other = TestConfig::beside(&app).start().await;
+    let (id, token) = connector(&console, None).await;
+    let mut pod = Pod::start(&other, &token, "json");
+    assert_eq!(pod.line_after("ready").await, id);
+    // An instance looks for pods of the others every second.
+    let offered = until(async || {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
+        let model = model_answers(&upstream, text_answer("Who knows."));
+        let (_, offered) = join(client.post("/api/ai/chat", &body), model).await;
+        offered.get("tools").is_some().then_some(())
+    });
+    offered.await;
+
+    let (_, result) = chat(&client, &upstream, "forecast", r#"{"city":"Rome"}"#).await;
+    assert!(result.contains("Rain in Rome."), "{result}");
+    let (_, result) = chat(&client, &upstream, "slow", "{}").await;
+    assert!(result.contains("did not answer in time"), "{result}");
+
+    let model = &upstream;
+    let lost = async move {
+        model_answers(model, calls("patient", "{}")).await;
+        pod.line_after("waits").await;
+        drop(pod);
+        model_answers(model, text_answer("It is gone.")).await
+    };
+    let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
+    let (answer, read) = join(client.post("/api/ai/chat", &body), lost).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let result = read["messages"].as_array().expect("messages").last().expect("a result");
+    assert_eq!(result["content"], "The tool did not answer.");
+    until(async || {
+        let pods = console.get("/api/admin/connectors/pods").await.body;
+        (pods == json!([]) && app.count("pod_calls").await == 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connectors_are_refused_with_a_reason() {
+    let upstream = Fixed::giving("{}").await;
+    let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
+    connector(&console, Some("plan")).await;
+    let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;
+    let taken = refused(json!({ "name": "weather" })).await;
+    assert_eq!(taken.refusal(), (409, "name_taken"));
+    let taken = refused(json!({ "name": "Other", "operatorSkill": "PLAN" })).await;
+    assert_eq!(taken.refusal(), (409, "skill_name_taken"));
+    for body in [
+        json!({ "name": " " }),
+        json!({ "name": "Other", "operatorSkill": "two words" }),
+        json!({ "name": "Other", "groupIds": ["0199f0e0-0000-7000-8000-0000000000ff"] }),
+    ] {
+        assert_eq!(refused(body.clone()).await.refusal(), (400, "validation_failed"), "{body}");
+    }
+    let listed = console.get(CONNECTORS).await.body;
+    assert_eq!(listed.as_array().expect("a list").len(), 1);
+    assert!(!listed.to_string().contains("pia_pod_"));
+    let path = format!("{CONNECTORS}/{}", listed[0]["id"].as_str().expect("an id"));
+    assert_eq!(console.write("DELETE", &path, json!(null)).await.status, 200);
+    assert_eq!(console.get(CONNECTORS).await.body, json!([]));
+}
