@@ -223,6 +223,10 @@ impl PodSession {
     fn drain(&mut self) {
         self.is_draining = true;
         self.uplink.links.drain(self.id);
+        if self.is_registering {
+            // Its tools are withdrawn once they are stored.
+            return;
+        }
         let Some(description) = self.description.take() else { return };
         let nothing = PodDescription { tools: Vec::new(), skills: Vec::new(), ..description };
         let (pod, registry) = (self.connected_pod(nothing), Arc::clone(&self.uplink.registry));
