@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "for tests")]
 
+use std::thread;
+
 use diesel_async::{AsyncConnection, AsyncPgConnection, SimpleAsyncConnection};
 use pia_kernel::{LiveSetting, Secret};
 use pia_sealing::{MasterKeys, ServerSeal};
@@ -9,6 +11,7 @@ use pia_storage::{
     Database, DatabaseKind, DatabaseOptions, DatabaseTarget, Startup, Synchronous, migrate, start,
 };
 use tempfile::TempDir;
+use tokio::runtime;
 use tokio::sync::OnceCell;
 use uuid::Uuid;
 
@@ -60,10 +63,9 @@ const ROLES: &str = "
 
 /// Template that this process copies its databases from, as copying is faster
 /// than migrating.
-static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+static TEMPLATE: OnceCell<TestDatabase> = OnceCell::const_new();
 
-/// Database of a single test. SQLite's is removed on drop, PostgreSQL's with the
-/// temporary cluster.
+/// Database of a single test, removed on drop.
 pub struct TestDatabase {
     /// Connection string of the database.
     pub url: String,
@@ -71,7 +73,29 @@ pub struct TestDatabase {
     /// the rows of all users, if these are not the same.
     pub roles: Option<[String; 2]>,
     provider: DatabaseKind,
-    _dir: Option<TempDir>,
+    _removal: Removal,
+}
+
+/// Removes a database on drop.
+enum Removal {
+    /// The folder of its file.
+    Folder { _dir: TempDir },
+    /// The database in the cluster: hundreds of them would fill a disk.
+    Cluster { name: String },
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        let Self::Cluster { name } = self else { return };
+        let drop_database = format!("DROP DATABASE {name} WITH (FORCE)");
+        // The runtime of the test may be the one that drops this.
+        let removal = thread::spawn(move || {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime").block_on(run_in_cluster(&drop_database));
+        });
+        // A failure was printed by the thread, and a panic here would abort.
+        drop(removal.join());
+    }
 }
 
 impl TestDatabase {
@@ -79,7 +103,12 @@ impl TestDatabase {
     pub fn sqlite() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}/test.db", dir.path().display());
-        Self { url, roles: None, provider: DatabaseKind::Sqlite, _dir: Some(dir) }
+        Self {
+            url,
+            roles: None,
+            provider: DatabaseKind::Sqlite,
+            _removal: Removal::Folder { _dir: dir },
+        }
     }
 
     /// Creates a migrated database in the cluster that `TEST_POSTGRES_URL`
@@ -88,9 +117,10 @@ impl TestDatabase {
         let template = TEMPLATE.get_or_init(|| async {
             let empty = Self::empty_postgres().await;
             migrate(&empty.target()).await.expect("a migrated database");
-            empty.url.rsplit('/').next().unwrap_or_default().to_owned()
+            empty
         });
-        Self::create(&format!("TEMPLATE {}", template.await)).await
+        let name = template.await.url.rsplit('/').next().unwrap_or_default();
+        Self::create(&format!("TEMPLATE {name}")).await
     }
 
     /// Creates a migrated database there whose connection string names a role that
@@ -137,18 +167,19 @@ impl TestDatabase {
     }
 
     async fn create(template: &str) -> Self {
-        let cluster = cluster();
         let name = format!("t_{}", Uuid::now_v7().simple());
-        let mut admin = AsyncPgConnection::establish(&format!("{cluster}/postgres"))
-            .await
-            .expect("the cluster that TEST_POSTGRES_URL names");
-        admin
-            .batch_execute(&format!("CREATE DATABASE {name} {template}"))
-            .await
-            .expect("a database");
-        let url = format!("{cluster}/{name}");
-        Self { url, roles: None, provider: DatabaseKind::Postgres, _dir: None }
+        run_in_cluster(&format!("CREATE DATABASE {name} {template}")).await;
+        let url = format!("{}/{name}", cluster());
+        let removal = Removal::Cluster { name };
+        Self { url, roles: None, provider: DatabaseKind::Postgres, _removal: removal }
     }
+}
+
+async fn run_in_cluster(statement: &str) {
+    let mut admin = AsyncPgConnection::establish(&format!("{}/postgres", cluster()))
+        .await
+        .expect("the cluster that TEST_POSTGRES_URL names");
+    admin.batch_execute(statement).await.expect("the statement");
 }
 
 /// Returns the keys that databases of [`TestDatabase::connect`] seal with.
