@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::DescriptionError;
+use crate::schema;
 
 /// Version of the messages between pods and the server.
 const PROTOCOL: u32 = 1;
@@ -15,8 +16,6 @@ const MAX_NAME_CHARS: usize = 64;
 const MAX_SKILL_CHARS: usize = 100;
 /// Maximum length of a description.
 const MAX_DESCRIPTION_CHARS: usize = 2_000;
-/// Maximum size of the schema of a tool's arguments.
-const MAX_SCHEMA_BYTES: usize = 32 * 1024;
 /// Prefix of the server's own tools.
 const RESERVED: &str = "pia_";
 /// Maximum time limit of a call.
@@ -54,6 +53,9 @@ pub struct PodTool {
     pub description: String,
     /// JSON Schema of the arguments, an object.
     pub parameters: Value,
+    /// JSON Schema of the result's content, unless it may be anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
     /// True if it may change or reveal what matters: models may not call it.
     #[serde(default)]
     pub dangerous: bool,
@@ -135,15 +137,12 @@ impl PodTool {
     fn check(&self) -> Result<(), DescriptionError> {
         let is_described =
             !self.description.is_empty() && self.description.len() <= MAX_DESCRIPTION_CHARS;
-        let is_object = self.parameters.is_object();
-        let is_small = self.parameters.to_string().len() <= MAX_SCHEMA_BYTES;
-        if !is_described || !is_object || !is_small {
-            return Err(DescriptionError::Tool(self.name.clone()));
+        let has_limit = (1..=MAX_SECONDS).contains(&self.timeout_seconds);
+        let schemas = [Some(&self.parameters), self.output_schema.as_ref()].into_iter();
+        if is_described && has_limit && schemas.flatten().all(schema::is_usable) {
+            return Ok(());
         }
-        if !(1..=MAX_SECONDS).contains(&self.timeout_seconds) {
-            return Err(DescriptionError::Tool(self.name.clone()));
-        }
-        Ok(())
+        Err(DescriptionError::Tool(self.name.clone()))
     }
 }
 
@@ -194,7 +193,7 @@ mod tests {
         assert_eq!(twice, DescriptionError::Name("forecast".to_owned()));
         for (pointer, value) in [
             ("/tools/0/parameters", json!("string")),
-            ("/tools/0/parameters", json!({ "x": "a".repeat(MAX_SCHEMA_BYTES) })),
+            ("/tools/0/parameters", json!({ "type": "no such type" })),
             ("/tools/0/description", json!("")),
         ] {
             assert!(matches!(refused(pointer, value), DescriptionError::Tool(_)), "{pointer}");

@@ -41,20 +41,20 @@ pub enum DescriptionError {
     /// Name is empty, long, reserved, in use twice or has other characters.
     #[error("invalid name: {0}")]
     Name(String),
-    /// Description, schema or time limit of a tool is invalid.
-    #[error("invalid description, parameters or timeoutSeconds of the tool {0}")]
+    /// Description, a schema or the time limit of a tool is invalid.
+    #[error("invalid description, parameters, outputSchema or timeoutSeconds of the tool {0}")]
     Tool(String),
 }
 
 /// Reasons why a tool was not called, or returned nothing. Models read them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum ToolCallError {
     /// Tool does not exist, or is not granted to the caller's group any more.
     #[error("This tool is not available.")]
     NotGranted,
-    /// Arguments are no JSON object, or are too long.
-    #[error("The arguments are not valid.")]
-    InvalidArguments,
+    /// Arguments are no JSON object, are too long or violate the tool's schema.
+    #[error("The arguments are not valid: {0}")]
+    InvalidArguments(String),
     /// Pod is gone, or went away before it answered. The call may have had an
     /// effect.
     #[error("The tool did not answer.")]
@@ -65,7 +65,8 @@ pub enum ToolCallError {
     /// Pod did not answer in time.
     #[error("The tool did not answer in time.")]
     TimedOut,
-    /// Pod answered with an error, or with something that is no result.
+    /// Pod answered with an error, with something that is no result or with one that
+    /// violates the tool's schema.
     #[error("The tool failed.")]
     Failed,
     /// Store is unavailable.
@@ -74,7 +75,7 @@ pub enum ToolCallError {
 }
 
 /// Reasons why a skill was not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkillCallError {
     /// No pod of the connector is connected.
     #[error("no pod of the connector is connected")]

@@ -9,6 +9,7 @@ mod connectors;
 mod description;
 mod error;
 mod ports;
+mod schema;
 mod token;
 mod tool_plane;
 

@@ -5,7 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, FusedFuture as _, select};
 use pia_kernel::{Clock, ConnectorId, GroupId, SideEffects, Unavailable, UserId};
 use serde_json::{Value, json};
 
@@ -14,6 +15,7 @@ use crate::description::PodTool;
 use crate::error::{SkillCallError, ToolCallError};
 use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply};
 use crate::ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
+use crate::schema;
 
 /// Maximum size of the arguments of a call.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
@@ -74,7 +76,7 @@ impl ToolPlane {
         if self.link.is_idle() {
             return Ok(Vec::new());
         }
-        let pods = self.pods(group).await?;
+        let pods = self.pods(Some(group)).await?;
         let mut tools: Vec<_> = pods.iter().flat_map(|it| &it.description.tools).collect();
         tools.retain(|it| !it.dangerous);
         tools.sort_by(|one, other| one.name.cmp(&other.name));
@@ -88,9 +90,10 @@ impl ToolPlane {
     }
 
     /// Calls a tool, if it is still granted to the caller's group. `arguments` is a
-    /// JSON object. Each call is audited, without its arguments and its result. The
-    /// pod is told to cancel the call when `gone` ends first; do not drop this future,
-    /// or it is not audited.
+    /// JSON object. Another pod of the connector is called if the first one is busy, or
+    /// was lost and the tool is idempotent. Each call is audited, without its arguments
+    /// and its result. The pod is told to cancel the call when `gone` ends first; do not
+    /// drop this future, or it is not audited.
     pub async fn call(
         &self,
         caller: ToolCaller,
@@ -98,21 +101,29 @@ impl ToolPlane {
         arguments: &str,
         gone: impl Future<Output = ()> + Send,
     ) -> Result<PodReply, ToolCallError> {
-        if arguments.len() > MAX_ARGUMENT_BYTES {
-            return Err(ToolCallError::InvalidArguments);
-        }
-        let arguments: Value = serde_json::from_str(arguments)
-            .map_err(|_malformed| ToolCallError::InvalidArguments)?;
-        if !arguments.is_object() {
-            return Err(ToolCallError::InvalidArguments);
-        }
-        let pods = self.pods(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
-        let (pod, tool) = offering(&pods, name).ok_or(ToolCallError::NotGranted)?;
-        let timeout = Duration::from_secs(tool.timeout_seconds.into());
-        let target = CallTarget::Tool { name: name.to_owned(), arguments };
-        let call = PodCall { target, timeout };
-        let reply = self.send(caller, pod, (name, call), gone).await?;
-        Ok(PodReply { text: shortened(reply.text), ..reply })
+        let arguments = parse_arguments(arguments)?;
+        let pods =
+            self.pods(Some(caller.group)).await.map_err(|_err| ToolCallError::Unavailable)?;
+        let offers = self.offers(&pods, |it| it.name == name && !it.dangerous);
+        let reply = self.call_one(caller.user, offers, arguments, gone).await?;
+        let is_error = reply.is_error;
+        Ok(PodReply { content: shortened(reply.into_text()).into(), is_error })
+    }
+
+    /// Calls a tool of a connector for an administrator, who may also try a dangerous
+    /// one and one that is granted to nobody. It is audited like other calls.
+    pub async fn try_tool(
+        &self,
+        by: UserId,
+        connector: ConnectorId,
+        (name, arguments): (&str, &str),
+        gone: impl Future<Output = ()> + Send,
+    ) -> Result<PodReply, ToolCallError> {
+        let arguments = parse_arguments(arguments)?;
+        let mut pods = self.pods(None).await.map_err(|_err| ToolCallError::Unavailable)?;
+        pods.retain(|it| it.connector == connector);
+        let offers = self.offers(&pods, |it| it.name == name);
+        self.call_one(by, offers, arguments, gone).await
     }
 
     /// Runs a skill on the longest connected pod that advertises it, if its connector
@@ -123,47 +134,103 @@ impl ToolPlane {
         skill: HostedSkill,
     ) -> Result<PodReply, SkillCallError> {
         let HostedSkill { connector, name, material, timeout } = skill;
-        let pods = self.pods(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
+        let pods =
+            self.pods(Some(caller.group)).await.map_err(|_err| ToolCallError::Unavailable)?;
         let own: Vec<_> = pods.iter().filter(|it| it.connector == connector).collect();
         if own.is_empty() {
             return Err(SkillCallError::NotConnected);
         }
         let mut able = own.into_iter().filter(|it| it.description.skills.contains(&name));
         let pod = able.next().ok_or(SkillCallError::NotAdvertised)?;
-        let target = CallTarget::Skill { name: name.clone(), material };
-        let call = PodCall { target, timeout };
-        Ok(self.send(caller, pod, (&name, call), pending()).await?)
+        let call = PodCall { target: CallTarget::Skill { name, material }, timeout };
+        let mut gone = pending().fuse();
+        Ok(self.send(caller.user, pod, (call, None), &mut gone).await?)
+    }
+
+    /// Calls the first pod that takes the call.
+    async fn call_one(
+        &self,
+        user: UserId,
+        offers: Vec<(&ConnectedPod, &PodTool)>,
+        arguments: Value,
+        gone: impl Future<Output = ()> + Send,
+    ) -> Result<PodReply, ToolCallError> {
+        let mut gone = pin!(gone.fuse());
+        let mut result = Err(ToolCallError::NotGranted);
+        for (pod, tool) in offers {
+            schema::validate(&tool.parameters, &arguments)
+                .map_err(ToolCallError::InvalidArguments)?;
+            let timeout = Duration::from_secs(tool.timeout_seconds.into());
+            let target = CallTarget::Tool { name: tool.name.clone(), arguments: arguments.clone() };
+            let call = (PodCall { target, timeout }, tool.output_schema.as_ref());
+            result = self.send(user, pod, call, &mut gone).await;
+            let can_repeat = match result {
+                Err(ToolCallError::Busy) => true,
+                Err(ToolCallError::Lost) => tool.idempotent && !gone.is_terminated(),
+                _ => false,
+            };
+            if !can_repeat {
+                break;
+            }
+        }
+        result
     }
 
     /// Calls a pod, and records that.
     async fn send(
         &self,
-        caller: ToolCaller,
+        user: UserId,
         pod: &ConnectedPod,
-        (name, call): (&str, PodCall),
-        gone: impl Future<Output = ()> + Send,
+        (call, output_schema): (PodCall, Option<&Value>),
+        gone: &mut (impl Future<Output = ()> + Send + Unpin),
     ) -> Result<PodReply, ToolCallError> {
         let started_at = self.clock.now();
-        let result = match select(self.link.call(pod.id, call), pin!(gone)).await {
+        let (CallTarget::Tool { name, .. } | CallTarget::Skill { name, .. }) = &call.target;
+        let name = name.clone();
+        let mut result = match select(self.link.call(pod.id, call), gone).await {
             Either::Left((result, _)) => result,
             Either::Right(((), _)) => Err(ToolCallError::Lost),
         };
+        if let (Ok(reply), Some(schema)) = (&result, output_schema)
+            && !reply.is_error
+            && schema::validate(schema, &reply.content).is_err()
+        {
+            result = Err(ToolCallError::Failed);
+        }
         let milliseconds = (self.clock.now().micros() - started_at.micros()) / 1_000;
-        self.record(caller, pod, name, (&result, milliseconds)).await;
+        self.record(user, pod, &name, (&result, milliseconds)).await;
         result
     }
 
-    async fn pods(&self, group: GroupId) -> Result<Vec<ConnectedPod>, Unavailable> {
-        let mut pods = self.registry.connected(Some(group), self.clock.now()).await?;
+    async fn pods(&self, group: Option<GroupId>) -> Result<Vec<ConnectedPod>, Unavailable> {
+        let mut pods = self.registry.connected(group, self.clock.now()).await?;
         pods.retain(|it| self.link.is_linked(it.id));
         Ok(pods)
+    }
+
+    /// Returns the pods that offer a tool, those of this instance first. All have the
+    /// connector of the pod that has been connected longest.
+    fn offers<'a>(
+        &self,
+        pods: &'a [ConnectedPod],
+        is_wanted: impl Fn(&PodTool) -> bool,
+    ) -> Vec<(&'a ConnectedPod, &'a PodTool)> {
+        let offer = |pod: &'a ConnectedPod| {
+            let tool = pod.description.tools.iter().find(|it| is_wanted(it));
+            tool.map(|it| (pod, it))
+        };
+        let mut offers: Vec<_> = pods.iter().filter_map(offer).collect();
+        let connector = offers.first().map(|(pod, _)| pod.connector);
+        offers.retain(|(pod, _)| Some(pod.connector) == connector);
+        offers.sort_by_key(|(pod, _)| !self.link.holds(pod.id));
+        offers
     }
 
     /// Records a call. A database that is down does not take the result from the
     /// model, which the tool has already had an effect for.
     async fn record(
         &self,
-        caller: ToolCaller,
+        user: UserId,
         pod: &ConnectedPod,
         tool: &str,
         (result, milliseconds): (&Result<PodReply, ToolCallError>, i64),
@@ -172,11 +239,11 @@ impl ToolPlane {
         let outcome = if is_completed { PodCallOutcome::Completed } else { PodCallOutcome::Failed };
         let object = format!("connector:{}", pod.connector);
         let effects =
-            SideEffects::of_object(self.clock.now(), Some(caller.user), object, "Pod.ToolCalled");
+            SideEffects::of_object(self.clock.now(), Some(user), object, "Pod.ToolCalled");
         let ended = match result {
             Ok(reply) if reply.is_error => "failed",
             Ok(_) => "completed",
-            Err(err) => outcome_name(*err),
+            Err(err) => outcome_name(err),
         };
         let change = json!({ "tool": tool, "milliseconds": milliseconds, "outcome": ended });
         let record = CallRecord { pod: pod.id, outcome, milliseconds };
@@ -188,10 +255,10 @@ impl ToolPlane {
     }
 }
 
-fn outcome_name(err: ToolCallError) -> &'static str {
+fn outcome_name(err: &ToolCallError) -> &'static str {
     match err {
         ToolCallError::NotGranted => "not_granted",
-        ToolCallError::InvalidArguments => "invalid_arguments",
+        ToolCallError::InvalidArguments(_) => "invalid_arguments",
         ToolCallError::Lost => "lost",
         ToolCallError::Busy => "busy",
         ToolCallError::TimedOut => "timed_out",
@@ -200,12 +267,17 @@ fn outcome_name(err: ToolCallError) -> &'static str {
     }
 }
 
-/// Returns the first pod that offers a tool which models may call.
-fn offering<'a>(pods: &'a [ConnectedPod], name: &str) -> Option<(&'a ConnectedPod, &'a PodTool)> {
-    pods.iter().find_map(|pod| {
-        let tool = pod.description.tools.iter().find(|it| it.name == name && !it.dangerous);
-        tool.map(|it| (pod, it))
-    })
+fn parse_arguments(arguments: &str) -> Result<Value, ToolCallError> {
+    let invalid = |reason: String| ToolCallError::InvalidArguments(reason);
+    if arguments.len() > MAX_ARGUMENT_BYTES {
+        return Err(invalid(format!("more than {MAX_ARGUMENT_BYTES} bytes")));
+    }
+    let arguments: Value =
+        serde_json::from_str(arguments).map_err(|err| invalid(err.to_string()))?;
+    if !arguments.is_object() {
+        return Err(invalid("not an object".to_owned()));
+    }
+    Ok(arguments)
 }
 
 /// Cuts a long result.

@@ -55,14 +55,14 @@ pub(crate) fn read_reply(result: InvocationResult) -> Result<PodReply, ToolCallE
     let value = result.map_err(failed)?.ok_or(ToolCallError::Failed)?;
     let result: CallResult =
         serde_json::from_value(value).map_err(|_other| ToolCallError::Failed)?;
-    let text = match result.content {
-        Value::String(text) => text,
-        other => other.to_string(),
+    let size = match &result.content {
+        Value::String(text) => text.len(),
+        other => other.to_string().len(),
     };
-    if text.len() > MAX_TEXT_BYTES {
+    if size > MAX_TEXT_BYTES {
         return Err(ToolCallError::Failed);
     }
-    Ok(PodReply { text, is_error: result.is_error })
+    Ok(PodReply { content: result.content, is_error: result.is_error })
 }
 
 #[cfg(test)]
@@ -72,10 +72,11 @@ mod tests {
     #[test]
     fn results_are_texts_or_json() {
         let read = |value| read_reply(Ok(Some(value)));
-        let reply = |text: &str, is_error| Ok(PodReply { text: text.to_owned(), is_error });
-        assert_eq!(read(json!({ "content": "Fine." })), reply("Fine.", false));
-        assert_eq!(read(json!({ "content": { "a": 1 } })), reply(r#"{"a":1}"#, false));
-        assert_eq!(read(json!({ "content": "No.", "isError": true })), reply("No.", true));
+        let text = |value| read(value).map(|it| (it.is_error, it.into_text()));
+        let reply = |text: &str, is_error| Ok((is_error, text.to_owned()));
+        assert_eq!(text(json!({ "content": "Fine." })), reply("Fine.", false));
+        assert_eq!(text(json!({ "content": { "a": 1 } })), reply(r#"{"a":1}"#, false));
+        assert_eq!(text(json!({ "content": "No.", "isError": true })), reply("No.", true));
         for other in [json!(null), json!("text"), json!({}), json!({ "content": 1, "isError": 2 })]
         {
             assert_eq!(read(other.clone()), Err(ToolCallError::Failed), "{other}");

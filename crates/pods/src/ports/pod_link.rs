@@ -40,10 +40,20 @@ pub enum CallTarget {
 /// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodReply {
-    /// Text for the model.
-    pub text: String,
+    /// Text, or another value, which models read as JSON.
+    pub content: Value,
     /// True if the pod says that it failed.
     pub is_error: bool,
+}
+
+impl PodReply {
+    /// Returns the content as models read it.
+    pub fn into_text(self) -> String {
+        match self.content {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
+    }
 }
 
 /// Links to pods.

@@ -39,6 +39,7 @@ fn plane(
     registry.expect_connected().returning(move |_, _| Ok(pods.clone()));
     link.expect_is_linked().returning(|_| true);
     link.expect_is_idle().return_const(false);
+    link.expect_holds().returning(|_| false);
     let clock = Arc::new(ManualClock::new(NOW));
     ToolPlane { registry: Arc::new(registry), link: Arc::new(link), clock }
 }
@@ -70,7 +71,7 @@ async fn a_call_is_audited_without_arguments_and_result() {
         assert_eq!((pod, call.timeout), (id, Duration::from_secs(7)));
         let arguments = json!({ "q": "confidential" });
         assert_eq!(call.target, CallTarget::Tool { name: "search".to_owned(), arguments });
-        Ok(PodReply { text: "x".repeat(40_000), is_error: false })
+        Ok(PodReply { content: "x".repeat(40_000).into(), is_error: false })
     });
     let audited = Arc::new(Mutex::new(String::new()));
     let recorded = Arc::clone(&audited);
@@ -81,7 +82,7 @@ async fn a_call_is_audited_without_arguments_and_result() {
     });
     let plane = plane(vec![first], registry, link);
     let reply = plane.call(caller, "search", r#"{"q":"confidential"}"#, pending()).await.unwrap();
-    assert_eq!(reply.text.chars().count(), MAX_RESULT_CHARS + CUT.chars().count());
+    assert_eq!(reply.into_text().chars().count(), MAX_RESULT_CHARS + CUT.chars().count());
     let audited = audited.lock().unwrap().clone();
     assert!(audited.contains("Pod.ToolCalled") && audited.contains("completed"), "{audited}");
     assert!(!audited.contains("confidential") && !audited.contains("xxx"));
@@ -101,7 +102,7 @@ async fn failures_are_recorded_and_returned() {
     let long = format!("{{\"q\":\"{}\"}}", "x".repeat(MAX_ARGUMENT_BYTES));
     for arguments in ["", "[]", "{", &long] {
         let refused = plane.call(caller(), "search", arguments, pending()).await;
-        assert_eq!(refused, Err(ToolCallError::InvalidArguments));
+        assert!(matches!(refused, Err(ToolCallError::InvalidArguments(_))));
     }
 }
 
@@ -122,10 +123,10 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
     link.expect_call().once().returning(|_, call| {
         let material = "Where to?".to_owned();
         assert_eq!(call.target, CallTarget::Skill { name: "plan".to_owned(), material });
-        Ok(PodReply { text: "To Rome.".to_owned(), is_error: false })
+        Ok(PodReply { content: "To Rome.".into(), is_error: false })
     });
     let plane = plane(vec![able, other], registry, link);
-    assert_eq!(plane.run_skill(caller(), skill(own)).await.unwrap().text, "To Rome.");
+    assert_eq!(plane.run_skill(caller(), skill(own)).await.unwrap().into_text(), "To Rome.");
     let refused = plane.run_skill(caller(), skill(foreign)).await;
     assert_eq!(refused, Err(SkillCallError::NotAdvertised));
     let nobody = plane.run_skill(caller(), skill(ConnectorId::generate())).await;
@@ -137,7 +138,7 @@ async fn a_call_whose_caller_goes_away_is_recorded() {
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
     link.expect_call()
         .once()
-        .returning(|_, _| Ok(PodReply { text: String::new(), is_error: false }));
+        .returning(|_, _| Ok(PodReply { content: "".into(), is_error: false }));
     registry.expect_record().times(2).returning(|_, _| Ok(()));
     let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
     // What is ready at once is not lost.
@@ -145,6 +146,81 @@ async fn a_call_whose_caller_goes_away_is_recorded() {
     let never = ToolPlane { link: Arc::new(NeverAnswers), ..plane };
     let gone = never.call(caller(), "search", "{}", std::future::ready(())).await;
     assert_eq!(gone, Err(ToolCallError::Lost));
+}
+
+/// Calls a tool of two pods of one connector, the first of which fails. Returns the
+/// result and the number of calls.
+async fn fails_over(
+    idempotent: bool,
+    failure: ToolCallError,
+) -> (Result<PodReply, ToolCallError>, usize) {
+    let mut first = pod("first", &[("search", false)]);
+    first.description.tools[0].idempotent = idempotent;
+    let (id, other) = (first.id, pod("other", &[("search", false)]));
+    let second = ConnectedPod { id: PodId(Uuid::now_v7()), ..first.clone() };
+    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    let recorded = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&recorded);
+    registry.expect_record().returning(move |_, _| {
+        *count.lock().unwrap() += 1;
+        Ok(())
+    });
+    link.expect_call().returning(move |pod, _| {
+        if pod == id { Err(failure.clone()) } else { Ok(reply(json!("found"))) }
+    });
+    let plane = plane(vec![first, other, second], registry, link);
+    let result = plane.call(caller(), "search", "{}", pending()).await;
+    let calls = *recorded.lock().unwrap();
+    (result, calls)
+}
+
+fn reply(content: Value) -> PodReply {
+    PodReply { content, is_error: false }
+}
+
+#[tokio::test]
+async fn a_call_is_repeated_only_if_that_is_harmless() {
+    let found = || Ok(reply(json!("found")));
+    assert_eq!(fails_over(false, ToolCallError::Busy).await, (found(), 2));
+    assert_eq!(fails_over(true, ToolCallError::Lost).await, (found(), 2));
+    let lost = Err(ToolCallError::Lost);
+    assert_eq!(fails_over(false, ToolCallError::Lost).await, (lost, 1));
+    let late = Err(ToolCallError::TimedOut);
+    assert_eq!(fails_over(true, ToolCallError::TimedOut).await, (late, 1));
+}
+
+#[tokio::test]
+async fn arguments_and_results_are_checked_against_schemas() {
+    let mut lying = pod("first", &[("search", false)]);
+    lying.description.tools[0].parameters = json!({ "required": ["q"] });
+    lying.description.tools[0].output_schema = Some(json!({ "type": "integer" }));
+    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    registry.expect_record().times(2).returning(|_, _| Ok(()));
+    let mut contents = vec![json!(3), json!("three")];
+    link.expect_call().times(2).returning(move |_, _| Ok(reply(contents.remove(0))));
+    let plane = plane(vec![lying], registry, link);
+    let call = async |arguments: &str| {
+        plane.call(caller(), "search", arguments, pending()).await.map(PodReply::into_text)
+    };
+    let Err(ToolCallError::InvalidArguments(reason)) = call("{}").await else { panic!() };
+    assert!(reason.contains("\"q\""), "{reason}");
+    assert_eq!(call(r#"{"q":1}"#).await, Ok("3".to_owned()));
+    assert_eq!(call(r#"{"q":1}"#).await, Err(ToolCallError::Failed));
+}
+
+#[tokio::test]
+async fn an_administrator_tries_dangerous_tools_of_one_connector() {
+    let (first, second) = (pod("first", &[("drop", true)]), pod("second", &[("drop", true)]));
+    let (id, connector) = (second.id, second.connector);
+    let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
+    registry.expect_record().once().returning(|_, _| Ok(()));
+    link.expect_call().once().returning(move |pod, _| {
+        assert_eq!(pod, id);
+        Ok(reply(json!("done")))
+    });
+    let plane = plane(vec![first, second], registry, link);
+    let tried = plane.try_tool(UserId::generate(), connector, ("drop", "{}"), pending()).await;
+    assert_eq!(tried, Ok(reply(json!("done"))));
 }
 
 /// Pod that never answers.

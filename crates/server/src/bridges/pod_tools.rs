@@ -52,7 +52,10 @@ impl ConnectorTools for PodTools {
             plane.call(caller, &name, &arguments, gone).await
         });
         match called.await {
-            Ok(Ok(reply)) => fenced(&reply.text, reply.is_error),
+            Ok(Ok(reply)) => {
+                let is_error = reply.is_error;
+                fenced(&reply.into_text(), is_error)
+            }
             Ok(Err(err)) => err.to_string(),
             Err(err) => {
                 tracing::error!(error = %err, "a call of a tool was aborted");

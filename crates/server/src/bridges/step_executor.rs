@@ -52,12 +52,14 @@ impl ProxySteps {
         let skill = HostedSkill { connector, name: skill, material, timeout };
         let reply = self.pods.run_skill(ToolCaller { user, group }, skill).await;
         let reply = reply.map_err(pod_error)?;
-        if reply.is_error {
-            return Err(failed(FailureCode::UpstreamFailed, &reply.text));
+        let is_error = reply.is_error;
+        let text = reply.into_text();
+        if is_error {
+            return Err(failed(FailureCode::UpstreamFailed, &text));
         }
-        let message = json!({ "role": "assistant", "content": reply.text });
+        let message = json!({ "role": "assistant", "content": text });
         let raw = json!({ "choices": [{ "message": message, "finish_reason": "stop" }] });
-        Ok(StepResponse { text: Some(reply.text), raw: raw.to_string(), tokens: 0 })
+        Ok(StepResponse { text: Some(text), raw: raw.to_string(), tokens: 0 })
     }
 }
 
