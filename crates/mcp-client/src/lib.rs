@@ -1,0 +1,20 @@
+//! Client of MCP servers: it lists their tools and calls them.
+//!
+//! An [`McpClient`] is connected with one server, over the standard streams of
+//! a child process (feature `stdio`).
+//! A server is not trusted: its messages, its lists and its time are limited,
+//! and its requests are refused, such as those for completions of a model.
+
+mod client;
+mod error;
+mod guard;
+mod refusals;
+mod result;
+#[cfg(feature = "stdio")]
+mod stdio;
+mod tool;
+
+pub use client::McpClient;
+pub use error::McpError;
+pub use result::McpResult;
+pub use tool::McpTool;
