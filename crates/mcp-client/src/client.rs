@@ -24,7 +24,7 @@ use crate::tool::{McpTool, ToolList};
 
 /// Maximum length of a message of a server: that of a result, written twice
 /// and with many escapes.
-#[cfg(feature = "stdio")]
+#[cfg(any(feature = "stdio", feature = "http"))]
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// Time for the connection and its initialization.
@@ -46,7 +46,7 @@ pub struct McpClient {
 
 impl McpClient {
     /// Initializes the server behind a transport.
-    #[cfg_attr(not(feature = "stdio"), expect(dead_code, reason = "unused"))]
+    #[cfg_attr(not(any(feature = "stdio", feature = "http")), expect(dead_code, reason = "unused"))]
     pub(crate) async fn initialize<T: Transport<RoleClient> + 'static>(
         transport: T,
         secret: Option<Secret<String>>,

@@ -18,6 +18,15 @@ pub enum McpError {
     /// Command that could not be started.
     #[error("the command of the MCP server could not be started: {0}")]
     Start(#[source] io::Error),
+    /// Address that is not one of HTTP.
+    #[error("the address of the MCP server must begin with https:// or http://")]
+    Address,
+    /// Token with characters that no token has.
+    #[error("the token for the MCP server has characters that no token has")]
+    MalformedToken,
+    /// Token that the server does not accept, or that it misses.
+    #[error("the MCP server refuses the token, or requires one")]
+    Unauthorized,
     /// Connection that failed.
     #[error("the MCP server cannot be reached: {0}")]
     Transport(Cow<'static, str>),
@@ -82,6 +91,10 @@ impl McpError {
     }
 
     fn from_transport(error: &(dyn Error + 'static)) -> Self {
+        #[cfg(feature = "http")]
+        if let Some(error) = crate::http_client::HttpError::find(error) {
+            return error.into();
+        }
         // The texts of a transport may contain what the server sent.
         let is_io = error.is::<io::Error>();
         if is_io { Self::Closed } else { Self::Transport("the message was not sent".into()) }

@@ -1,13 +1,15 @@
 //! Client of MCP servers: it lists their tools and calls them.
 //!
 //! An [`McpClient`] is connected with one server, over the standard streams of
-//! a child process (feature `stdio`).
+//! a child process (feature `stdio`) or over streamable HTTP (feature `http`).
 //! A server is not trusted: its messages, its lists and its time are limited,
 //! and its requests are refused, such as those for completions of a model.
 
 mod client;
 mod error;
 mod guard;
+#[cfg(feature = "http")]
+mod http_client;
 mod refusals;
 mod result;
 #[cfg(feature = "stdio")]

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
 
 mod calls;
+mod http;
 mod script;
 mod server;
 mod stdio;
