@@ -30,6 +30,9 @@ pub struct ToolDescription {
     pub description: String,
     /// JSON Schema of the arguments, which are an object.
     pub parameters: Value,
+    /// JSON Schema of the values that calls return, if the tool promises one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
     /// Need of a person's approval; such tools are not offered to models.
     pub dangerous: bool,
     /// Promise that a call may be repeated without harm.
@@ -46,6 +49,7 @@ impl ToolDescription {
             name: name.to_owned(),
             description: description.to_owned(),
             parameters,
+            output_schema: None,
             dangerous: false,
             idempotent: false,
             timeout_seconds: None,

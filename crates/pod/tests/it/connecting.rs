@@ -28,6 +28,7 @@ async fn a_hello_describes_the_pod() {
             "name": "echo",
             "description": "Echoes.",
             "parameters": { "type": "object" },
+            "outputSchema": { "type": "object" },
             "dangerous": false,
             "idempotent": true,
         }],

@@ -19,7 +19,11 @@ pub(crate) struct Echo;
 impl Tool for Echo {
     fn description(&self) -> ToolDescription {
         let parameters = json!({ "type": "object" });
-        ToolDescription { idempotent: true, ..ToolDescription::new("echo", "Echoes.", parameters) }
+        ToolDescription {
+            output_schema: Some(parameters.clone()),
+            idempotent: true,
+            ..ToolDescription::new("echo", "Echoes.", parameters)
+        }
     }
 
     async fn call(&self, arguments: Value, _: CancellationToken) -> Result<Value, String> {
