@@ -2,19 +2,15 @@
 
 use std::collections::HashMap;
 use std::future::{Future, pending};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::messages::CallRequest;
-use crate::tool::Tool;
+use crate::work::{Outcome, Work};
 
 /// Time for a cancelled call to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -33,7 +29,7 @@ pub(crate) struct Calls {
 pub(crate) struct FinishedCall {
     pub(crate) invocation_id: String,
     call_id: String,
-    pub(crate) outcome: Result<Value, String>,
+    pub(crate) outcome: Outcome,
 }
 
 impl Calls {
@@ -48,28 +44,21 @@ impl Calls {
     }
 
     /// Starts a call, or lets it wait until others have ended.
-    pub(crate) fn start(
-        &mut self,
-        invocation_id: String,
-        request: CallRequest,
-        tool: Option<Arc<dyn Tool>>,
-    ) {
-        let CallRequest { call_id, tool: name, arguments, timeout_seconds } = request;
+    pub(crate) fn start(&mut self, invocation_id: String, work: Work) {
         let (cancelled, permits) = (self.all.token().child_token(), Arc::clone(&self.permits));
+        let (call_id, limit) = (work.call_id.clone(), work.limit);
         self.running.insert(call_id.clone(), cancelled.clone());
         let call = {
             let cancelled = cancelled.clone();
             async move {
-                let tool = tool.ok_or_else(|| format!("the pod has no tool {name}"))?;
+                let start = work.into_start()?;
                 // One that is cancelled while it waits does not start.
                 let permit = cancelled.run_until_cancelled(permits.acquire()).await;
                 let _permit = permit.ok_or("the call was cancelled")?;
-                let call = AssertUnwindSafe(tool.call(arguments.into(), cancelled));
-                call.catch_unwind().await.unwrap_or_else(|_panic| Err("the tool failed".to_owned()))
+                start(cancelled).await
             }
         };
         self.tasks.spawn(async move {
-            let limit = Duration::from_secs(timeout_seconds);
             FinishedCall { invocation_id, call_id, outcome: run(call, limit, cancelled).await }
         });
     }
@@ -101,10 +90,10 @@ impl Calls {
 /// Runs a call until it ends. When it was cancelled or its time is over, it has
 /// a little longer to end by itself.
 async fn run(
-    call: impl Future<Output = Result<Value, String>>,
+    call: impl Future<Output = Outcome>,
     limit: Duration,
     cancelled: CancellationToken,
-) -> Result<Value, String> {
+) -> Outcome {
     tokio::pin!(call);
     let reason = tokio::select! {
         outcome = &mut call => return outcome,

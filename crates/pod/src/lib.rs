@@ -1,7 +1,7 @@
 //! Pods: programs of an operator that bring tools to a server.
 //!
-//! A [`Pod`] dials in to the server's hub, names its [`Tool`]s and serves their
-//! calls, until it is stopped. It needs no port of its own, and connects again
+//! A [`Pod`] dials in to the server's hub, names its [`Tool`]s and
+//! [`PodSkill`]s and serves their calls, until it is stopped. It needs no port of its own, and connects again
 //! by itself when the connection is lost.
 //!
 //! ```no_run
@@ -46,8 +46,11 @@ mod error;
 mod messages;
 mod pod;
 mod session;
+mod skill;
 mod tool;
+mod work;
 
 pub use error::PodError;
 pub use pod::Pod;
+pub use skill::PodSkill;
 pub use tool::{Tool, ToolDescription};

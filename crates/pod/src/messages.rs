@@ -23,6 +23,7 @@ pub(crate) struct PodDescription<'a> {
     name: &'a str,
     version: &'a str,
     tools: Vec<ToolDescription>,
+    skills: Vec<&'a str>,
     max_concurrent_calls: usize,
 }
 
@@ -31,9 +32,10 @@ impl<'a> PodDescription<'a> {
         name: &'a str,
         version: &'a str,
         tools: Vec<ToolDescription>,
+        skills: Vec<&'a str>,
         max_concurrent_calls: usize,
     ) -> Self {
-        Self { protocol: PROTOCOL, name, version, tools, max_concurrent_calls }
+        Self { protocol: PROTOCOL, name, version, tools, skills, max_concurrent_calls }
     }
 }
 
@@ -53,6 +55,16 @@ pub(crate) struct CallRequest {
     pub(crate) tool: String,
     #[serde(default)]
     pub(crate) arguments: Map<String, Value>,
+    pub(crate) timeout_seconds: u64,
+}
+
+/// Run of a skill.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunSkillRequest {
+    pub(crate) call_id: String,
+    pub(crate) skill: String,
+    pub(crate) material: String,
     pub(crate) timeout_seconds: u64,
 }
 

@@ -15,12 +15,13 @@ use crate::endpoint::Endpoint;
 use crate::error::{ConnectionError, PodError};
 use crate::messages::PodDescription;
 use crate::session::Session;
+use crate::skill::PodSkill;
 use crate::tool::Tool;
 
 /// Interval of pings. The server counts a pod as gone after twice as long.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Program that serves calls of its tools for a server.
+/// Program that serves calls of its tools, and runs skills, for a server.
 pub struct Pod {
     endpoint: Endpoint,
     name: String,
@@ -28,6 +29,7 @@ pub struct Pod {
     max_concurrent_calls: usize,
     keep_alive: Duration,
     tools: BTreeMap<String, Arc<dyn Tool>>,
+    skills: BTreeMap<String, Arc<dyn PodSkill>>,
 }
 
 impl Pod {
@@ -41,6 +43,7 @@ impl Pod {
             max_concurrent_calls: 8,
             keep_alive: KEEP_ALIVE,
             tools: BTreeMap::new(),
+            skills: BTreeMap::new(),
         })
     }
 
@@ -74,6 +77,13 @@ impl Pod {
     #[must_use]
     pub fn with_tool(mut self, tool: impl Tool) -> Self {
         self.tools.insert(tool.description().name, Arc::new(tool));
+        self
+    }
+
+    /// Adds a skill; it replaces one of the same name.
+    #[must_use]
+    pub fn with_skill(mut self, skill: impl PodSkill) -> Self {
+        self.skills.insert(skill.name().to_owned(), Arc::new(skill));
         self
     }
 
@@ -113,11 +123,16 @@ impl Pod {
 
     pub(crate) fn describe(&self) -> PodDescription<'_> {
         let tools = self.tools.values().map(|it| it.description()).collect();
-        PodDescription::new(&self.name, &self.version, tools, self.max_concurrent_calls)
+        let skills = self.skills.keys().map(String::as_str).collect();
+        PodDescription::new(&self.name, &self.version, tools, skills, self.max_concurrent_calls)
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.get(name).map(Arc::clone)
+    }
+
+    pub(crate) fn skill(&self, name: &str) -> Option<Arc<dyn PodSkill>> {
+        self.skills.get(name).map(Arc::clone)
     }
 
     pub(crate) fn max_concurrent_calls(&self) -> usize {

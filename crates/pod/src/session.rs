@@ -9,8 +9,9 @@ use crate::backoff::Backoff;
 use crate::calls::{Calls, FinishedCall};
 use crate::connection::Connection;
 use crate::error::{ConnectionError, PodError};
-use crate::messages::{CallRequest, HelloResponse, format_result};
+use crate::messages::{CallRequest, HelloResponse, RunSkillRequest, format_result};
 use crate::pod::Pod;
+use crate::work::{self, Work};
 
 /// Ids of the pod's invocations.
 const HELLO: &str = "hello";
@@ -123,16 +124,20 @@ impl<'a> Session<'a> {
         target: &str,
         request: Option<Value>,
     ) -> Result<(), ConnectionError> {
-        let request = if target == "Call" {
-            serde_json::from_value::<CallRequest>(request.unwrap_or_default())
-                .map_err(|err| format!("the call is malformed: {err}"))
-        } else {
-            Err(format!("the pod has no method {target}"))
-        };
-        match request {
-            Ok(request) => {
+        let work = match target {
+            "Call" => work::parse::<CallRequest>(request).map(|request| {
                 let tool = self.pod.tool(&request.tool);
-                self.calls.start(invocation_id, request, tool);
+                Work::call(request, tool)
+            }),
+            "RunSkill" => work::parse::<RunSkillRequest>(request).map(|request| {
+                let skill = self.pod.skill(&request.skill);
+                Work::run(request, skill)
+            }),
+            _ => Err(format!("the pod has no method {target}")),
+        };
+        match work {
+            Ok(work) => {
+                self.calls.start(invocation_id, work);
                 Ok(())
             }
             Err(error) => self.complete(invocation_id, Err(error)).await,

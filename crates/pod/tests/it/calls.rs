@@ -52,11 +52,15 @@ async fn invocations_that_the_pod_does_not_understand_fail() {
     let malformed = hub.next().await;
     hub.invoke("RunSkill", json!({ "callId": "call-1", "skill": "report" }));
     let skill = hub.next().await;
+    hub.invoke("Fly", json!({}));
+    let unknown = hub.next().await;
 
     let error = "the call is malformed: missing field `callId`".to_owned();
     assert!(matches!(malformed, Event::Result(Err(it)) if it == error));
-    let error = "the pod has no method RunSkill".to_owned();
+    let error = "the call is malformed: missing field `material`".to_owned();
     assert!(matches!(skill, Event::Result(Err(it)) if it == error));
+    let error = "the pod has no method Fly".to_owned();
+    assert!(matches!(unknown, Event::Result(Err(it)) if it == error));
 }
 
 #[actix_web::test]

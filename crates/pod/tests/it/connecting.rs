@@ -32,6 +32,7 @@ async fn a_hello_describes_the_pod() {
             "dangerous": false,
             "idempotent": true,
         }],
+        "skills": [],
         "maxConcurrentCalls": 3,
     });
     assert_eq!(description, expected);

@@ -8,5 +8,6 @@ mod hub;
 mod hub_connection;
 mod program;
 mod running_pod;
+mod skills;
 mod tools;
 mod typescript;

@@ -1,0 +1,20 @@
+//! Skills that a pod runs.
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// Skill that assignments of its operator run.
+#[async_trait]
+pub trait PodSkill: Send + Sync + 'static {
+    /// Returns the name: letters, digits, hyphens, underscores and dots, at
+    /// most 100.
+    fn name(&self) -> &str;
+
+    /// Runs the skill with the material of an assignment. The value becomes the
+    /// result of the assignment, the error the reason why it has none.
+    ///
+    /// When `cancelled` is, the rules of [`Tool::call`](crate::Tool::call)
+    /// apply.
+    async fn run(&self, material: String, cancelled: CancellationToken) -> Result<Value, String>;
+}

@@ -1,0 +1,68 @@
+//! Skills, and their runs.
+
+use async_trait::async_trait;
+use pia_pod::PodSkill;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::hub::Hub;
+use crate::hub_connection::Command;
+use crate::running_pod::{RunningPod, pod};
+
+/// Skill that returns the length of its material, or fails as it wants.
+struct Report;
+
+#[async_trait]
+impl PodSkill for Report {
+    fn name(&self) -> &'static str {
+        "report"
+    }
+
+    async fn run(&self, material: String, cancelled: CancellationToken) -> Result<Value, String> {
+        match material.as_str() {
+            "error" => Err("it failed".to_owned()),
+            "panic" => panic!("it panicked"),
+            "wait" => {
+                cancelled.cancelled().await;
+                Err("it was cancelled".to_owned())
+            }
+            _ => Ok(json!({ "length": material.len() })),
+        }
+    }
+}
+
+fn run(hub: &Hub, skill: &str, material: &str) {
+    let request = json!({
+        "callId": "call-1", "skill": skill, "material": material, "timeoutSeconds": 10,
+    });
+    hub.invoke("RunSkill", request);
+}
+
+#[actix_web::test]
+async fn a_skill_is_named_and_run() {
+    let mut hub = Hub::start();
+    let _pod = RunningPod::start(pod(&hub).with_skill(Report));
+    assert_eq!(hub.hello().await["skills"], json!(["report"]));
+
+    run(&hub, "report", "a text");
+    assert_eq!(hub.result().await, json!({ "content": { "length": 6 } }));
+    run(&hub, "other", "a text");
+    let content = "the pod has no skill other";
+    assert_eq!(hub.result().await, json!({ "content": content, "isError": true }));
+    for (material, content) in [("error", "it failed"), ("panic", "the skill failed")] {
+        run(&hub, "report", material);
+        assert_eq!(hub.result().await, json!({ "content": content, "isError": true }));
+    }
+}
+
+#[actix_web::test]
+async fn a_run_is_cancelled_like_a_call() {
+    let mut hub = Hub::start();
+    let _pod = RunningPod::start(pod(&hub).with_skill(Report));
+    hub.hello().await;
+
+    run(&hub, "report", "wait");
+    hub.command(Command::Cancel("call-1"));
+
+    assert_eq!(hub.result().await["isError"], true);
+}
