@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::Secret;
+use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +22,9 @@ use crate::tool::Tool;
 /// Interval of pings. The server counts a pod as gone after twice as long.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// Tools by their names.
+pub(crate) type Tools = BTreeMap<String, Arc<dyn Tool>>;
+
 /// Program that serves calls of its tools, and runs skills, for a server.
 pub struct Pod {
     endpoint: Endpoint,
@@ -28,7 +32,7 @@ pub struct Pod {
     version: String,
     max_concurrent_calls: usize,
     keep_alive: Duration,
-    tools: BTreeMap<String, Arc<dyn Tool>>,
+    tools: watch::Sender<Tools>,
     skills: BTreeMap<String, Arc<dyn PodSkill>>,
 }
 
@@ -42,7 +46,7 @@ impl Pod {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             max_concurrent_calls: 8,
             keep_alive: KEEP_ALIVE,
-            tools: BTreeMap::new(),
+            tools: watch::Sender::default(),
             skills: BTreeMap::new(),
         })
     }
@@ -75,9 +79,17 @@ impl Pod {
 
     /// Adds a tool; it replaces one of the same name.
     #[must_use]
-    pub fn with_tool(mut self, tool: impl Tool) -> Self {
-        self.tools.insert(tool.description().name, Arc::new(tool));
+    pub fn with_tool(self, tool: impl Tool) -> Self {
+        let name = tool.description().name;
+        self.tools.send_modify(|it| drop(it.insert(name, Arc::new(tool))));
         self
+    }
+
+    /// Replaces all tools, also while the pod runs: it describes itself again.
+    /// Calls in progress end as they would have.
+    pub fn replace_tools(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) {
+        let tools = tools.into_iter().map(|it| (it.description().name, it)).collect();
+        self.tools.send_replace(tools);
     }
 
     /// Adds a skill; it replaces one of the same name.
@@ -122,13 +134,18 @@ impl Pod {
     }
 
     pub(crate) fn describe(&self) -> PodDescription<'_> {
-        let tools = self.tools.values().map(|it| it.description()).collect();
+        let tools = self.tools.borrow().values().map(|it| it.description()).collect();
         let skills = self.skills.keys().map(String::as_str).collect();
         PodDescription::new(&self.name, &self.version, tools, skills, self.max_concurrent_calls)
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.get(name).map(Arc::clone)
+        self.tools.borrow().get(name).map(Arc::clone)
+    }
+
+    /// Returns a receiver that is notified when tools are replaced.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Tools> {
+        self.tools.subscribe()
     }
 
     pub(crate) fn skill(&self, name: &str) -> Option<Arc<dyn PodSkill>> {

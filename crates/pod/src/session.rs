@@ -2,6 +2,7 @@
 
 use pia_signalr::{HubMessage, InvocationResult};
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +11,7 @@ use crate::calls::{Calls, FinishedCall};
 use crate::connection::Connection;
 use crate::error::{ConnectionError, PodError};
 use crate::messages::{CallRequest, HelloResponse, RunSkillRequest, format_result};
-use crate::pod::Pod;
+use crate::pod::{Pod, Tools};
 use crate::work::{self, Work};
 
 /// Ids of the pod's invocations.
@@ -18,12 +19,14 @@ const HELLO: &str = "hello";
 const DRAIN: &str = "drain";
 
 /// Conversation of a pod.
-#[derive(Debug)]
 pub(crate) struct Session<'a> {
     pod: &'a Pod,
     connection: Connection,
     calls: Calls,
+    tools: watch::Receiver<Tools>,
     phase: Phase,
+    /// True until the server has answered the last hello.
+    is_introducing: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +44,8 @@ impl<'a> Session<'a> {
     /// Creates the conversation over a connection that was just opened.
     pub(crate) fn new(pod: &'a Pod, connection: Connection) -> Self {
         let calls = Calls::new(pod.max_concurrent_calls());
-        Self { pod, connection, calls, phase: Phase::Open }
+        let (tools, phase) = (pod.subscribe(), Phase::Open);
+        Self { pod, connection, calls, tools, phase, is_introducing: false }
     }
 
     /// Says hello and serves calls until it is stopped.
@@ -50,15 +54,16 @@ impl<'a> Session<'a> {
         stop: &CancellationToken,
         backoff: &mut Backoff,
     ) -> Result<(), ConnectionError> {
-        let description = serde_json::to_value(self.pod.describe()).unwrap_or_default();
-        self.invoke(HELLO, "Hello", vec![description]).await?;
+        self.introduce().await?;
         let mut next_ping = Instant::now() + self.pod.keep_alive();
         while !(self.phase == Phase::Drained && self.calls.is_empty()) {
             let can_stop = matches!(self.phase, Phase::Open | Phase::Ready);
+            let can_introduce = self.phase == Phase::Ready && !self.is_introducing;
             tokio::select! {
                 message = self.connection.receive() => self.handle(message?, backoff).await?,
                 call = self.calls.next_finished() => self.complete_call(call).await?,
                 () = stop.cancelled(), if can_stop => self.drain().await?,
+                Ok(()) = self.tools.changed(), if can_introduce => self.introduce().await?,
                 () = sleep_until(next_ping) => {
                     self.connection.send(&HubMessage::Ping).await?;
                     next_ping = Instant::now() + self.pod.keep_alive();
@@ -66,6 +71,14 @@ impl<'a> Session<'a> {
             }
         }
         self.connection.close().await
+    }
+
+    /// Says hello with the tools that the pod has now.
+    async fn introduce(&mut self) -> Result<(), ConnectionError> {
+        self.tools.mark_unchanged();
+        self.is_introducing = true;
+        let description = serde_json::to_value(self.pod.describe()).unwrap_or_default();
+        self.invoke(HELLO, "Hello", vec![description]).await
     }
 
     async fn handle(
@@ -112,6 +125,7 @@ impl<'a> Session<'a> {
         });
         let HelloResponse { pod_id, connector_id } = response.map_err(PodError::HelloRefused)?;
         tracing::info!(pod.id = pod_id, connector.id = connector_id, "the pod is connected");
+        self.is_introducing = false;
         if self.phase == Phase::Open {
             self.phase = Phase::Ready;
         }

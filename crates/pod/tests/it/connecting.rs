@@ -1,16 +1,17 @@
 //! Connections: their beginning, their loss and their end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::Secret;
-use pia_pod::{Pod, PodError};
+use pia_pod::{Pod, PodError, Tool};
 use pia_signalr::{ConnectionSettings, Reconnect};
 use serde_json::json;
 
 use crate::hub::{Event, Hub, HubOptions};
 use crate::hub_connection::Command;
 use crate::running_pod::{RunningPod, pod};
-use crate::tools::Echo;
+use crate::tools::{Echo, Gated};
 
 #[actix_web::test]
 async fn a_hello_describes_the_pod() {
@@ -36,6 +37,28 @@ async fn a_hello_describes_the_pod() {
         "maxConcurrentCalls": 3,
     });
     assert_eq!(description, expected);
+}
+
+#[actix_web::test]
+async fn replaced_tools_are_described_on_the_same_connection() {
+    let mut hub = Hub::start();
+    let (tool, mut gate) = Gated::new();
+    let pod = Arc::new(pod(&hub).with_tool(tool));
+    let _pod = RunningPod::start(Arc::clone(&pod));
+    hub.hello().await;
+    hub.call("call-1", "gated", &json!({}));
+    assert_eq!(gate.next().await, "started");
+
+    pod.replace_tools([Arc::new(Echo) as Arc<dyn Tool>]);
+
+    let description = hub.hello().await;
+    assert_eq!(description["tools"].as_array().map(Vec::len), Some(1));
+    hub.call("call-2", "echo", &json!({ "a": 1 }));
+    assert_eq!(hub.result().await, json!({ "content": { "a": 1 } }));
+    hub.call("call-3", "gated", &json!({}));
+    assert_eq!(hub.result().await["isError"], true);
+    gate.open();
+    assert_eq!(hub.result().await, json!({ "content": "done" }));
 }
 
 #[actix_web::test]

@@ -1,5 +1,6 @@
 //! Pod that runs beside a test.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::rt;
@@ -27,7 +28,8 @@ impl RunningPod {
         (running, gate)
     }
 
-    pub(crate) fn start(pod: Pod) -> Self {
+    pub(crate) fn start(pod: impl Into<Arc<Pod>>) -> Self {
+        let pod = pod.into();
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         Self { stop, task: rt::spawn(async move { pod.run(stopped).await }) }
