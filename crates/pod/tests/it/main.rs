@@ -6,6 +6,7 @@ mod calls;
 mod connecting;
 mod hub;
 mod hub_connection;
+mod mcp;
 mod program;
 mod running_pod;
 mod skills;

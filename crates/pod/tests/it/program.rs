@@ -15,7 +15,8 @@ use tokio::time::timeout;
 
 use crate::hub::{Event, Hub, HubOptions, TOKEN};
 
-fn program(hub: &Hub) -> Command {
+/// Returns the program for a hub, without a token.
+pub(crate) fn program(hub: &Hub) -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_pia-pod"));
     program
         .env_clear()
@@ -27,7 +28,8 @@ fn program(hub: &Hub) -> Command {
     program
 }
 
-async fn output(child: Child) -> Output {
+/// Waits for the end of a program.
+pub(crate) async fn output(child: Child) -> Output {
     let output = timeout(Duration::from_secs(20), child.wait_with_output()).await;
     output.expect("an end within twenty seconds").expect("an exit status")
 }

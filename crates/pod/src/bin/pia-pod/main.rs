@@ -1,19 +1,27 @@
-//! Reference pod, with two small tools.
+//! Reference pod, with two small tools or those of an MCP server.
 
+mod mcp;
 mod options;
 mod tools;
 
 use std::error::Error;
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::pin::pin;
 use std::process::ExitCode;
 
+use futures_util::FutureExt;
+use futures_util::future::select;
 use pia_kernel::SystemClock;
-use pia_pod::Pod;
+use pia_pod::{Pod, PodError};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use crate::mcp::McpServer;
 use crate::options::{Options, USAGE};
 use crate::tools::{CountWords, CurrentTime};
+
+/// Filter of the log: the library for MCP logs each connection in detail.
+const LOG_FILTER: &str = "info,rmcp=warn";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -30,29 +38,43 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let Some(options) = Options::parse(std::env::args().skip(1))? else {
         return Ok(writeln!(stdout(), "{USAGE}")?);
     };
-    let log = tracing_subscriber::fmt().with_writer(stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(LOG_FILTER).with_writer(stderr);
     log.with_ansi(stderr().is_terminal()).init();
-    let pod = Pod::new(&options.server, &options.token)?
-        .with_name(&options.name)
-        .with_tool(CurrentTime(SystemClock))
-        .with_tool(CountWords);
-
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let stop = CancellationToken::new();
-    let signalled = async {
+    let stopped = async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
         tracing::info!("stopping; calls in progress end first");
-        stop.cancel();
     };
-    let running = pod.run(stop.clone());
-    tokio::pin!(running);
+    let pod = Pod::new(&options.server, &options.token)?.with_name(&options.name);
+    let Some((program, arguments)) = options.command else {
+        let pod = pod.with_tool(CurrentTime(SystemClock)).with_tool(CountWords);
+        return Ok(serve(&pod, stopped).await?);
+    };
+    let server = McpServer::start(&program, &arguments).await?;
+    pod.replace_tools(server.tools().await?);
+    let mut has_ended = false;
+    let ended = async {
+        server.follow(&pod).await;
+        has_ended = true;
+    };
+    let served = serve(&pod, select(pin!(stopped), pin!(ended)).map(drop)).await;
+    drop(pod);
+    server.stop().await;
+    served?;
+    if has_ended { Err("the MCP server has ended".into()) } else { Ok(()) }
+}
+
+/// Serves calls until `stopped` is ready, and those in progress have ended.
+async fn serve(pod: &Pod, stopped: impl Future<Output = ()>) -> Result<(), PodError> {
+    let stop = CancellationToken::new();
+    let mut running = pin!(pod.run(stop.clone()));
     tokio::select! {
-        ended = &mut running => return Ok(ended?),
-        () = signalled => {}
+        ended = &mut running => return ended,
+        () = stopped => stop.cancel(),
     }
-    Ok(running.await?)
+    running.await
 }

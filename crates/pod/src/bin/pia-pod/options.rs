@@ -7,9 +7,10 @@ use pia_kernel::Secret;
 
 /// Explanation of the options.
 pub(crate) const USAGE: &str = "\
-Usage: pia-pod [--name NAME]
+Usage: pia-pod [--name NAME] [-- COMMAND ARG…]
 
-Serves the tools current_time and count_words to a server.
+Serves the tools current_time and count_words to a server, or those of the MCP
+server that a command starts. No shell reads the command.
 
 Environment:
   PIA_SERVER          address of the server, such as https://pia.example
@@ -22,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) server: String,
     pub(crate) token: Secret<String>,
     pub(crate) name: String,
+    /// Command of an MCP server, and its arguments.
+    pub(crate) command: Option<(String, Vec<String>)>,
 }
 
 impl Options {
@@ -31,17 +34,25 @@ impl Options {
         mut arguments: impl Iterator<Item = String>,
     ) -> Result<Option<Self>, Box<dyn Error>> {
         let mut name = "pia-pod".to_owned();
+        let mut command = None;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--name" => name = arguments.next().ok_or("--name needs a name")?,
+                "--" => {
+                    let program = arguments.next().ok_or("-- needs a command")?;
+                    command = Some((program, arguments.by_ref().collect()));
+                }
                 "--help" => return Ok(None),
                 other => return Err(format!("there is no option {other}\n\n{USAGE}").into()),
             }
         }
         let server = variable("PIA_SERVER").ok_or("PIA_SERVER is not set")?;
-        Ok(Some(Self { server, token: read_token()?, name }))
+        Ok(Some(Self { server, token: read_token()?, name, command }))
     }
 }
+
+/// Names of the variables that a command does not get.
+pub(crate) const TOKEN_VARIABLES: [&str; 2] = ["PIA_POD_TOKEN", "PIA_POD_TOKEN_FILE"];
 
 fn read_token() -> Result<Secret<String>, Box<dyn Error>> {
     if let Some(token) = variable("PIA_POD_TOKEN") {
