@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use pia_kernel::Secret;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
@@ -20,7 +21,7 @@ const HUB_PATH: &str = "hubs/pod-uplink";
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     url: Url,
-    authorization: Secret<HeaderValue>,
+    authorization: RwLock<Secret<HeaderValue>>,
     tls: Arc<ClientConfig>,
 }
 
@@ -28,14 +29,23 @@ impl Endpoint {
     /// Parses the server's address, and loads the machine's root certificates
     /// or those of `SSL_CERT_FILE`.
     pub(crate) fn new(server: &str, token: &Secret<String>) -> Result<Self, PodError> {
-        let Ok(authorization) = HeaderValue::try_from(format!("Bearer {}", token.expose())) else {
-            return Err(PodError::MalformedToken);
-        };
+        let authorization = RwLock::new(authorization(token)?);
         Ok(Self {
             url: hub_url(server).ok_or_else(|| PodError::Address(server.to_owned()))?,
-            authorization: Secret::new(authorization),
+            authorization,
             tls: Arc::new(tls_config()?),
         })
+    }
+
+    /// Returns whether a text can be a token.
+    pub(crate) fn accepts(token: &Secret<String>) -> bool {
+        !token.expose().is_empty() && authorization(token).is_ok()
+    }
+
+    /// Replaces the token of later connections.
+    pub(crate) fn set_token(&self, token: &Secret<String>) -> Result<(), PodError> {
+        *self.authorization.write() = authorization(token)?;
+        Ok(())
     }
 
     /// Returns a request for a WebSocket.
@@ -43,13 +53,21 @@ impl Endpoint {
         let Ok(mut request) = self.url.as_str().into_client_request() else {
             return Err(PodError::Address(self.url.to_string()));
         };
-        request.headers_mut().insert(AUTHORIZATION, self.authorization.expose().clone());
+        let authorization = self.authorization.read().expose().clone();
+        request.headers_mut().insert(AUTHORIZATION, authorization);
         Ok(request)
     }
 
     pub(crate) fn connector(&self) -> Connector {
         Connector::Rustls(Arc::clone(&self.tls))
     }
+}
+
+fn authorization(token: &Secret<String>) -> Result<Secret<HeaderValue>, PodError> {
+    let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
+    let mut value = value.map_err(|_malformed| PodError::MalformedToken)?;
+    value.set_sensitive(true);
+    Ok(Secret::new(value))
 }
 
 /// Returns the address of the hub that a WebSocket is opened at.

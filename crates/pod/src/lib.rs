@@ -45,6 +45,7 @@ mod endpoint;
 mod error;
 mod messages;
 mod pod;
+mod renewal;
 mod session;
 mod skill;
 mod tool;
@@ -52,5 +53,6 @@ mod work;
 
 pub use error::PodError;
 pub use pod::Pod;
+pub use renewal::TokenStore;
 pub use skill::PodSkill;
 pub use tool::{Tool, ToolDescription};

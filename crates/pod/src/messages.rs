@@ -1,5 +1,6 @@
 //! Messages between a pod and the server.
 
+use pia_kernel::{Secret, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -45,6 +46,16 @@ impl<'a> PodDescription<'a> {
 pub(crate) struct HelloResponse {
     pub(crate) pod_id: String,
     pub(crate) connector_id: String,
+    /// End of the token of the connection, which older servers do not name.
+    pub(crate) token_expires_at: Option<Timestamp>,
+}
+
+/// Response to the request for another token.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NewToken {
+    pub(crate) token: Secret<String>,
+    pub(crate) expires_at: Timestamp,
 }
 
 /// Call of a tool.

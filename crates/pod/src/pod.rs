@@ -15,6 +15,7 @@ use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::{ConnectionError, PodError};
 use crate::messages::PodDescription;
+use crate::renewal::{Renewal, TokenStore};
 use crate::session::Session;
 use crate::skill::PodSkill;
 use crate::tool::Tool;
@@ -28,6 +29,7 @@ pub(crate) type Tools = BTreeMap<String, Arc<dyn Tool>>;
 /// Program that serves calls of its tools, and runs skills, for a server.
 pub struct Pod {
     endpoint: Endpoint,
+    renewal: Renewal,
     name: String,
     version: String,
     max_concurrent_calls: usize,
@@ -42,6 +44,7 @@ impl Pod {
     pub fn new(server: &str, token: &Secret<String>) -> Result<Self, PodError> {
         Ok(Self {
             endpoint: Endpoint::new(server, token)?,
+            renewal: Renewal::default(),
             name: env!("CARGO_PKG_NAME").to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             max_concurrent_calls: 8,
@@ -77,6 +80,13 @@ impl Pod {
         Self { keep_alive: interval, ..self }
     }
 
+    /// Renews the token within 30 days of its end, and stores it here. Without
+    /// a store the pod is refused once its token has ended.
+    #[must_use]
+    pub fn with_token_store(self, store: impl TokenStore) -> Self {
+        Self { renewal: Renewal::new(store), ..self }
+    }
+
     /// Adds a tool; it replaces one of the same name.
     #[must_use]
     pub fn with_tool(self, tool: impl Tool) -> Self {
@@ -106,6 +116,11 @@ impl Pod {
         let mut backoff = Backoff::new();
         loop {
             let error = match self.serve(&stop, &mut backoff).await {
+                Err(ConnectionError::Fatal(PodError::TokenRefused | PodError::Expelled(_)))
+                    if self.take_over() =>
+                {
+                    continue;
+                }
                 Err(ConnectionError::Fatal(error)) => return Err(error),
                 Err(error) if stop.is_cancelled() => {
                     tracing::warn!(%error, "the connection was lost while the pod stopped");
@@ -131,6 +146,21 @@ impl Pod {
         let opening = Box::pin(Connection::open(&self.endpoint, self.keep_alive * 2));
         let Some(connection) = stop.run_until_cancelled(opening).await else { return Ok(()) };
         Session::new(self, connection?).run(stop, backoff).await
+    }
+
+    /// Uses a new token that could not be stored, if there is one.
+    fn take_over(&self) -> bool {
+        let Some(new) = self.renewal.take_over() else { return false };
+        tracing::warn!("the token has ended; the pod goes on with one that could not be stored");
+        self.endpoint.set_token(&new.token).is_ok()
+    }
+
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(crate) fn renewal(&self) -> &Renewal {
+        &self.renewal
     }
 
     pub(crate) fn describe(&self) -> PodDescription<'_> {

@@ -1,5 +1,8 @@
 //! Conversation with the server over one connection.
 
+use std::future::pending;
+use std::time::Duration;
+
 use pia_signalr::{HubMessage, InvocationResult};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -9,14 +12,20 @@ use tokio_util::sync::CancellationToken;
 use crate::backoff::Backoff;
 use crate::calls::{Calls, FinishedCall};
 use crate::connection::Connection;
+use crate::endpoint::Endpoint;
 use crate::error::{ConnectionError, PodError};
-use crate::messages::{CallRequest, HelloResponse, RunSkillRequest, format_result};
+use crate::messages::{CallRequest, HelloResponse, NewToken, RunSkillRequest, format_result};
 use crate::pod::{Pod, Tools};
+use crate::renewal::RETRY_DELAY;
 use crate::work::{self, Work};
 
 /// Ids of the pod's invocations.
 const HELLO: &str = "hello";
 const DRAIN: &str = "drain";
+const ROTATE: &str = "rotate";
+
+/// Time for the response to the request for another token.
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Conversation of a pod.
 pub(crate) struct Session<'a> {
@@ -27,6 +36,13 @@ pub(crate) struct Session<'a> {
     phase: Phase,
     /// True until the server has answered the last hello.
     is_introducing: bool,
+    /// Time at which the token is to be renewed.
+    renew_at: Option<Instant>,
+    /// Time until which the connection stays open for another token, which
+    /// would be lost otherwise.
+    renewing_until: Option<Instant>,
+    /// True if later connections have another token than this one.
+    has_new_token: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +61,17 @@ impl<'a> Session<'a> {
     pub(crate) fn new(pod: &'a Pod, connection: Connection) -> Self {
         let calls = Calls::new(pod.max_concurrent_calls());
         let (tools, phase) = (pod.subscribe(), Phase::Open);
-        Self { pod, connection, calls, tools, phase, is_introducing: false }
+        Self {
+            pod,
+            connection,
+            calls,
+            tools,
+            phase,
+            is_introducing: false,
+            renew_at: None,
+            renewing_until: None,
+            has_new_token: false,
+        }
     }
 
     /// Says hello and serves calls until it is stopped.
@@ -56,14 +82,16 @@ impl<'a> Session<'a> {
     ) -> Result<(), ConnectionError> {
         self.introduce().await?;
         let mut next_ping = Instant::now() + self.pod.keep_alive();
-        while !(self.phase == Phase::Drained && self.calls.is_empty()) {
+        while !self.is_done() {
             let can_stop = matches!(self.phase, Phase::Open | Phase::Ready);
             let can_introduce = self.phase == Phase::Ready && !self.is_introducing;
+            let renew_at = self.renew_at.filter(|_| can_introduce);
             tokio::select! {
                 message = self.connection.receive() => self.handle(message?, backoff).await?,
                 call = self.calls.next_finished() => self.complete_call(call).await?,
                 () = stop.cancelled(), if can_stop => self.drain().await?,
                 Ok(()) = self.tools.changed(), if can_introduce => self.introduce().await?,
+                () = sleep_until_some(renew_at) => self.renew().await?,
                 () = sleep_until(next_ping) => {
                     self.connection.send(&HubMessage::Ping).await?;
                     next_ping = Instant::now() + self.pod.keep_alive();
@@ -71,6 +99,11 @@ impl<'a> Session<'a> {
             }
         }
         self.connection.close().await
+    }
+
+    fn is_done(&self) -> bool {
+        let is_renewing = self.renewing_until.is_some_and(|it| it > Instant::now());
+        self.phase == Phase::Drained && self.calls.is_empty() && !is_renewing
     }
 
     /// Says hello with the tools that the pod has now.
@@ -101,13 +134,18 @@ impl<'a> Session<'a> {
                 backoff.reset();
                 Ok(())
             }
+            HubMessage::Completion { invocation_id, result } if invocation_id == ROTATE => {
+                self.save(result).await;
+                Ok(())
+            }
             HubMessage::Completion { invocation_id, .. } if invocation_id == DRAIN => {
                 self.phase = Phase::Drained;
                 Ok(())
             }
             HubMessage::Close { error, allow_reconnect } => {
                 let error = error.unwrap_or_else(|| "no reason was named".to_owned());
-                Err(if allow_reconnect {
+                // The end of this connection's token is not that of the next.
+                Err(if allow_reconnect || self.has_new_token {
                     ConnectionError::Closed(error)
                 } else {
                     PodError::Expelled(error).into()
@@ -123,13 +161,58 @@ impl<'a> Session<'a> {
             serde_json::from_value::<HelloResponse>(it.unwrap_or_default())
                 .map_err(|err| format!("its response is malformed: {err}"))
         });
-        let HelloResponse { pod_id, connector_id } = response.map_err(PodError::HelloRefused)?;
+        let HelloResponse { pod_id, connector_id, token_expires_at } =
+            response.map_err(PodError::HelloRefused)?;
         tracing::info!(pod.id = pod_id, connector.id = connector_id, "the pod is connected");
         self.is_introducing = false;
+        // After a renewal, the connection still has the previous token.
+        if self.renew_at.is_none() {
+            self.renew_at = token_expires_at.and_then(|it| self.pod.renewal().due(it));
+        }
         if self.phase == Phase::Open {
             self.phase = Phase::Ready;
         }
         Ok(())
+    }
+
+    /// Requests another token, or stores the one that could not be stored.
+    async fn renew(&mut self) -> Result<(), ConnectionError> {
+        self.renew_at = Some(Instant::now() + RETRY_DELAY);
+        if let Some(token) = self.pod.renewal().unsaved() {
+            self.store(token).await;
+            return Ok(());
+        }
+        self.renewing_until = Some(Instant::now() + RENEWAL_TIMEOUT);
+        self.invoke(ROTATE, "RotateToken", Vec::new()).await
+    }
+
+    /// Processes the response to the request for another token.
+    async fn save(&mut self, result: InvocationResult) {
+        // Errors of the parser would quote the token.
+        self.renewing_until = None;
+        let token = result.and_then(|it| {
+            let token = serde_json::from_value::<NewToken>(it.unwrap_or_default()).ok();
+            let token = token.filter(|it| Endpoint::accepts(&it.token));
+            token.ok_or_else(|| "the response is malformed".to_owned())
+        });
+        match token {
+            Ok(token) => self.store(token).await,
+            Err(error) => {
+                tracing::warn!(error, retry_in = ?RETRY_DELAY, "the token is not renewed");
+            }
+        }
+    }
+
+    /// Stores a token, and uses it for later connections if that succeeds.
+    async fn store(&mut self, new: NewToken) {
+        if !self.pod.renewal().save(new.clone()).await {
+            return;
+        }
+        self.renew_at = self.pod.renewal().due(new.expires_at);
+        match self.pod.endpoint().set_token(&new.token) {
+            Ok(()) => self.has_new_token = true,
+            Err(error) => tracing::error!(%error, "the new token is not used"),
+        }
     }
 
     async fn start_call(
@@ -186,5 +269,13 @@ impl<'a> Session<'a> {
         result: InvocationResult,
     ) -> Result<(), ConnectionError> {
         self.connection.send(&HubMessage::Completion { invocation_id, result }).await
+    }
+}
+
+/// Waits until a time, or forever if there is none.
+async fn sleep_until_some(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
     }
 }

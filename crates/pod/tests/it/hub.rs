@@ -19,12 +19,17 @@ use crate::hub_connection::{Command, HubConnectionTask};
 /// Token that the hub accepts.
 pub(crate) const TOKEN: &str = "pia_pod_open-sesame";
 
+/// Token that the hub issues in its place.
+pub(crate) const RENEWED: &str = "pia_pod_open-barley";
+
 /// Event at the hub.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Event {
     /// Hello of a pod, with its description.
     Hello(Value),
     Drain,
+    /// Request for another token.
+    Rotate,
     Ping,
     /// Result of a call.
     Result(Result<Option<Value>, String>),
@@ -38,6 +43,8 @@ pub(crate) struct HubOptions {
     pub(crate) settings: ConnectionSettings,
     /// Reason why each hello is refused.
     pub(crate) refusal: Option<&'static str>,
+    /// Time until the end of the token.
+    pub(crate) token_lifetime: Option<Duration>,
     /// Certificate of a hub over TLS.
     pub(crate) tls: Option<ServerConfig>,
 }
@@ -52,6 +59,10 @@ pub(crate) struct Hub {
 struct Shared {
     options: HubOptions,
     events: UnboundedSender<Event>,
+    /// Token of the newest connection.
+    token: Mutex<String>,
+    /// Token that has ended.
+    ended: Mutex<Option<&'static str>>,
     /// Newest connection.
     connection: Mutex<Option<UnboundedSender<Command>>>,
 }
@@ -65,8 +76,13 @@ impl Hub {
     pub(crate) fn with(mut options: HubOptions) -> Self {
         let tls = options.tls.take();
         let (sender, events) = unbounded_channel();
-        let shared =
-            Data::from(Arc::new(Shared { options, events: sender, connection: Mutex::default() }));
+        let shared = Data::from(Arc::new(Shared {
+            options,
+            events: sender,
+            token: Mutex::default(),
+            ended: Mutex::default(),
+            connection: Mutex::default(),
+        }));
         let data = shared.clone();
         let app = move || {
             App::new()
@@ -88,6 +104,16 @@ impl Hub {
 
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the token of the newest connection.
+    pub(crate) fn token(&self) -> String {
+        self.shared.token.lock().clone()
+    }
+
+    /// Refuses a token from now on.
+    pub(crate) fn end_token(&self, token: &'static str) {
+        *self.shared.ended.lock() = Some(token);
     }
 
     /// Returns the next event that is no ping.
@@ -146,14 +172,20 @@ impl Hub {
     }
 }
 
-/// Returns whether a request has the token in its header.
-fn is_authorized(request: &HttpRequest) -> bool {
+/// Returns the token of a request, if the hub accepts it.
+fn accepted_token(request: &HttpRequest, shared: &Shared) -> Option<String> {
     let header = request.headers().get(AUTHORIZATION).and_then(|it| it.to_str().ok());
-    header.and_then(|it| it.strip_prefix("Bearer ")) == Some(TOKEN)
+    let token = header.and_then(|it| it.strip_prefix("Bearer "))?;
+    let is_accepted = [TOKEN, RENEWED].contains(&token) && *shared.ended.lock() != Some(token);
+    is_accepted.then(|| token.to_owned())
 }
 
-async fn negotiate(request: HttpRequest, query: Query<NegotiateQuery>) -> HttpResponse {
-    if !is_authorized(&request) {
+async fn negotiate(
+    request: HttpRequest,
+    shared: Data<Shared>,
+    query: Query<NegotiateQuery>,
+) -> HttpResponse {
+    if accepted_token(&request, &shared).is_none() {
         return HttpResponse::Unauthorized().finish();
     }
     let query = NegotiateQuery { use_stateful_reconnect: false, ..*query };
@@ -166,9 +198,10 @@ async fn connect(
     shared: Data<Shared>,
     payload: Payload,
 ) -> actix_web::Result<HttpResponse> {
-    if !is_authorized(&request) {
+    let Some(token) = accepted_token(&request, &shared) else {
         return Ok(HttpResponse::Unauthorized().finish());
-    }
+    };
+    *shared.token.lock() = token;
     let (response, session, messages) = actix_ws::handle(&request, payload)?;
     let (sender, commands) = unbounded_channel();
     *shared.connection.lock() = Some(sender);

@@ -1,14 +1,15 @@
 //! Task that owns a connection of the hub.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_ws::{AggregatedMessage, MessageStream, Session};
+use pia_kernel::{Clock, SystemClock};
 use pia_signalr::{ExpectedReply, HubConnection, HubEvent, Reconnect, WireFrame};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::sleep_until;
 
-use crate::hub::{Event, HubOptions};
+use crate::hub::{Event, HubOptions, RENEWED};
 
 /// Command of a test.
 #[derive(Debug)]
@@ -26,6 +27,7 @@ pub(crate) struct HubConnectionTask {
     connection: HubConnection,
     session: Session,
     refusal: Option<&'static str>,
+    token_lifetime: Option<Duration>,
     events: UnboundedSender<Event>,
 }
 
@@ -36,7 +38,8 @@ impl HubConnectionTask {
         events: UnboundedSender<Event>,
     ) -> Self {
         let connection = HubConnection::new(options.settings, Instant::now());
-        Self { connection, session, refusal: options.refusal, events }
+        let HubOptions { refusal, token_lifetime, .. } = *options;
+        Self { connection, session, refusal, token_lifetime, events }
     }
 
     pub(crate) async fn run(
@@ -101,8 +104,16 @@ impl HubConnectionTask {
                         (Event::Hello(description), Err(refusal.to_owned()))
                     }
                     ("Hello", None) => {
-                        let ids = json!({ "podId": "pod-1", "connectorId": "connector-1" });
+                        let mut ids = json!({ "podId": "pod-1", "connectorId": "connector-1" });
+                        if let Some(lifetime) = self.token_lifetime {
+                            ids["tokenExpiresAt"] = json!(SystemClock.now() + lifetime);
+                        }
                         (Event::Hello(description), Ok(Some(ids)))
+                    }
+                    ("RotateToken", _) => {
+                        let expires_at = SystemClock.now() + Duration::from_hours(24 * 90);
+                        let token = json!({ "token": RENEWED, "expiresAt": expires_at });
+                        (Event::Rotate, Ok(Some(token)))
                     }
                     ("Drain", _) => (Event::Drain, Ok(None)),
                     (other, _) => panic!("no method {other}"),

@@ -8,6 +8,7 @@ mod hub;
 mod hub_connection;
 mod mcp;
 mod program;
+mod renewal;
 mod running_pod;
 mod skills;
 mod tools;
