@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use crate::hub::{Event, Hub, HubOptions, TOKEN};
+use crate::hub::{Event, Hub, HubOptions, RENEWED, TOKEN};
 
 /// Returns the program for a hub, without a token.
 pub(crate) fn program(hub: &Hub) -> Command {
@@ -64,6 +64,31 @@ async fn the_program_serves_its_tools_until_it_is_stopped() {
     let output = output(child).await;
     assert_eq!(output.status.code(), Some(0));
     assert!(!String::from_utf8_lossy(&output.stderr).contains(TOKEN), "a token in the log");
+}
+
+#[actix_web::test]
+async fn the_program_renews_the_token_of_its_file() {
+    let lifetime = Some(Duration::from_hours(24));
+    let mut hub = Hub::with(HubOptions { token_lifetime: lifetime, ..HubOptions::default() });
+    let folder = tempfile::tempdir().expect("a folder");
+    let token = folder.path().join("token");
+    std::fs::write(&token, TOKEN).expect("a file");
+    let mut program = program(&hub);
+    program.env("PIA_POD_TOKEN_FILE", &token);
+    let child = program.spawn().expect("the program");
+    hub.hello().await;
+    assert_eq!(hub.next().await, Event::Rotate);
+
+    // Processed behind the response.
+    hub.call("call-1", "fly", &json!({}));
+    assert_eq!(hub.result().await["isError"], true);
+    assert_eq!(std::fs::read_to_string(&token).expect("a file"), format!("{RENEWED}\n"));
+
+    let pid = child.id().and_then(|it| Pid::from_raw(it.cast_signed())).expect("a process");
+    kill_process(pid, Signal::TERM).expect("a running process");
+    assert_eq!(hub.next().await, Event::Drain);
+    let written = output(child).await.stderr;
+    assert!(!String::from_utf8_lossy(&written).contains("pia_pod_"), "a token in the log");
 }
 
 #[actix_web::test]

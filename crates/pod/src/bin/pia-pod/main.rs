@@ -2,6 +2,7 @@
 
 mod mcp;
 mod options;
+mod token_file;
 mod tools;
 
 use std::error::Error;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mcp::McpServer;
 use crate::options::{Options, USAGE};
+use crate::token_file::TokenFile;
 use crate::tools::{CountWords, CurrentTime};
 
 /// Filter of the log: the library for MCP logs each connection in detail.
@@ -49,7 +51,10 @@ async fn run() -> Result<(), Box<dyn Error>> {
         }
         tracing::info!("stopping; calls in progress end first");
     };
-    let pod = Pod::new(&options.server, &options.token)?.with_name(&options.name);
+    let mut pod = Pod::new(&options.server, &options.token)?.with_name(&options.name);
+    if let Some(file) = options.token_file {
+        pod = pod.with_token_store(TokenFile(file));
+    }
     let Some((program, arguments)) = options.command else {
         let pod = pod.with_tool(CurrentTime(SystemClock)).with_tool(CountWords);
         return Ok(serve(&pod, stopped).await?);

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fs;
+use std::path::PathBuf;
 
 use pia_kernel::Secret;
 
@@ -15,13 +16,16 @@ server that a command starts. No shell reads the command.
 Environment:
   PIA_SERVER          address of the server, such as https://pia.example
   PIA_POD_TOKEN       token that pia-server --provision-pod printed
-  PIA_POD_TOKEN_FILE  file with the token, if PIA_POD_TOKEN is not set";
+  PIA_POD_TOKEN_FILE  file with the token, if PIA_POD_TOKEN is not set; the pod
+                      renews the token and must be able to replace the file";
 
 /// Options of a run.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) server: String,
     pub(crate) token: Secret<String>,
+    /// File that the token is from.
+    pub(crate) token_file: Option<PathBuf>,
     pub(crate) name: String,
     /// Command of an MCP server, and its arguments.
     pub(crate) command: Option<(String, Vec<String>)>,
@@ -47,21 +51,22 @@ impl Options {
             }
         }
         let server = variable("PIA_SERVER").ok_or("PIA_SERVER is not set")?;
-        Ok(Some(Self { server, token: read_token()?, name, command }))
+        let (token, token_file) = read_token()?;
+        Ok(Some(Self { server, token, token_file, name, command }))
     }
 }
 
 /// Names of the variables that a command does not get.
 pub(crate) const TOKEN_VARIABLES: [&str; 2] = ["PIA_POD_TOKEN", "PIA_POD_TOKEN_FILE"];
 
-fn read_token() -> Result<Secret<String>, Box<dyn Error>> {
+fn read_token() -> Result<(Secret<String>, Option<PathBuf>), Box<dyn Error>> {
     if let Some(token) = variable("PIA_POD_TOKEN") {
-        return Ok(Secret::new(token));
+        return Ok((Secret::new(token), None));
     }
     let file = variable("PIA_POD_TOKEN_FILE")
         .ok_or("neither PIA_POD_TOKEN nor PIA_POD_TOKEN_FILE is set")?;
     let token = fs::read_to_string(&file).map_err(|err| format!("{file}: {err}"))?;
-    Ok(Secret::new(token.trim().to_owned()))
+    Ok((Secret::new(token.trim().to_owned()), Some(file.into())))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a program without the settings of a server")]
