@@ -20,6 +20,7 @@ interface Tool {
   name: string;
   description: string;
   parameters: object;
+  outputSchema?: object;
   idempotent?: boolean;
   call(args: Record<string, unknown>, signal: AbortSignal): unknown;
 }
@@ -32,6 +33,7 @@ const tools: Tool[] = [{
     properties: { text: { type: 'string' } },
     required: ['text'],
   },
+  outputSchema: { type: 'string' },
   idempotent: true,
   call({ text }) {
     if (typeof text !== 'string') throw new Error('the argument text must be a string');

@@ -69,7 +69,11 @@ async fn the_example_serves_its_tool_and_comes_back() {
     let folder = compiled().await;
     let mut hub = Hub::start();
     let child = start(&folder, &hub, TOKEN);
-    assert_eq!(hub.hello().await["tools"][0]["name"], "sha256");
+    let tool = hub.hello().await["tools"][0].clone();
+    assert_eq!(
+        (&tool["name"], &tool["outputSchema"]["type"]),
+        (&json!("sha256"), &json!("string"))
+    );
 
     hub.call("call-1", "sha256", &json!({ "text": "abc" }));
     assert_eq!(hub.result().await, json!({ "content": DIGEST }));
