@@ -121,6 +121,7 @@ impl MessageDecoder {
             };
             let Some((body, length)) = body else {
                 self.searched = input.len();
+                self.release();
                 return Ok(None);
             };
             self.messages_in_frame += 1;
@@ -133,6 +134,14 @@ impl MessageDecoder {
             if message.is_some() {
                 return Ok(message);
             }
+        }
+    }
+
+    /// Releases the memory of a buffer that is decoded: a connection is mostly idle.
+    fn release(&mut self) {
+        if self.consumed == self.buffer.len() {
+            self.buffer = Vec::new();
+            self.consumed = 0;
         }
     }
 }

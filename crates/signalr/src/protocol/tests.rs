@@ -480,3 +480,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_decoder_keeps_no_memory_of_messages_that_were_read() {
+    for protocol in BOTH {
+        let long = invocation(None, "m", &json!(["x".repeat(200_000)]), &[]);
+        let frame = protocol.encode(&long);
+        let mut decoder = MessageDecoder::new(protocol, MessageLimits::default());
+        decoder.push(frame.as_bytes());
+        assert_eq!(decoder.next_message(), Ok(Some(long)));
+        assert_eq!(decoder.next_message(), Ok(None));
+        assert_eq!(decoder.buffer.capacity(), 0);
+    }
+}
