@@ -28,6 +28,20 @@ pub enum PodError {
     Tls(#[from] rustls::Error),
 }
 
+/// Message of the server that closes the connection of a pod whose token has ended.
+const TOKEN_ENDED: &str = "The token is no longer valid.";
+
+impl PodError {
+    /// Returns whether another token would help.
+    pub(crate) fn is_of_token(&self) -> bool {
+        match self {
+            Self::TokenRefused => true,
+            Self::Expelled(reason) => reason == TOKEN_ENDED,
+            _ => false,
+        }
+    }
+}
+
 /// Reason for the end of a connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectionError {

@@ -116,9 +116,7 @@ impl Pod {
         let mut backoff = Backoff::new();
         loop {
             let error = match self.serve(&stop, &mut backoff).await {
-                Err(ConnectionError::Fatal(PodError::TokenRefused | PodError::Expelled(_)))
-                    if self.take_over() =>
-                {
+                Err(ConnectionError::Fatal(error)) if error.is_of_token() && self.take_over() => {
                     continue;
                 }
                 Err(ConnectionError::Fatal(error)) => return Err(error),

@@ -144,11 +144,15 @@ impl<'a> Session<'a> {
             }
             HubMessage::Close { error, allow_reconnect } => {
                 let error = error.unwrap_or_else(|| "no reason was named".to_owned());
+                if allow_reconnect {
+                    return Err(ConnectionError::Closed(error));
+                }
+                let error = PodError::Expelled(error);
                 // The end of this connection's token is not that of the next.
-                Err(if allow_reconnect || self.has_new_token {
-                    ConnectionError::Closed(error)
+                Err(if error.is_of_token() && self.has_new_token {
+                    ConnectionError::Closed(error.to_string())
                 } else {
-                    PodError::Expelled(error).into()
+                    error.into()
                 })
             }
             _ => Ok(()),

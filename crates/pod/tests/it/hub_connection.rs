@@ -20,6 +20,8 @@ pub(crate) enum Command {
     /// End of the WebSocket without a message of SignalR.
     Cut,
     Close(Reconnect),
+    /// Closes the connection as the server does when the token has ended.
+    Expel,
 }
 
 /// Connection with its WebSocket.
@@ -137,6 +139,10 @@ impl HubConnectionTask {
             }
             Command::Close(reconnect) => {
                 self.connection.close(Some("closed by the test".to_owned()), reconnect);
+            }
+            Command::Expel => {
+                let reason = "The token is no longer valid.".to_owned();
+                self.connection.close(Some(reason), Reconnect::Denied);
             }
             Command::Cut => {}
         }

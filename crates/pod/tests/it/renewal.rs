@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use pia_kernel::Secret;
-use pia_pod::TokenStore;
+use pia_pod::{PodError, TokenStore};
 use pia_signalr::Reconnect;
 use serde_json::json;
 use tokio::time::sleep;
@@ -76,11 +76,30 @@ async fn the_end_of_a_token_that_was_renewed_does_not_end_the_pod() {
         assert_eq!(hub.next().await, Event::Rotate);
 
         hub.end_token(TOKEN);
-        hub.command(Command::Close(Reconnect::Denied));
+        hub.command(Command::Expel);
 
         assert_eq!(hub.next().await, Event::Gone);
         hub.hello().await;
         assert_eq!(hub.token(), RENEWED);
+    }
+}
+
+#[actix_web::test]
+async fn a_pod_that_an_administrator_ends_does_not_come_back_with_its_new_token() {
+    for is_broken in [false, true] {
+        let mut hub = hub_with(DAY);
+        let store = Store::default();
+        *store.is_broken.lock() = is_broken;
+        let running = RunningPod::start(pod(&hub).with_token_store(store));
+        hub.hello().await;
+        assert_eq!(hub.next().await, Event::Rotate);
+        // Answered after the renewal.
+        hub.call("call-1", "fly", &json!({}));
+        hub.result().await;
+
+        hub.command(Command::Close(Reconnect::Denied));
+
+        assert!(matches!(running.ended().await, Err(PodError::Expelled(_))));
     }
 }
 
