@@ -14,6 +14,8 @@ pub(crate) const POD_TABLES: &[InventoryTable] = &[
             ("name_folded", OURS),
             ("operator_id", OURS),
             ("created_at", OURS),
+            ("mcp_url", OURS),
+            ("mcp_token", OURS),
         ],
     },
     InventoryTable {
@@ -48,6 +50,7 @@ pub(crate) const POD_TABLES: &[InventoryTable] = &[
             ("failures", OURS),
             ("milliseconds", OURS),
             ("description", OURS),
+            ("is_draining", OURS),
         ],
     },
     InventoryTable {

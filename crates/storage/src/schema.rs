@@ -1050,7 +1050,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Nullable, Text};
+    use diesel::sql_types::{Binary, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     connectors (id) {
@@ -1059,6 +1059,8 @@ diesel::table! {
         name_folded -> Text,
         operator_id -> Nullable<Uid>,
         created_at -> Instant,
+        mcp_url -> Nullable<Text>,
+        mcp_token -> Nullable<Binary>,
     }
 }
 
@@ -1084,13 +1086,13 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{BigInt, Binary, Text};
+    use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     connected_pods (id) {
         id -> Uid,
         connector_id -> Uid,
-        token_hash -> Binary,
+        token_hash -> Nullable<Binary>,
         host -> Text,
         connected_at -> Instant,
         alive_until -> Instant,
@@ -1098,6 +1100,7 @@ diesel::table! {
         failures -> BigInt,
         milliseconds -> BigInt,
         description -> Text,
+        is_draining -> Bool,
     }
 }
 
