@@ -17,8 +17,9 @@ pub struct ConnectedPod {
     pub id: PodId,
     /// Connector whose token it presented.
     pub connector: ConnectorId,
-    /// Hash of that token: without it the pod is disconnected.
-    pub token: ConnectorTokenHash,
+    /// Hash of that token, without which the pod is disconnected; `None` for an MCP
+    /// server that this server connects to.
+    pub token: Option<ConnectorTokenHash>,
     /// Name of the machine of the instance.
     pub host: String,
     /// Description.
@@ -33,4 +34,6 @@ pub struct ConnectedPod {
     pub failures: i64,
     /// Duration of all calls in milliseconds.
     pub milliseconds: i64,
+    /// True if it takes no further calls.
+    pub is_draining: bool,
 }

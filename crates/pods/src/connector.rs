@@ -2,6 +2,8 @@
 
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Timestamp};
 
+use crate::ports::tool_server::McpEndpoint;
+
 /// Connector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connector {
@@ -18,10 +20,12 @@ pub struct Connector {
     /// Expiry of the token that lasts longest; `None` if all have expired or were
     /// revoked.
     pub token_expires_at: Option<Timestamp>,
+    /// URL of the MCP server whose tools it brings, instead of pods.
+    pub mcp_url: Option<String>,
 }
 
 /// Connector to be created.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ConnectorDraft {
     /// Name, up to 100 characters.
     pub name: String,
@@ -30,4 +34,6 @@ pub struct ConnectorDraft {
     /// Name of the skill that its pods run, which must be valid; an operator is
     /// created for it and granted to the groups.
     pub skill: Option<String>,
+    /// MCP server whose tools it brings, instead of pods.
+    pub mcp: Option<McpEndpoint>,
 }

@@ -4,20 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, ConnectorId, GroupId, OperatorId, Secret, SideEffects, Unavailable, UserId, utf16_len,
+    Clock, ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable, UserId,
+    utf16_len,
 };
 
-use crate::connected_pod::ConnectedPod;
+use crate::connected_pod::{ConnectedPod, PodId};
 use crate::connector::{Connector, ConnectorDraft};
 use crate::error::ConnectorError;
 use crate::ports::connector_store::{
-    ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken,
+    ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
 };
 use crate::ports::pod_registry::PodRegistry;
+use crate::ports::tool_server::ToolServers;
 use crate::token::{ConnectorToken, ConnectorTokenHash};
 
 /// Lifetime of a token.
 const LIFETIME: Duration = Duration::from_hours(24 * 365);
+/// Time for which a token is valid beside the one that replaces it, for a pod that ends
+/// before it has stored the new one.
+const OVERLAP: Duration = Duration::from_hours(24);
+/// Maximum number of valid tokens of a connector beyond which pods cannot rotate.
+const MAX_TOKENS: i64 = 100;
 /// Maximum length of a name, in UTF-16 code units.
 const MAX_NAME_CHARS: usize = 100;
 
@@ -28,6 +35,8 @@ pub struct Connectors {
     pub store: Arc<dyn ConnectorStore>,
     /// Registry of connected pods.
     pub registry: Arc<dyn PodRegistry>,
+    /// MCP servers.
+    pub servers: Arc<dyn ToolServers>,
     /// Clock.
     pub clock: Arc<dyn Clock>,
 }
@@ -39,12 +48,23 @@ pub struct Provisioned {
     pub connector: ConnectorId,
     /// Operator of its skill, if it has one.
     pub operator: Option<OperatorId>,
-    /// Token, which cannot be read again.
-    pub token: Secret<String>,
+    /// Token, which cannot be read again; `None` for an MCP server.
+    pub token: Option<Secret<String>>,
     /// Groups that it is granted to.
     pub groups: Vec<GroupId>,
     /// Number of active accounts in these groups.
     pub member_count: i64,
+}
+
+/// Token that replaces another one.
+#[derive(Debug, Clone)]
+pub struct RotatedToken {
+    /// Token, which cannot be read again.
+    pub token: Secret<String>,
+    /// Hash of it.
+    pub hash: ConnectorTokenHash,
+    /// Expiry.
+    pub expires_at: Timestamp,
 }
 
 /// Pod with a valid token.
@@ -57,17 +77,25 @@ pub struct PodIdentity {
 }
 
 impl Connectors {
-    /// Creates a connector with a token and, for a skill, an operator.
+    /// Creates a connector: with a token and, for a skill, an operator; or with an MCP
+    /// server, whose URL must be permitted.
     pub async fn create(
         &self,
         by: Option<UserId>,
         draft: ConnectorDraft,
     ) -> Result<Provisioned, ConnectorError> {
-        let ConnectorDraft { name, groups, skill } = draft;
+        let ConnectorDraft { name, groups, skill, mcp } = draft;
         if name.trim().is_empty() || utf16_len(&name) > MAX_NAME_CHARS {
             return Err(ConnectorError::InvalidName);
         }
-        let (token, id) = (ConnectorToken::generate()?, ConnectorId::generate());
+        if mcp.is_some() && skill.is_some() {
+            return Err(ConnectorError::IsMcp);
+        }
+        if mcp.as_ref().is_some_and(|it| !self.servers.permits(it)) {
+            return Err(ConnectorError::InvalidMcp);
+        }
+        let id = ConnectorId::generate();
+        let token = mcp.is_none().then(ConnectorToken::generate).transpose()?;
         let operator = skill.is_some().then(OperatorId::generate);
         let connector = Connector {
             id,
@@ -76,8 +104,10 @@ impl Connectors {
             groups: groups.clone(),
             created_at: self.clock.now(),
             token_expires_at: None,
+            mcp_url: mcp.as_ref().map(|it| it.url.clone()),
         };
-        let new = NewConnector { connector, skill, token: self.expiring(&token) };
+        let new_token = token.as_ref().map(|it| self.expiring(it));
+        let new = NewConnector { connector, skill, token: new_token, mcp };
         changed(self.store.create(new, self.effects(by, id, "Connector.Created")).await?)?;
         self.provisioned(id, operator, groups, token).await
     }
@@ -88,17 +118,55 @@ impl Connectors {
         by: Option<UserId>,
         id: ConnectorId,
     ) -> Result<Provisioned, ConnectorError> {
+        let Connector { operator, groups, .. } = self.of_pods(id).await?;
         let token = ConnectorToken::generate()?;
         let effects = self.effects(by, id, "Connector.TokenIssued");
         changed(self.store.add_token(id, self.expiring(&token), effects).await?)?;
-        let found = self.list().await?.into_iter().find(|it| it.id == id);
-        let Connector { operator, groups, .. } = found.ok_or(ConnectorError::NotFound)?;
-        self.provisioned(id, operator, groups, token).await
+        self.provisioned(id, operator, groups, Some(token)).await
+    }
+
+    /// Replaces the token of a connected pod, which gets the new one. The old token
+    /// remains valid for a day.
+    pub async fn rotate_token(
+        &self,
+        pod: PodId,
+        identity: PodIdentity,
+    ) -> Result<RotatedToken, ConnectorError> {
+        let (token, id) = (ConnectorToken::generate()?, identity.connector);
+        let new = self.expiring(&token);
+        let (hash, expires_at) = (new.hash, new.expires_at);
+        let old_expires_at = self.clock.now() + OVERLAP;
+        let rotation =
+            TokenRotation { pod, old: identity.token, old_expires_at, new, limit: MAX_TOKENS };
+        let effects = self.effects(None, id, "Connector.TokenRotated");
+        changed(self.store.rotate_token(id, rotation, effects).await?)?;
+        Ok(RotatedToken { token: token.reveal(), hash, expires_at })
+    }
+
+    /// Lets a connected pod end: it gets no further calls, and is disconnected once
+    /// those in progress have ended.
+    pub async fn drain(&self, by: Option<UserId>, pod: PodId) -> Result<(), ConnectorError> {
+        let object = format!("pod:{}", pod.0);
+        let effects = SideEffects::of_object(self.clock.now(), by, object, "Pod.Drained");
+        let is_connected = self.registry.drain(pod, effects).await?;
+        if is_connected { Ok(()) } else { Err(ConnectorError::NoPod) }
     }
 
     /// Lists all connectors, by name.
     pub async fn list(&self) -> Result<Vec<Connector>, Unavailable> {
         self.store.list(self.clock.now()).await
+    }
+
+    /// Returns a connector.
+    pub async fn find(&self, id: ConnectorId) -> Result<Connector, ConnectorError> {
+        let found = self.list().await?.into_iter().find(|it| it.id == id);
+        found.ok_or(ConnectorError::NotFound)
+    }
+
+    /// Returns a connector of pods.
+    async fn of_pods(&self, id: ConnectorId) -> Result<Connector, ConnectorError> {
+        let connector = self.find(id).await?;
+        if connector.mcp_url.is_some() { Err(ConnectorError::IsMcp) } else { Ok(connector) }
     }
 
     /// Lists the pods that are connected to any instance.
@@ -124,6 +192,7 @@ impl Connectors {
         by: Option<UserId>,
         id: ConnectorId,
     ) -> Result<(), ConnectorError> {
+        self.of_pods(id).await?;
         let effects = self.effects(by, id, "Connector.TokensRevoked");
         changed(self.store.revoke_tokens(id, effects).await?)
     }
@@ -154,10 +223,11 @@ impl Connectors {
         connector: ConnectorId,
         operator: Option<OperatorId>,
         groups: Vec<GroupId>,
-        token: ConnectorToken,
+        token: Option<ConnectorToken>,
     ) -> Result<Provisioned, ConnectorError> {
         let member_count = self.store.count_members(groups.clone()).await?;
-        Ok(Provisioned { connector, operator, token: token.reveal(), groups, member_count })
+        let token = token.map(ConnectorToken::reveal);
+        Ok(Provisioned { connector, operator, token, groups, member_count })
     }
 
     fn effects(&self, by: Option<UserId>, id: ConnectorId, action: &'static str) -> SideEffects {
@@ -172,5 +242,6 @@ fn changed(outcome: ConnectorChanged) -> Result<(), ConnectorError> {
         ConnectorChanged::NameTaken => Err(ConnectorError::NameTaken),
         ConnectorChanged::UnknownGroup => Err(ConnectorError::UnknownGroup),
         ConnectorChanged::SkillTaken => Err(ConnectorError::SkillTaken),
+        ConnectorChanged::TooManyTokens => Err(ConnectorError::TooManyTokens),
     }
 }

@@ -16,6 +16,8 @@ const MAX_NAME_CHARS: usize = 64;
 const MAX_SKILL_CHARS: usize = 100;
 /// Maximum length of a description.
 const MAX_DESCRIPTION_CHARS: usize = 2_000;
+/// Maximum length of the texts of a server's tools.
+const MAX_SERVER_BYTES: usize = 200 * 1024;
 /// Prefix of the server's own tools.
 const RESERVED: &str = "pia_";
 /// Maximum time limit of a call.
@@ -133,13 +135,40 @@ fn has_nul(value: &Value) -> bool {
     }
 }
 
+impl PodDescription {
+    /// Describes a server of tools. Those with an invalid description, and those beyond
+    /// the size of a pod's description, are left out.
+    pub fn of_server(name: &str, mut tools: Vec<PodTool>, max_concurrent_calls: u32) -> Self {
+        let mut size = 0;
+        tools.truncate(MAX_TOOLS);
+        tools.retain(|it| {
+            size += it.size();
+            size <= MAX_SERVER_BYTES && it.check().is_ok()
+        });
+        Self {
+            protocol: PROTOCOL,
+            name: name.chars().take(MAX_NAME_CHARS).collect(),
+            version: String::new(),
+            tools,
+            skills: Vec::new(),
+            max_concurrent_calls,
+        }
+    }
+}
+
 impl PodTool {
+    /// Returns the length of its texts.
+    fn size(&self) -> usize {
+        let schemas = [Some(&self.parameters), self.output_schema.as_ref()].into_iter().flatten();
+        self.description.len() + schemas.map(|it| it.to_string().len()).sum::<usize>()
+    }
+
     fn check(&self) -> Result<(), DescriptionError> {
         let is_described =
             !self.description.is_empty() && self.description.len() <= MAX_DESCRIPTION_CHARS;
         let has_limit = (1..=MAX_SECONDS).contains(&self.timeout_seconds);
         let schemas = [Some(&self.parameters), self.output_schema.as_ref()].into_iter();
-        if is_described && has_limit && schemas.flatten().all(schema::is_usable) {
+        if is_described && has_limit && schemas.flatten().all(schema::is_schema) {
             return Ok(());
         }
         Err(DescriptionError::Tool(self.name.clone()))

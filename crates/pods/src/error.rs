@@ -15,12 +15,24 @@ pub enum ConnectorError {
     /// Name has another form.
     #[error("the name must have 1 to 100 characters")]
     InvalidName,
+    /// URL or token of an MCP server is malformed, or the URL is not permitted.
+    #[error("the URL or token of the MCP server is malformed, or the URL is not permitted")]
+    InvalidMcp,
+    /// Connector brings the tools of an MCP server, and can have no pods and no skill.
+    #[error("the connector of an MCP server can have neither tokens nor a skill")]
+    IsMcp,
     /// One of the groups does not exist.
     #[error("no such group")]
     UnknownGroup,
     /// Another operator has a skill of this name.
     #[error("the name of the skill is in use")]
     SkillTaken,
+    /// Connector has too many valid tokens.
+    #[error("the connector has too many valid tokens: revoke some")]
+    TooManyTokens,
+    /// Pod is not connected.
+    #[error("no such pod is connected")]
+    NoPod,
     /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -59,7 +71,7 @@ pub enum ToolCallError {
     /// effect.
     #[error("The tool did not answer.")]
     Lost,
-    /// Pod has as many calls as it handles.
+    /// Pod has as many calls as it handles, or went away before the call was sent.
     #[error("The tool is busy.")]
     Busy,
     /// Pod did not answer in time.
@@ -72,6 +84,21 @@ pub enum ToolCallError {
     /// Store is unavailable.
     #[error("The tool is not available at the moment.")]
     Unavailable,
+}
+
+impl ToolCallError {
+    /// Returns the name of the outcome in the audit log.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NotGranted => "not_granted",
+            Self::InvalidArguments(_) => "invalid_arguments",
+            Self::Lost => "lost",
+            Self::Busy => "busy",
+            Self::TimedOut => "timed_out",
+            Self::Failed => "failed",
+            Self::Unavailable => "unavailable",
+        }
+    }
 }
 
 /// Reasons why a skill was not run.

@@ -15,18 +15,26 @@ mod tool_plane;
 
 pub use connected_pod::{ConnectedPod, PodId};
 pub use connector::{Connector, ConnectorDraft};
-pub use connectors::{Connectors, PodIdentity, Provisioned};
+pub use connectors::{Connectors, PodIdentity, Provisioned, RotatedToken};
 pub use description::{PodDescription, PodTool};
 pub use error::{ConnectorError, DescriptionError, SkillCallError, ToolCallError};
 pub use ports::connector_store::{
-    ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken,
+    ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
 };
 pub use ports::pod_link::{CallTarget, PodCall, PodLink, PodReply};
-pub use ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
+pub use ports::pod_registry::{
+    CallRecord, PodCallOutcome, PodRegistered, PodRegistry, PodStanding,
+};
+pub use ports::tool_server::{
+    McpEndpoint, NoToolServers, ToolServer, ToolServerError, ToolServers,
+};
 pub use token::{ConnectorToken, ConnectorTokenHash};
 pub use tool_plane::{GrantedTool, HostedSkill, ToolCaller, ToolPlane};
 
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{
-    connector_store::MockConnectorStore, pod_link::MockPodLink, pod_registry::MockPodRegistry,
+    connector_store::MockConnectorStore,
+    pod_link::MockPodLink,
+    pod_registry::MockPodRegistry,
+    tool_server::{MockToolServer, MockToolServers},
 };

@@ -117,17 +117,16 @@ impl ToolPlane {
         by: UserId,
         connector: ConnectorId,
         (name, arguments): (&str, &str),
-        gone: impl Future<Output = ()> + Send,
     ) -> Result<PodReply, ToolCallError> {
         let arguments = parse_arguments(arguments)?;
         let mut pods = self.pods(None).await.map_err(|_err| ToolCallError::Unavailable)?;
         pods.retain(|it| it.connector == connector);
         let offers = self.offers(&pods, |it| it.name == name);
-        self.call_one(by, offers, arguments, gone).await
+        self.call_one(by, offers, arguments, pending()).await
     }
 
-    /// Runs a skill on the longest connected pod that advertises it, if its connector
-    /// is still granted to the caller's group. Each run is audited as a call.
+    /// Runs a skill on the first pod that advertises it and is not busy, if its
+    /// connector is still granted to the caller's group. Each run is audited as a call.
     pub async fn run_skill(
         &self,
         caller: ToolCaller,
@@ -140,11 +139,21 @@ impl ToolPlane {
         if own.is_empty() {
             return Err(SkillCallError::NotConnected);
         }
-        let mut able = own.into_iter().filter(|it| it.description.skills.contains(&name));
-        let pod = able.next().ok_or(SkillCallError::NotAdvertised)?;
-        let call = PodCall { target: CallTarget::Skill { name, material }, timeout };
-        let mut gone = pending().fuse();
-        Ok(self.send(caller.user, pod, (call, None), &mut gone).await?)
+        let mut able: Vec<_> =
+            own.into_iter().filter(|it| it.description.skills.contains(&name)).collect();
+        able.sort_by_key(|it| !self.link.holds(it.id));
+        let mut result = Err(SkillCallError::NotAdvertised);
+        for pod in able {
+            let target = CallTarget::Skill { name: name.clone(), material: material.clone() };
+            let call = PodCall { target, timeout };
+            let sent = self.send(caller.user, pod, (call, None), &mut pending().fuse()).await;
+            let is_busy = sent == Err(ToolCallError::Busy);
+            result = sent.map_err(SkillCallError::from);
+            if !is_busy {
+                break;
+            }
+        }
+        result
     }
 
     /// Calls the first pod that takes the call.
@@ -198,13 +207,16 @@ impl ToolPlane {
             result = Err(ToolCallError::Failed);
         }
         let milliseconds = (self.clock.now().micros() - started_at.micros()) / 1_000;
-        self.record(user, pod, &name, (&result, milliseconds)).await;
+        // A busy pod was not called.
+        if result != Err(ToolCallError::Busy) {
+            self.record(user, pod, &name, (&result, milliseconds)).await;
+        }
         result
     }
 
     async fn pods(&self, group: Option<GroupId>) -> Result<Vec<ConnectedPod>, Unavailable> {
         let mut pods = self.registry.connected(group, self.clock.now()).await?;
-        pods.retain(|it| self.link.is_linked(it.id));
+        pods.retain(|it| !it.is_draining && self.link.is_linked(it.id));
         Ok(pods)
     }
 
@@ -240,11 +252,7 @@ impl ToolPlane {
         let object = format!("connector:{}", pod.connector);
         let effects =
             SideEffects::of_object(self.clock.now(), Some(user), object, "Pod.ToolCalled");
-        let ended = match result {
-            Ok(reply) if reply.is_error => "failed",
-            Ok(_) => "completed",
-            Err(err) => outcome_name(err),
-        };
+        let ended = result.as_ref().map_or_else(ToolCallError::name, PodReply::outcome);
         let change = json!({ "tool": tool, "milliseconds": milliseconds, "outcome": ended });
         let record = CallRecord { pod: pod.id, outcome, milliseconds };
         if let Err(err) =
@@ -252,18 +260,6 @@ impl ToolPlane {
         {
             tracing::error!(error = %err, tool, "a call of a tool could not be recorded");
         }
-    }
-}
-
-fn outcome_name(err: &ToolCallError) -> &'static str {
-    match err {
-        ToolCallError::NotGranted => "not_granted",
-        ToolCallError::InvalidArguments(_) => "invalid_arguments",
-        ToolCallError::Lost => "lost",
-        ToolCallError::Busy => "busy",
-        ToolCallError::TimedOut => "timed_out",
-        ToolCallError::Failed => "failed",
-        ToolCallError::Unavailable => "unavailable",
     }
 }
 

@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
 
+use crate::connected_pod::PodId;
 use crate::connector::Connector;
+use crate::ports::tool_server::McpEndpoint;
 use crate::token::ConnectorTokenHash;
 
 /// Token to be stored.
@@ -24,8 +26,25 @@ pub struct NewConnector {
     pub connector: Connector,
     /// Name of the skill of its operator, if it has one.
     pub skill: Option<String>,
-    /// First token.
-    pub token: NewConnectorToken,
+    /// First token; `None` for an MCP server, which needs none.
+    pub token: Option<NewConnectorToken>,
+    /// MCP server.
+    pub mcp: Option<McpEndpoint>,
+}
+
+/// Replacement of a token by another one.
+#[derive(Debug, Clone)]
+pub struct TokenRotation {
+    /// Connected pod, which has the new token from then on.
+    pub pod: PodId,
+    /// Hash of the old token.
+    pub old: ConnectorTokenHash,
+    /// Time after which the old token is not valid any more.
+    pub old_expires_at: Timestamp,
+    /// New token.
+    pub new: NewConnectorToken,
+    /// Maximum number of valid tokens of the connector.
+    pub limit: i64,
 }
 
 /// Outcome of changing a connector.
@@ -41,6 +60,8 @@ pub enum ConnectorChanged {
     UnknownGroup,
     /// Another operator has a skill of this name.
     SkillTaken,
+    /// Connector has as many tokens as it may.
+    TooManyTokens,
 }
 
 /// Store of connectors.
@@ -56,6 +77,9 @@ pub trait ConnectorStore: Send + Sync {
 
     /// Lists all connectors, by name.
     async fn list(&self, now: Timestamp) -> Result<Vec<Connector>, Unavailable>;
+
+    /// Lists the MCP servers of connectors. A token that cannot be opened is left out.
+    async fn mcp_servers(&self) -> Result<Vec<(ConnectorId, McpEndpoint)>, Unavailable>;
 
     /// Replaces the groups of a connector, and of its operator.
     async fn grant(
@@ -77,6 +101,15 @@ pub trait ConnectorStore: Send + Sync {
         &self,
         id: ConnectorId,
         token: NewConnectorToken,
+        effects: SideEffects,
+    ) -> Result<ConnectorChanged, Unavailable>;
+
+    /// Replaces a token of a connector, and deletes its expired ones. The outcome is
+    /// [`ConnectorChanged::NotFound`] if the old token is not valid.
+    async fn rotate_token(
+        &self,
+        id: ConnectorId,
+        rotation: TokenRotation,
         effects: SideEffects,
     ) -> Result<ConnectorChanged, Unavailable>;
 

@@ -47,6 +47,11 @@ pub struct PodReply {
 }
 
 impl PodReply {
+    /// Returns the name of the outcome in the audit log.
+    pub fn outcome(&self) -> &'static str {
+        if self.is_error { "failed" } else { "completed" }
+    }
+
     /// Returns the content as models read it.
     pub fn into_text(self) -> String {
         match self.content {

@@ -25,22 +25,47 @@ pub struct CallRecord {
     pub milliseconds: i64,
 }
 
+/// Outcome of registering a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodRegistered {
+    /// Pod is stored.
+    Done {
+        /// Expiry of its token; `None` if it needs none.
+        token_expires_at: Option<Timestamp>,
+    },
+    /// Token of the pod was revoked or has expired, or its connector was deleted.
+    TokenGone,
+}
+
+/// Standing of a pod that is to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodStanding {
+    /// Pod is not stored any more: its token was revoked or has expired, or the
+    /// database was away for long. It is to be stored again, if its token permits it.
+    Unregistered,
+    /// Pod takes no further calls, and is to end.
+    Draining,
+}
+
 /// Registry of connected pods.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PodRegistry: Send + Sync {
-    /// Stores a pod that has described itself, or its new description. Returns
-    /// false if its token is gone.
-    async fn put(&self, pod: ConnectedPod) -> Result<bool, Unavailable>;
+    /// Stores a pod that has described itself, or its new description.
+    async fn put(&self, pod: ConnectedPod, now: Timestamp) -> Result<PodRegistered, Unavailable>;
 
-    /// Says that pods are connected until a time. Returns those whose token was
-    /// revoked or has expired, and which are to be disconnected.
+    /// Says that pods are connected until a time. Returns those whose standing is to
+    /// change.
     async fn keep_alive(
         &self,
         pods: Vec<PodId>,
         now: Timestamp,
         until: Timestamp,
-    ) -> Result<Vec<PodId>, Unavailable>;
+    ) -> Result<Vec<(PodId, PodStanding)>, Unavailable>;
+
+    /// Marks a pod as one that takes no further calls and is to end. Returns false if it
+    /// is not connected, or is an MCP server.
+    async fn drain(&self, pod: PodId, effects: SideEffects) -> Result<bool, Unavailable>;
 
     /// Removes a pod.
     async fn remove(&self, pod: PodId) -> Result<(), Unavailable>;
