@@ -8,14 +8,15 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_assignments::Skill;
-use pia_kernel::{ConnectorId, GroupId, OperatorId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
-    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, NewConnector,
-    NewConnectorToken,
+    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, McpEndpoint, NewConnector,
+    NewConnectorToken, TokenRotation,
 };
+use pia_sealing::SealContext;
 use pia_storage::schema::{
-    accounts, connector_groups, connector_tokens, connectors, operator_groups, operators,
-    user_groups,
+    accounts, connected_pods, connector_groups, connector_tokens, connectors, operator_groups,
+    operators, user_groups,
 };
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn, with_ids,
@@ -35,6 +36,7 @@ struct ConnectorRow {
     name: String,
     operator_id: Option<DbUid>,
     created_at: DbInstant,
+    mcp_url: Option<String>,
 }
 
 /// Query that locks a connector's row until the commit, and returns it.
@@ -123,6 +125,15 @@ impl SqlConnectors {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+
+    /// Seals the token of the MCP server of a connector.
+    fn seal(&self, id: DbUid, token: Secret<String>) -> Result<Vec<u8>, Unavailable> {
+        self.db.seal()?.seal(place(&id), &Secret::new(token.reveal().into_bytes()))
+    }
+}
+
+fn place(connector: &DbUid) -> SealContext<'_> {
+    SealContext { purpose: "connector-mcp-token", row: connector.0.as_bytes() }
 }
 
 /// Returns distinct ids of rows.
@@ -138,7 +149,7 @@ impl ConnectorStore for SqlConnectors {
         new: NewConnector,
         effects: SideEffects,
     ) -> Result<ConnectorChanged, Unavailable> {
-        let NewConnector { connector, skill, token } = new;
+        let NewConnector { connector, skill, token, mcp } = new;
         let (id, at) = (DbUid(connector.id.0), DbInstant(connector.created_at));
         let operator = connector.operator.map(|it| DbUid(it.0));
         let hosted = operator.zip(skill.map(|it| Skill::hosted(it, connector.id)));
@@ -146,9 +157,12 @@ impl ConnectorStore for SqlConnectors {
         let fields = json!({
             "name": connector.name,
             "skill": hosted.as_ref().map(|it| &it.1.name),
+            "mcpUrl": connector.mcp_url,
             "groups": connector.groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
         });
         let effects = effects.with_changes(None, Some(&fields));
+        let secret = mcp.and_then(|it| it.token);
+        let secret = secret.map(|it| self.seal(id, it)).transpose()?;
         let created = in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
             if !conn.groups_exist(&groups).await? {
                 return Ok(ConnectorChanged::UnknownGroup);
@@ -164,10 +178,14 @@ impl ConnectorStore for SqlConnectors {
                 connectors::name_folded.eq(connector.name.to_lowercase()),
                 connectors::operator_id.eq(operator),
                 connectors::created_at.eq(at),
+                connectors::mcp_url.eq(&connector.mcp_url),
+                connectors::mcp_token.eq(&secret),
             );
             diesel::insert_into(connectors::table).values(row).execute(conn).await?;
             conn.put_groups(id, operator, &groups).await?;
-            conn.put_token(id, &token).await?;
+            if let Some(token) = &token {
+                conn.put_token(id, token).await?;
+            }
             conn.write_effects(&self.db, &effects).await?;
             Ok(ConnectorChanged::Done)
         });
@@ -199,11 +217,28 @@ impl ConnectorStore for SqlConnectors {
             groups: groups.iter().filter(|it| it.0 == row.id).map(|it| GroupId(it.1.0)).collect(),
             created_at: row.created_at.0,
             token_expires_at: valid.iter().filter(|it| it.0 == row.id).map(|it| it.1.0).max(),
+            mcp_url: row.mcp_url,
         };
         let mut connectors: Vec<_> = rows.into_iter().map(connector).collect();
         // The databases order texts differently.
         connectors.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
         Ok(connectors)
+    }
+
+    async fn mcp_servers(&self) -> Result<Vec<(ConnectorId, McpEndpoint)>, Unavailable> {
+        let servers = connectors::table
+            .filter(connectors::mcp_url.is_not_null())
+            .order(connectors::id)
+            .select((connectors::id, connectors::mcp_url.assume_not_null(), connectors::mcp_token));
+        let servers: Vec<(DbUid, String, Option<Vec<u8>>)> =
+            on_conn!(self.db.reader(), |conn| servers.load(conn).await?)?;
+        let seal = self.db.seal()?;
+        let endpoint = |(id, url, token): (DbUid, String, Option<Vec<u8>>)| {
+            let token = token.and_then(|it| seal.open(place(&id), &it).ok());
+            let token = token.and_then(|it| String::from_utf8(it.reveal()).ok());
+            (ConnectorId(id.0), McpEndpoint { url, token: token.map(Secret::new) })
+        };
+        Ok(servers.into_iter().map(endpoint).collect())
     }
 
     async fn grant(
@@ -262,6 +297,44 @@ impl ConnectorStore for SqlConnectors {
                 return Ok(ConnectorChanged::NotFound);
             }
             conn.put_token(id, &token).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(ConnectorChanged::Done)
+        })?)
+    }
+
+    async fn rotate_token(
+        &self,
+        id: ConnectorId,
+        rotation: TokenRotation,
+        effects: SideEffects,
+    ) -> Result<ConnectorChanged, Unavailable> {
+        let (id, now) = (DbUid(id.0), DbInstant(rotation.new.created_at));
+        let (old, old_end) = (rotation.old.0.to_vec(), DbInstant(rotation.old_expires_at));
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
+            let expired = own.filter(connector_tokens::expires_at.le(now));
+            diesel::delete(expired).execute(conn).await?;
+            let valid: Vec<(Vec<u8>, DbInstant)> = own
+                .select((connector_tokens::hash, connector_tokens::expires_at))
+                .load(conn)
+                .await?;
+            let Some(presented) = valid.iter().find(|it| it.0 == old).filter(|_| row.is_some())
+            else {
+                return Ok(ConnectorChanged::NotFound);
+            };
+            if i64::try_from(valid.len()).unwrap_or(i64::MAX) >= rotation.limit {
+                return Ok(ConnectorChanged::TooManyTokens);
+            }
+            conn.put_token(id, &rotation.new).await?;
+            if presented.1.0 > old_end.0 {
+                let shorten = diesel::update(connector_tokens::table.find(&old));
+                shorten.set(connector_tokens::expires_at.eq(old_end)).execute(conn).await?;
+            }
+            let pod = diesel::update(connected_pods::table.find(DbUid(rotation.pod.0)))
+                .filter(connected_pods::connector_id.eq(id));
+            let token = connected_pods::token_hash.eq(Some(rotation.new.hash.0.to_vec()));
+            pod.set(token).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(ConnectorChanged::Done)
         })?)

@@ -1,5 +1,7 @@
 //! Registry of connected pods in SQL.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -7,9 +9,9 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
     CallRecord, ConnectedPod, ConnectorTokenHash, PodCallOutcome, PodDescription, PodId,
-    PodRegistry,
+    PodRegistered, PodRegistry, PodStanding,
 };
-use pia_storage::schema::{connected_pods, connector_groups, connector_tokens};
+use pia_storage::schema::{connected_pods, connector_groups, connector_tokens, connectors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 /// Registry of connected pods in SQL.
@@ -23,7 +25,7 @@ pub struct SqlPodRegistry {
 struct PodRow {
     id: DbUid,
     connector_id: DbUid,
-    token_hash: Vec<u8>,
+    token_hash: Option<Vec<u8>>,
     host: String,
     connected_at: DbInstant,
     alive_until: DbInstant,
@@ -31,6 +33,7 @@ struct PodRow {
     failures: i64,
     milliseconds: i64,
     description: String,
+    is_draining: bool,
 }
 
 impl PodRow {
@@ -39,7 +42,7 @@ impl PodRow {
         Ok(Self {
             id: DbUid(pod.id.0),
             connector_id: DbUid(pod.connector.0),
-            token_hash: pod.token.0.to_vec(),
+            token_hash: pod.token.map(|it| it.0.to_vec()),
             description: description.map_err(|err| Unavailable::new("a description", err))?,
             host: pod.host.clone(),
             connected_at: DbInstant(pod.connected_at),
@@ -47,6 +50,7 @@ impl PodRow {
             calls: pod.calls,
             failures: pod.failures,
             milliseconds: pod.milliseconds,
+            is_draining: pod.is_draining,
         })
     }
 
@@ -57,7 +61,10 @@ impl PodRow {
         Some(ConnectedPod {
             id: PodId(self.id.0),
             connector: ConnectorId(self.connector_id.0),
-            token: ConnectorTokenHash(self.token_hash.try_into().ok()?),
+            token: match self.token_hash {
+                Some(hash) => Some(ConnectorTokenHash(hash.try_into().ok()?)),
+                None => None,
+            },
             host: self.host,
             description,
             connected_at: self.connected_at.0,
@@ -65,6 +72,7 @@ impl PodRow {
             calls: self.calls,
             failures: self.failures,
             milliseconds: self.milliseconds,
+            is_draining: self.is_draining,
         })
     }
 }
@@ -78,23 +86,36 @@ impl SqlPodRegistry {
 
 #[async_trait]
 impl PodRegistry for SqlPodRegistry {
-    async fn put(&self, pod: ConnectedPod) -> Result<bool, Unavailable> {
+    async fn put(&self, pod: ConnectedPod, now: Timestamp) -> Result<PodRegistered, Unavailable> {
         let row = PodRow::new(&pod)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            // Locked, so that it is not revoked meanwhile.
-            let token = diesel::update(connector_tokens::table.find(&row.token_hash))
-                .set(connector_tokens::connector_id.eq(row.connector_id));
-            if token.execute(conn).await? == 0 {
-                return Ok(false);
-            }
+        Ok(in_tx!(self.db, async |conn| -> Result<PodRegistered, DbError> {
+            // Locked, so that it is not revoked or deleted meanwhile.
+            let token_expires_at = if let Some(hash) = &row.token_hash {
+                let token = diesel::update(connector_tokens::table.find(hash))
+                    .filter(connector_tokens::expires_at.gt(DbInstant(now)))
+                    .set(connector_tokens::connector_id.eq(row.connector_id))
+                    .returning(connector_tokens::expires_at);
+                let Some(end) = token.get_result::<DbInstant>(conn).await.optional()? else {
+                    return Ok(PodRegistered::TokenGone);
+                };
+                Some(end.0)
+            } else {
+                let connector = diesel::update(connectors::table.find(row.connector_id))
+                    .set(connectors::name.eq(connectors::name));
+                if connector.execute(conn).await? == 0 {
+                    return Ok(PodRegistered::TokenGone);
+                }
+                None
+            };
             let changed = diesel::update(connected_pods::table.find(row.id)).set((
                 connected_pods::description.eq(&row.description),
+                connected_pods::token_hash.eq(&row.token_hash),
                 connected_pods::alive_until.eq(row.alive_until),
             ));
             if changed.execute(conn).await? == 0 {
                 diesel::insert_into(connected_pods::table).values(&row).execute(conn).await?;
             }
-            Ok(true)
+            Ok(PodRegistered::Done { token_expires_at })
         })?)
     }
 
@@ -103,19 +124,40 @@ impl PodRegistry for SqlPodRegistry {
         pods: Vec<PodId>,
         now: Timestamp,
         until: Timestamp,
-    ) -> Result<Vec<PodId>, Unavailable> {
+    ) -> Result<Vec<(PodId, PodStanding)>, Unavailable> {
         let ids: Vec<DbUid> = pods.iter().map(|it| DbUid(it.0)).collect();
         let valid = connector_tokens::table
             .filter(connector_tokens::expires_at.gt(DbInstant(now)))
-            .select(connector_tokens::hash);
+            .select(connector_tokens::hash.nullable());
         let renew = diesel::update(connected_pods::table)
             .filter(connected_pods::id.eq_any(ids))
-            .filter(connected_pods::token_hash.eq_any(valid))
+            .filter(
+                connected_pods::token_hash.is_null().or(connected_pods::token_hash.eq_any(valid)),
+            )
             .set(connected_pods::alive_until.eq(DbInstant(until)))
-            .returning(connected_pods::id);
-        let renewed: Vec<DbUid> =
+            .returning((connected_pods::id, connected_pods::is_draining));
+        let renewed: Vec<(DbUid, bool)> =
             on_conn!(self.db.writer(), |conn| renew.get_results(conn).await?)?;
-        Ok(pods.into_iter().filter(|it| !renewed.contains(&DbUid(it.0))).collect())
+        let renewed: HashMap<_, _> = renewed.into_iter().collect();
+        let standing = |pod: PodId| match renewed.get(&DbUid(pod.0)) {
+            None => Some((pod, PodStanding::Unregistered)),
+            Some(true) => Some((pod, PodStanding::Draining)),
+            Some(false) => None,
+        };
+        Ok(pods.into_iter().filter_map(standing).collect())
+    }
+
+    async fn drain(&self, pod: PodId, effects: SideEffects) -> Result<bool, Unavailable> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let mark = diesel::update(connected_pods::table.find(DbUid(pod.0)))
+                .filter(connected_pods::token_hash.is_not_null())
+                .set(connected_pods::is_draining.eq(true));
+            if mark.execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
     }
 
     async fn remove(&self, pod: PodId) -> Result<(), Unavailable> {

@@ -1,10 +1,10 @@
 //! Contract tests of connectors.
 
 use futures_util::future::join_all;
-use pia_kernel::{ConnectorId, GroupId, OperatorId, SideEffects, Timestamp};
+use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp};
 use pia_pods::{
-    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, NewConnector,
-    NewConnectorToken,
+    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, McpEndpoint, NewConnector,
+    NewConnectorToken, PodId, TokenRotation,
 };
 use pia_storage::Database;
 use pia_storage_pods::SqlConnectors;
@@ -13,8 +13,11 @@ use uuid::Uuid;
 pia_testkit::contract! {
     a_connector_is_created_with_its_operator_and_token,
     a_refused_connector_leaves_nothing,
+    the_token_of_an_mcp_server_is_sealed,
     one_of_concurrent_connectors_of_a_name_is_created,
     a_token_is_valid_until_it_expires_or_is_revoked,
+    a_rotated_token_remains_valid_for_a_while,
+    tokens_are_limited_when_pods_rotate_them,
     grants_apply_to_the_operator_too,
     a_deleted_connector_loses_its_operator_and_tokens,
 }
@@ -48,8 +51,9 @@ fn connector(name: &str, skill: Option<&str>) -> NewConnector {
         groups: vec![DEFAULT],
         created_at: at(0),
         token_expires_at: None,
+        mcp_url: None,
     };
-    NewConnector { connector, skill: skill.map(str::to_owned), token: token(1) }
+    NewConnector { connector, skill: skill.map(str::to_owned), token: Some(token(1)), mcp: None }
 }
 
 async fn create(db: &Database, new: &NewConnector) -> ConnectorChanged {
@@ -58,7 +62,7 @@ async fn create(db: &Database, new: &NewConnector) -> ConnectorChanged {
 
 /// Creates a connector with a token whose hash has these bytes.
 pub(crate) async fn created(db: &Database, name: &str, bytes: u8) -> ConnectorId {
-    let new = NewConnector { token: token(bytes), ..connector(name, None) };
+    let new = NewConnector { token: Some(token(bytes)), ..connector(name, None) };
     assert_eq!(create(db, &new).await, ConnectorChanged::Done);
     new.connector.id
 }
@@ -80,14 +84,14 @@ async fn a_refused_connector_leaves_nothing(db: Database) {
     let first = connector("First", Some("plan"));
     assert_eq!(create(&db, &first).await, ConnectorChanged::Done);
     let mut second = connector("fIRST", None);
-    second.token = token(2);
+    second.token = Some(token(2));
     assert_eq!(create(&db, &second).await, ConnectorChanged::NameTaken);
     let mut third = connector("Third", Some("PLAN"));
-    third.token = token(3);
+    third.token = Some(token(3));
     assert_eq!(create(&db, &third).await, ConnectorChanged::SkillTaken);
     let mut fourth = connector("Fourth", Some("other"));
     fourth.connector.groups.push(GroupId::generate());
-    fourth.token = token(4);
+    fourth.token = Some(token(4));
     assert_eq!(create(&db, &fourth).await, ConnectorChanged::UnknownGroup);
     for number in 2..=4 {
         assert_eq!(owner(&db, number, at(1)).await, None);
@@ -97,9 +101,27 @@ async fn a_refused_connector_leaves_nothing(db: Database) {
     assert_eq!(create(&db, &fourth).await, ConnectorChanged::Done);
 }
 
+async fn the_token_of_an_mcp_server_is_sealed(db: Database) {
+    created(&db, "Weather", 1).await;
+    let mut new = connector("Files", None);
+    let url = "https://mcp.example/mcp".to_owned();
+    new.connector.mcp_url = Some(url.clone());
+    new.mcp = Some(McpEndpoint { url, token: Some(Secret::new("s3cret".to_owned())) });
+    new.token = None;
+    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    let [(id, endpoint)] = store(&db).mcp_servers().await.unwrap().try_into().unwrap();
+    assert_eq!((id, endpoint.url.as_str()), (new.connector.id, "https://mcp.example/mcp"));
+    assert_eq!(endpoint.token.unwrap().expose(), "s3cret");
+    let listed = store(&db).list(at(1)).await.unwrap();
+    assert_eq!(listed[0], new.connector);
+}
+
 async fn one_of_concurrent_connectors_of_a_name_is_created(db: Database) {
     let new: Vec<_> = (1..=8)
-        .map(|number| NewConnector { token: token(number), ..connector("Same", Some("same")) })
+        .map(|number| NewConnector {
+            token: Some(token(number)),
+            ..connector("Same", Some("same"))
+        })
         .collect();
     let outcomes = join_all(new.iter().map(|it| create(&db, it))).await;
     let done = outcomes.iter().filter(|it| **it == ConnectorChanged::Done).count();
@@ -122,6 +144,38 @@ async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
     assert_eq!(add, ConnectorChanged::NotFound);
     let revoked = store(&db).revoke_tokens(unknown, SideEffects::default()).await.unwrap();
     assert_eq!(revoked, ConnectorChanged::NotFound);
+}
+
+async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorChanged {
+    let new = NewConnectorToken { created_at: at(10), expires_at: at(200), ..token(new) };
+    let rotation = TokenRotation {
+        pod: PodId(Uuid::now_v7()),
+        old: ConnectorTokenHash([old; 32]),
+        old_expires_at: at(20),
+        new,
+        limit: 3,
+    };
+    store(db).rotate_token(id, rotation, SideEffects::default()).await.unwrap()
+}
+
+async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
+    let (id, other) = (created(&db, "Weather", 1).await, created(&db, "Other", 9).await);
+    assert_eq!(rotate(&db, other, 1, 2).await, ConnectorChanged::NotFound);
+    assert_eq!(rotate(&db, id, 1, 2).await, ConnectorChanged::Done);
+    assert_eq!((owner(&db, 1, at(19)).await, owner(&db, 1, at(20)).await), (Some(id), None));
+    assert_eq!(owner(&db, 2, at(199)).await, Some(id));
+    // Its pod ended before it stored the new one.
+    assert_eq!(rotate(&db, id, 1, 3).await, ConnectorChanged::Done);
+    store(&db).revoke_tokens(id, SideEffects::default()).await.unwrap();
+    assert_eq!(rotate(&db, id, 2, 4).await, ConnectorChanged::NotFound);
+}
+
+async fn tokens_are_limited_when_pods_rotate_them(db: Database) {
+    let id = created(&db, "Weather", 1).await;
+    let outcomes = join_all((2..=9).map(|new| rotate(&db, id, 1, new))).await;
+    let done = outcomes.iter().filter(|it| **it == ConnectorChanged::Done).count();
+    assert_eq!(done, 2, "{outcomes:?}");
+    assert!(outcomes.contains(&ConnectorChanged::TooManyTokens));
 }
 
 async fn grants_apply_to_the_operator_too(db: Database) {

@@ -3,7 +3,7 @@
 use pia_kernel::{ConnectorId, GroupId, SideEffects};
 use pia_pods::{
     CallRecord, ConnectedPod, ConnectorStore, ConnectorTokenHash, PodCallOutcome, PodDescription,
-    PodId, PodRegistry,
+    PodId, PodRegistered, PodRegistry, PodStanding,
 };
 use pia_storage::Database;
 use pia_storage_pods::SqlPodRegistry;
@@ -16,6 +16,9 @@ pia_testkit::contract! {
     a_pod_describes_itself_again,
     a_pod_is_listed_for_granted_groups_only,
     a_pod_whose_token_is_gone_is_to_be_disconnected,
+    a_pod_that_was_forgotten_registers_again,
+    a_draining_pod_is_reported,
+    an_mcp_server_is_registered_while_its_connector_exists,
     calls_are_counted,
 }
 
@@ -23,11 +26,11 @@ fn registry(db: &Database) -> SqlPodRegistry {
     SqlPodRegistry::new(db.clone())
 }
 
-fn pod(connector: ConnectorId, token: u8) -> ConnectedPod {
+pub(crate) fn pod(connector: ConnectorId, token: u8) -> ConnectedPod {
     ConnectedPod {
         id: PodId(Uuid::now_v7()),
         connector,
-        token: ConnectorTokenHash([token; 32]),
+        token: Some(ConnectorTokenHash([token; 32])),
         host: "host-1".to_owned(),
         description: PodDescription {
             protocol: 1,
@@ -42,7 +45,14 @@ fn pod(connector: ConnectorId, token: u8) -> ConnectedPod {
         calls: 0,
         failures: 0,
         milliseconds: 0,
+        is_draining: false,
     }
+}
+
+/// Stores a pod. Returns false if its token is gone; tokens expire at 100.
+async fn put(db: &Database, pod: &ConnectedPod) -> bool {
+    let registered = registry(db).put(pod.clone(), at(1)).await.unwrap();
+    registered == PodRegistered::Done { token_expires_at: Some(at(100)) }
 }
 
 async fn connected(db: &Database, group: Option<GroupId>, seconds: i64) -> Vec<ConnectedPod> {
@@ -51,7 +61,7 @@ async fn connected(db: &Database, group: Option<GroupId>, seconds: i64) -> Vec<C
 
 async fn a_pod_is_listed_while_it_is_alive(db: Database) {
     let pod = pod(created(&db, "Weather", 1).await, 1);
-    assert!(registry(&db).put(pod.clone()).await.unwrap());
+    assert!(put(&db, &pod).await);
     assert_eq!(connected(&db, None, 10).await, std::slice::from_ref(&pod));
     assert!(connected(&db, None, 11).await.is_empty());
     assert!(registry(&db).keep_alive(vec![pod.id], at(9), at(20)).await.unwrap().is_empty());
@@ -59,17 +69,17 @@ async fn a_pod_is_listed_while_it_is_alive(db: Database) {
     registry(&db).sweep(at(20)).await.unwrap();
     registry(&db).remove(pod.id).await.unwrap();
     assert!(connected(&db, None, 2).await.is_empty());
-    assert!(registry(&db).put(pod).await.unwrap());
+    assert!(put(&db, &pod).await);
     registry(&db).sweep(at(11)).await.unwrap();
     assert!(connected(&db, None, 2).await.is_empty());
 }
 
 async fn a_pod_describes_itself_again(db: Database) {
     let mut pod = pod(created(&db, "Weather", 1).await, 1);
-    assert!(registry(&db).put(pod.clone()).await.unwrap());
+    assert!(put(&db, &pod).await);
     pod.description.skills.clear();
     r"back \u0000 slash".clone_into(&mut pod.description.name);
-    assert!(registry(&db).put(pod.clone()).await.unwrap());
+    assert!(put(&db, &pod).await);
     let [listed] = connected(&db, None, 2).await.try_into().unwrap();
     assert_eq!((listed.id, listed.description.skills.len()), (pod.id, 0));
     assert_eq!(listed.description.name, pod.description.name);
@@ -77,7 +87,7 @@ async fn a_pod_describes_itself_again(db: Database) {
 
 async fn a_pod_is_listed_for_granted_groups_only(db: Database) {
     let connector = created(&db, "Weather", 1).await;
-    assert!(registry(&db).put(pod(connector, 1)).await.unwrap());
+    assert!(put(&db, &pod(connector, 1)).await);
     assert_eq!(connected(&db, Some(DEFAULT), 2).await.len(), 1);
     assert!(connected(&db, Some(GroupId::generate()), 2).await.is_empty());
     store(&db).grant(connector, Vec::new(), SideEffects::default()).await.unwrap();
@@ -89,21 +99,63 @@ async fn a_pod_whose_token_is_gone_is_to_be_disconnected(db: Database) {
     let (first, second) = (created(&db, "First", 1).await, created(&db, "Second", 2).await);
     let (gone, stays) = (pod(first, 1), pod(second, 2));
     for pod in [&gone, &stays] {
-        assert!(registry(&db).put(pod.clone()).await.unwrap());
+        assert!(put(&db, pod).await);
     }
     store(&db).revoke_tokens(first, SideEffects::default()).await.unwrap();
     let pods = vec![gone.id, stays.id];
-    assert_eq!(registry(&db).keep_alive(pods, at(5), at(9)).await.unwrap(), [gone.id]);
+    let standing = registry(&db).keep_alive(pods, at(5), at(9)).await.unwrap();
+    assert_eq!(standing, [(gone.id, PodStanding::Unregistered)]);
     assert_eq!(connected(&db, None, 6).await.len(), 1);
-    assert!(!registry(&db).put(gone).await.unwrap());
+    assert!(!put(&db, &gone).await);
     // Tokens expire at 100.
     let expired = registry(&db).keep_alive(vec![stays.id], at(100), at(110)).await.unwrap();
-    assert_eq!(expired, [stays.id]);
+    assert_eq!(expired, [(stays.id, PodStanding::Unregistered)]);
+    let late = registry(&db).put(stays, at(100)).await.unwrap();
+    assert_eq!(late, PodRegistered::TokenGone);
+}
+
+async fn a_pod_that_was_forgotten_registers_again(db: Database) {
+    let pod = pod(created(&db, "Weather", 1).await, 1);
+    assert!(put(&db, &pod).await);
+    registry(&db).sweep(at(11)).await.unwrap();
+    let standing = registry(&db).keep_alive(vec![pod.id], at(20), at(30)).await.unwrap();
+    assert_eq!(standing, [(pod.id, PodStanding::Unregistered)]);
+    assert!(put(&db, &pod).await);
+    assert!(registry(&db).keep_alive(vec![pod.id], at(20), at(30)).await.unwrap().is_empty());
+}
+
+async fn a_draining_pod_is_reported(db: Database) {
+    let pod = pod(created(&db, "Weather", 1).await, 1);
+    assert!(put(&db, &pod).await);
+    assert!(!registry(&db).drain(PodId(Uuid::now_v7()), SideEffects::default()).await.unwrap());
+    assert!(registry(&db).drain(pod.id, SideEffects::default()).await.unwrap());
+    // Its last description does not change that.
+    assert!(put(&db, &pod).await);
+    let standing = registry(&db).keep_alive(vec![pod.id], at(2), at(3)).await.unwrap();
+    assert_eq!(standing, [(pod.id, PodStanding::Draining)]);
+    assert!(connected(&db, None, 2).await[0].is_draining);
+}
+
+async fn an_mcp_server_is_registered_while_its_connector_exists(db: Database) {
+    let connector = created(&db, "Weather", 1).await;
+    let server = ConnectedPod { token: None, ..pod(connector, 1) };
+    let put = async || registry(&db).put(server.clone(), at(1)).await.unwrap();
+    assert_eq!(put().await, PodRegistered::Done { token_expires_at: None });
+    assert!(registry(&db).keep_alive(vec![server.id], at(5), at(9)).await.unwrap().is_empty());
+    assert_eq!(
+        connected(&db, None, 9).await,
+        [ConnectedPod { alive_until: at(9), ..server.clone() }]
+    );
+    assert!(!registry(&db).drain(server.id, SideEffects::default()).await.unwrap());
+    store(&db).delete(connector, SideEffects::default()).await.unwrap();
+    let standing = registry(&db).keep_alive(vec![server.id], at(5), at(9)).await.unwrap();
+    assert_eq!(standing, [(server.id, PodStanding::Unregistered)]);
+    assert_eq!(put().await, PodRegistered::TokenGone);
 }
 
 async fn calls_are_counted(db: Database) {
     let pod = pod(created(&db, "Weather", 1).await, 1);
-    assert!(registry(&db).put(pod.clone()).await.unwrap());
+    assert!(put(&db, &pod).await);
     for (outcome, milliseconds) in [(PodCallOutcome::Completed, 30), (PodCallOutcome::Failed, 12)] {
         let call = CallRecord { pod: pod.id, outcome, milliseconds };
         registry(&db).record(call, SideEffects::default()).await.unwrap();
