@@ -15,7 +15,7 @@ use pia_kernel::{Clock, Timestamp, Unavailable};
 use pia_pods::{PodCall, PodId, PodLink, PodReply, ToolCallError};
 use pia_storage::Database;
 use tokio::sync::{Notify, oneshot};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
@@ -25,6 +25,8 @@ use crate::relayed_calls::RelayedCalls;
 const GRACE: Duration = Duration::from_secs(5);
 /// Time for the reply of a pod that is gone.
 const REPLY: Duration = Duration::from_secs(2);
+/// Number of attempts to store a reply, as its call may have had an effect.
+const REPLY_ATTEMPTS: u32 = 5;
 /// Interval of looking for calls and replies, should a notification be lost.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -42,6 +44,15 @@ pub struct PodRelay {
     abandoned: Mutex<Vec<Uuid>>,
     /// True if a pod is connected to any instance.
     has_pods: AtomicBool,
+    /// Wakes the relay.
+    wake: Notify,
+}
+
+/// Calls of other instances that pods of this instance answer.
+#[derive(Default)]
+struct Serving {
+    tasks: JoinSet<Uuid>,
+    handles: HashMap<Uuid, AbortHandle>,
 }
 
 struct Waiting {
@@ -58,6 +69,7 @@ impl Drop for Forget<'_> {
     fn drop(&mut self) {
         if self.0.waiting().remove(&self.1).is_some() {
             self.0.abandoned().push(self.1);
+            self.0.wake.notify_one();
         }
     }
 }
@@ -66,15 +78,14 @@ impl PodRelay {
     /// Creates a relay between the instances of `db`.
     pub fn new(db: Database, local: Arc<dyn PodLink>, clock: Arc<dyn Clock>) -> Self {
         let (waiting, abandoned) = (Mutex::default(), Mutex::default());
-        let has_pods = AtomicBool::new(false);
-        Self { calls: RelayedCalls::new(db), local, clock, waiting, abandoned, has_pods }
+        let (has_pods, wake) = (AtomicBool::new(false), Notify::new());
+        Self { calls: RelayedCalls::new(db), local, clock, waiting, abandoned, has_pods, wake }
     }
 
     /// Relays calls and replies. Runs until dropped.
     pub async fn run(&self) {
-        let wake = Notify::new();
         let relay = async {
-            let mut serving = JoinSet::new();
+            let mut serving = Serving::default();
             let mut is_logged = false;
             loop {
                 let relayed = self.relay(&mut serving).await;
@@ -85,28 +96,22 @@ impl PodRelay {
                 }
                 is_logged = relayed.is_err();
                 tokio::select! {
-                    () = wake.notified() => {}
+                    () = self.wake.notified() => {}
                     () = sleep(EVERY) => {}
-                    Some(_) = serving.join_next() => {}
+                    Some(ended) = serving.tasks.join_next() => {
+                        if let Ok(id) = ended {
+                            serving.handles.remove(&id);
+                        }
+                    }
                 }
             }
         };
-        tokio::join!(self.calls.listen(&wake), relay);
+        tokio::join!(self.calls.listen(&self.wake), relay);
     }
 
-    async fn relay(&self, serving: &mut JoinSet<()>) -> Result<(), Unavailable> {
+    async fn relay(&self, serving: &mut Serving) -> Result<(), Unavailable> {
         let now = self.clock.now();
-        for (id, pod, call) in self.calls.waiting(self.local.pods(), now).await? {
-            if self.calls.claim(id).await? {
-                let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
-                serving.spawn(async move {
-                    let outcome = local.call(pod, call).await;
-                    if let Err(err) = calls.reply(id, &outcome).await {
-                        tracing::warn!(error = %err, "the reply of a pod could not be relayed");
-                    }
-                });
-            }
-        }
+        self.serve(serving, now).await?;
         let pods = self.calls.alive_pods(now).await?;
         self.has_pods.store(!pods.is_empty(), Ordering::Relaxed);
         let ids: Vec<Uuid> = self.waiting().keys().copied().collect();
@@ -120,8 +125,45 @@ impl PodRelay {
             self.end(id, Err(ToolCallError::Lost));
         }
         let abandoned = std::mem::take(&mut *self.abandoned());
-        self.calls.delete(abandoned).await?;
+        if let Err(err) = self.calls.delete(abandoned.clone()).await {
+            self.abandoned().extend(abandoned);
+            return Err(err);
+        }
         self.calls.sweep(now).await
+    }
+
+    /// Calls pods of this instance for others, and cancels the calls that nobody waits
+    /// for any more.
+    async fn serve(&self, serving: &mut Serving, now: Timestamp) -> Result<(), Unavailable> {
+        for (id, pod, call) in self.calls.waiting(self.local.pods(), now).await? {
+            if self.calls.claim(id).await? {
+                let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
+                let task = serving.tasks.spawn(async move {
+                    let outcome = local.call(pod, call).await;
+                    let mut attempts = 1;
+                    while let Err(err) = calls.reply(id, &outcome).await {
+                        if attempts == REPLY_ATTEMPTS {
+                            tracing::warn!(error = %err, "the reply of a pod could not be relayed");
+                            break;
+                        }
+                        attempts += 1;
+                        sleep(EVERY).await;
+                    }
+                    id
+                });
+                serving.handles.insert(id, task);
+            }
+        }
+        if serving.handles.is_empty() {
+            return Ok(());
+        }
+        let ids = serving.handles.keys().copied().collect();
+        for id in self.calls.missing(ids).await? {
+            if let Some(task) = serving.handles.remove(&id) {
+                task.abort();
+            }
+        }
+        Ok(())
     }
 
     /// Returns the calls whose pod has been gone for longer than a reply takes.
@@ -160,7 +202,7 @@ impl PodRelay {
         let _forget = Forget(self, id);
         let stored = self.calls.store(id, pod, (&call, self.clock.now() + limit)).await;
         if !stored.map_err(|_err| ToolCallError::Unavailable)? {
-            return Err(ToolCallError::Lost);
+            return Err(ToolCallError::Busy);
         }
         match timeout(limit, answer).await {
             Ok(answer) => answer.map_err(|_gone| ToolCallError::Lost)?,

@@ -139,14 +139,26 @@ impl RelayedCalls {
         Ok(opened.collect())
     }
 
-    /// Deletes calls.
+    /// Returns those of the calls that were deleted.
+    pub(crate) async fn missing(&self, ids: Vec<Uuid>) -> Result<Vec<Uuid>, Unavailable> {
+        let own = pod_calls::id.eq_any(ids.iter().copied().map(DbUid).collect::<Vec<_>>());
+        let stored = pod_calls::table.filter(own).select(pod_calls::id);
+        let stored: Vec<DbUid> = on_conn!(self.db.reader(), |conn| stored.load(conn).await?)?;
+        Ok(ids.into_iter().filter(|it| !stored.contains(&DbUid(*it))).collect())
+    }
+
+    /// Deletes calls, and tells the instances of their pods to cancel them.
     pub(crate) async fn delete(&self, ids: Vec<Uuid>) -> Result<(), Unavailable> {
-        if !ids.is_empty() {
-            let ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
-            let delete = diesel::delete(pod_calls::table.filter(pod_calls::id.eq_any(ids)));
-            on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?;
+        if ids.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
+        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            let own = pod_calls::table.filter(pod_calls::id.eq_any(&ids));
+            diesel::delete(own).execute(conn).await?;
+            conn.notify_processes(CHANNEL).await?;
+            Ok(())
+        })?)
     }
 
     /// Lists the pods that are connected to any instance.

@@ -4,3 +4,4 @@
 
 mod connectors;
 mod registry;
+mod relay;

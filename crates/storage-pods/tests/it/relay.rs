@@ -1,0 +1,103 @@
+//! Tests of the relay of calls between instances, which share a PostgreSQL.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pia_kernel::{Clock as _, SystemClock};
+use pia_pods::{
+    CallTarget, ConnectedPod, PodCall, PodId, PodLink, PodRegistry, PodReply, ToolCallError,
+};
+use pia_storage::Database;
+use pia_storage_pods::{PodRelay, SqlPodRegistry};
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::connectors::{at, created};
+use crate::registry::pod;
+
+/// Pods of an instance, which echo arguments, or never answer.
+struct Pods {
+    ids: Vec<PodId>,
+    cancelled: UnboundedSender<()>,
+}
+
+/// Reports that a call was cancelled.
+struct ReportOnDrop(UnboundedSender<()>);
+
+impl Drop for ReportOnDrop {
+    fn drop(&mut self) {
+        self.0.send(()).ok();
+    }
+}
+
+#[async_trait]
+impl PodLink for Pods {
+    fn is_idle(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    fn pods(&self) -> Vec<PodId> {
+        self.ids.clone()
+    }
+
+    fn holds(&self, pod: PodId) -> bool {
+        self.ids.contains(&pod)
+    }
+
+    fn is_linked(&self, pod: PodId) -> bool {
+        self.holds(pod)
+    }
+
+    async fn call(&self, _: PodId, call: PodCall) -> Result<PodReply, ToolCallError> {
+        let CallTarget::Tool { name, arguments } = call.target else {
+            return Err(ToolCallError::Failed);
+        };
+        if name == "echo" {
+            return Ok(PodReply { content: arguments, is_error: false });
+        }
+        let _report = ReportOnDrop(self.cancelled.clone());
+        pending().await
+    }
+}
+
+fn call(tool: &str) -> PodCall {
+    let target = CallTarget::Tool { name: tool.to_owned(), arguments: json!({ "a": 1 }) };
+    PodCall { target, timeout: Duration::from_secs(30) }
+}
+
+/// Starts the relay of an instance.
+fn relay(db: &Database, pods: Vec<PodId>) -> (Arc<PodRelay>, UnboundedReceiver<()>) {
+    let (cancelled, reports) = unbounded_channel();
+    let local = Arc::new(Pods { ids: pods, cancelled });
+    (Arc::new(PodRelay::new(db.clone(), local, Arc::new(SystemClock))), reports)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
+    let fresh = TestDatabase::postgres().await;
+    let (one, other) = (fresh.connect().await, fresh.connect().await);
+    let alive_until = SystemClock.now() + Duration::from_mins(1);
+    let pod = ConnectedPod { alive_until, ..pod(created(&one, "Weather", 1).await, 1) };
+    let registry = SqlPodRegistry::new(one.clone());
+    registry.put(pod.clone(), at(1)).await.expect("a database");
+    let (calling, _) = relay(&one, Vec::new());
+    let (answering, mut cancelled) = relay(&other, vec![pod.id]);
+    let mut tasks = JoinSet::new();
+    for relay in [&calling, &answering] {
+        let relay = Arc::clone(relay);
+        tasks.spawn(async move { relay.run().await });
+    }
+
+    let reply = calling.call(pod.id, call("echo")).await;
+    assert_eq!(reply.map(PodReply::into_text), Ok(r#"{"a":1}"#.to_owned()));
+
+    // The caller goes away in the middle of the call.
+    let waiting = calling.call(pod.id, call("never"));
+    assert!(timeout(Duration::from_secs(2), waiting).await.is_err());
+    timeout(Duration::from_secs(5), cancelled.recv()).await.expect("cancelled").expect("a report");
+}
