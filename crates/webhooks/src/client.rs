@@ -1,86 +1,39 @@
-//! HTTP client for webhooks: bounded, without redirects and proxies.
+//! HTTP client for webhooks.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_assignments::{Webhook, WebhookError, WebhookSender};
 use pia_kernel::{LiveSetting, Timestamp, WebhookDeliveryId};
-use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder, StatusCode};
+use reqwest::StatusCode;
 use rustls::ClientConfig;
-use url::{Host, Url};
 
-use crate::public_network::{PublicResolver, is_public};
+use crate::egress::{Egress, EgressSetupError};
 
-/// Timeout for establishing a connection.
-const CONNECT: Duration = Duration::from_secs(5);
 /// Timeout for the response.
 const RESPONSE: Duration = Duration::from_secs(15);
-
-/// Error that prevents the client from being created.
-#[derive(Debug, thiserror::Error)]
-#[error("the client for webhooks could not be created")]
-pub struct WebhookSetupError(#[from] reqwest::Error);
 
 /// Client for webhooks.
 #[derive(Debug, Clone)]
 pub struct WebhookClient {
-    /// Client that connects to public addresses only.
-    public: Client,
-    /// Client that connects to any address.
-    unrestricted: Client,
-    /// True if receivers in this network are permitted, and unencrypted ones.
-    allows_private: LiveSetting<bool>,
+    egress: Egress,
 }
 
 impl WebhookClient {
-    /// Creates a client that trusts the certificates of `tls`.
+    /// Creates a client that trusts the certificates of `tls`. `allows_private` permits
+    /// receivers in this network, and unencrypted ones.
     pub fn new(
         tls: ClientConfig,
         allows_private: LiveSetting<bool>,
-    ) -> Result<Self, WebhookSetupError> {
-        let public = builder(tls.clone()).dns_resolver(Arc::new(PublicResolver)).build()?;
-        Ok(Self { public, unrestricted: builder(tls).build()?, allows_private })
+    ) -> Result<Self, EgressSetupError> {
+        Ok(Self { egress: Egress::new(tls, allows_private, Some(RESPONSE))? })
     }
-
-    /// Returns the client for a URL, and the URL; `None` if it is not permitted.
-    fn permitted(&self, url: &str) -> Option<(&Client, Url)> {
-        let url = Url::parse(url).ok()?;
-        let host = url.host()?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return None;
-        }
-        if *self.allows_private.get() {
-            return matches!(url.scheme(), "https" | "http").then_some((&self.unrestricted, url));
-        }
-        let is_outside = match host {
-            Host::Domain(name) => {
-                name.contains('.') && name != "localhost" && !name.ends_with(".localhost")
-            }
-            Host::Ipv4(address) => is_public(address.into()),
-            Host::Ipv6(address) => is_public(address.into()),
-        };
-        (url.scheme() == "https" && is_outside).then_some((&self.public, url))
-    }
-}
-
-fn builder(tls: ClientConfig) -> ClientBuilder {
-    Client::builder()
-        .tls_backend_preconfigured(tls)
-        .no_proxy()
-        .redirect(Policy::none())
-        .retry(reqwest::retry::never())
-        .referer(false)
-        .connect_timeout(CONNECT)
-        .timeout(RESPONSE)
-        .user_agent(concat!("pia-server/", env!("CARGO_PKG_VERSION")))
 }
 
 #[async_trait]
 impl WebhookSender for WebhookClient {
     fn permits(&self, url: &str) -> bool {
-        self.permitted(url).is_some()
+        self.egress.permitted(url).is_some()
     }
 
     async fn send(
@@ -92,7 +45,7 @@ impl WebhookSender for WebhookClient {
     ) -> Result<(), WebhookError> {
         let later = |reason: &str| WebhookError::Later(reason.to_owned());
         let (client, url) =
-            self.permitted(&webhook.url).ok_or_else(|| later("the URL is not permitted"))?;
+            self.egress.permitted(&webhook.url).ok_or_else(|| later("the URL is not permitted"))?;
         let (id, timestamp) = (id.to_string(), at.micros() / 1_000_000);
         let signature = standardwebhooks::Webhook::new(webhook.secret.expose())
             .and_then(|it| it.sign(&id, timestamp, payload.as_bytes()))
@@ -127,6 +80,8 @@ fn reason(err: &reqwest::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use pia_kernel::Secret;
     use rustls::RootCertStore;
     use rustls::crypto::ring;
@@ -167,9 +122,10 @@ mod tests {
 
     #[tokio::test]
     async fn names_of_private_addresses_are_not_connected_to() {
+        let client_of_public = client(false);
+        let (public, _) = client_of_public.egress.permitted("https://hooks.example/").unwrap();
         // The resolver of the system knows this name everywhere.
-        let url = Url::parse("https://localhost:1/").unwrap();
-        let err = client(false).public.post(url).send().await.unwrap_err();
+        let err = public.post("https://localhost:1/").send().await.unwrap_err();
         assert_eq!(reason(&err), "the host has no address on the public internet");
         let webhook = Webhook {
             url: "https://127.0.0.1:1/".to_owned(),
