@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::http::header::AUTHORIZATION;
 use actix_web::web::{Data, Json, Payload, Query};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use pia_kernel::random_bytes;
 use pia_pods::PodIdentity;
 use pia_signalr::{ConnectionSettings, NegotiateQuery, NegotiateResponse};
@@ -13,8 +13,9 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::connection_task::ConnectionTask;
+use crate::frame_limit::limit_frames;
 use crate::pod_session::PodSession;
-use crate::transport::Transport;
+use crate::transport::{MAX_FRAME_BYTES, Transport};
 use crate::uplink::{Connections, Uplink};
 
 /// Time in which a pod may resume a connection whose WebSocket was lost.
@@ -57,12 +58,15 @@ pub(crate) async fn connect(
     if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
         return Err(ApiError::not_found());
     }
+    let mut limited = limit_frames(payload.into_inner(), MAX_FRAME_BYTES as u64);
+    let payload = Payload::from_request(&request, &mut limited).into_inner();
+    let payload = payload.map_err(|err| ApiError::internal(err.to_string()))?;
     let upgraded = actix_ws::handle(&request, payload);
     let (response, socket, messages) = upgraded.map_err(|_no_upgrade| ApiError::not_found())?;
     let settings =
         ConnectionSettings { resume_timeout: Some(RESUME), ..ConnectionSettings::default() };
     let attached = connections.attach(token, identity, || {
-        let session = |inputs| PodSession::new(Uplink::clone(&uplink), identity, inputs);
+        let session = |senders| PodSession::new(Uplink::clone(&uplink), identity, senders);
         ConnectionTask::spawn(settings, session)
     });
     let (number, inputs) = attached.ok_or_else(ApiError::not_found)?;

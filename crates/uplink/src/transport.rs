@@ -17,7 +17,7 @@ const MAX_WAITING_FRAMES: usize = 8;
 /// Time for sending a frame to a pod that reads slowly.
 const SEND: Duration = Duration::from_secs(30);
 /// Maximum size of a frame, and of a message of several.
-const MAX_FRAME_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_FRAME_BYTES: usize = 512 * 1024;
 
 /// Handle of a WebSocket, which is closed when the handle is dropped.
 pub(crate) struct Transport {
