@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use actix_web::rt;
 use pia_signalr::{ConnectionSettings, HubConnection, WireFrame};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::yield_now;
 use tokio::time::{sleep_until, timeout};
 
-use crate::input::Input;
-use crate::pod_session::PodSession;
+use crate::input::{Input, LinkInput};
+use crate::pod_session::{Leaving, PodSenders, PodSession};
 use crate::transport::Transport;
 
 /// Time for the last frames of a connection that ends.
@@ -27,20 +28,25 @@ impl ConnectionTask {
     /// Spawns the task of a connection that awaits its first WebSocket.
     pub(crate) fn spawn(
         settings: ConnectionSettings,
-        session: impl FnOnce(UnboundedSender<Input>) -> PodSession,
+        session: impl FnOnce(PodSenders) -> PodSession,
     ) -> UnboundedSender<Input> {
         let (sender, inputs) = unbounded_channel();
+        let (link, links) = unbounded_channel();
         let task = Self {
             connection: HubConnection::new(settings, Instant::now()),
-            session: session(sender.clone()),
+            session: session(PodSenders { inputs: sender.clone(), link }),
             transport: None,
             next_frame: None,
         };
-        rt::spawn(task.run(inputs));
+        rt::spawn(task.run(inputs, links));
         sender
     }
 
-    async fn run(mut self, mut inputs: UnboundedReceiver<Input>) {
+    async fn run(
+        mut self,
+        mut inputs: UnboundedReceiver<Input>,
+        mut links: UnboundedReceiver<LinkInput>,
+    ) {
         while let Some(due) = self.connection.poll_timeout() {
             self.session.leave_if_done(&mut self.connection);
             let due = self.session.deadline().map_or(due, |it| it.min(due));
@@ -48,7 +54,12 @@ impl ConnectionTask {
             // The clock goes on while a pod does not read.
             tokio::select! {
                 () = self.write(), if can_write => {}
-                Some(input) = inputs.recv() => self.handle(input),
+                Some(input) = inputs.recv() => {
+                    self.handle(input);
+                    // Decoding takes long, and other connections share the worker.
+                    yield_now().await;
+                }
+                Some(input) = links.recv() => self.handle_link(input),
                 () = sleep_until(due.into()) => {
                     let now = Instant::now();
                     self.session.expire(&mut self.connection, now);
@@ -58,8 +69,12 @@ impl ConnectionTask {
         }
         // Nobody is linked to it any more when its last frames are sent.
         inputs.close();
+        // The WebSocket waits for those of its frames that are left, before it takes
+        // the last ones.
+        while inputs.try_recv().is_ok() {}
         let Self { connection, session, transport, next_frame } = self;
         session.end();
+        drop(links);
         if let Some(transport) = transport {
             drop(timeout(LAST_FRAMES, finish(connection, transport, next_frame)).await);
         }
@@ -89,6 +104,8 @@ impl ConnectionTask {
         let now = Instant::now();
         let present = self.transport.as_ref().map(|it| it.number);
         match input {
+            // Another WebSocket was opened later, and attached before.
+            Input::Attached(transport) if present > Some(transport.number) => {}
             Input::Attached(transport) => {
                 if transport.number > 1 {
                     self.detach();
@@ -105,12 +122,21 @@ impl ConnectionTask {
             // Of a WebSocket that was replaced.
             Input::Frame(..) | Input::Lost(_) => {}
             Input::Registered(invocation, outcome) => {
-                self.session.registered(&mut self.connection, &invocation, outcome);
+                self.session.registered(&mut self.connection, invocation, outcome);
             }
-            Input::Call(pending) => self.session.call(&mut self.connection, pending),
-            Input::Cancel(id) => self.session.cancel(&mut self.connection, id),
-            Input::Expelled => PodSession::expel(&mut self.connection),
-            Input::Stopping => self.session.stop(),
+            Input::Rotated(invocation, token) => {
+                self.session.rotated(&mut self.connection, &invocation, token.map(|it| *it));
+            }
+            Input::Stopping => self.session.leave(Leaving::ServerStops),
+        }
+    }
+
+    fn handle_link(&mut self, input: LinkInput) {
+        match input {
+            LinkInput::Call(pending) => self.session.call(&mut self.connection, *pending),
+            LinkInput::Cancel(id) => self.session.cancel(&mut self.connection, id),
+            LinkInput::Unregistered => self.session.register_again(),
+            LinkInput::Draining => self.session.end_draining(Instant::now()),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Input of the task that owns a connection.
 
 use actix_web::web::Bytes;
-use pia_pods::{PodCall, PodReply, ToolCallError};
+use pia_kernel::Timestamp;
+use pia_pods::{PodCall, PodReply, RotatedToken, ToolCallError};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use uuid::Uuid;
 
@@ -16,23 +17,32 @@ pub(crate) enum Input {
     Frame(u32, Bytes, OwnedSemaphorePermit),
     /// End of the WebSocket with this number.
     Lost(u32),
-    /// Pod was registered, in answer to the invocation with this id.
-    Registered(String, Registration),
-    /// Somebody calls the pod.
-    Call(PendingCall),
-    /// Caller is gone.
-    Cancel(Uuid),
-    /// Token of the pod is no longer valid.
-    Expelled,
+    /// Pod was registered, in answer to the invocation with this id if it has one.
+    Registered(Option<String>, Registration),
+    /// Token of the pod was replaced, or not, in answer to the invocation with this id.
+    Rotated(String, Option<Box<RotatedToken>>),
     /// Server stops.
     Stopping,
+}
+
+/// Input from the rest of the server, by the link to a pod.
+pub(crate) enum LinkInput {
+    /// Somebody calls the pod. Boxed, as a channel allocates many at once.
+    Call(Box<PendingCall>),
+    /// Caller is gone.
+    Cancel(Uuid),
+    /// Pod is not registered any more.
+    Unregistered,
+    /// An administrator wants the pod to end.
+    Draining,
 }
 
 /// Outcome of registering a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registration {
-    Done,
-    /// Token of the pod was revoked.
+    /// Pod is stored, and its token is valid until then.
+    Done(Option<Timestamp>),
+    /// Token of the pod was revoked or has expired.
     Expelled,
     /// Database did not answer.
     Failed,

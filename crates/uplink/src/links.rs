@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use pia_pods::{PodCall, PodId, PodLink, PodReply, ToolCallError};
+use pia_pods::{PodCall, PodId, PodLink, PodReply, PodStanding, ToolCallError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, oneshot};
 use uuid::Uuid;
 
-use crate::input::{Input, PendingCall};
+use crate::input::{LinkInput, PendingCall};
+
+/// Maximum number of calls of a pod at once, as a connection has that many open
+/// invocations.
+const MAX_CALLS: usize = 1024;
 
 /// Links to the pods that are connected to this instance.
 #[derive(Default)]
@@ -20,7 +24,7 @@ pub struct LocalLinks {
 
 #[derive(Clone)]
 struct Link {
-    inputs: UnboundedSender<Input>,
+    inputs: UnboundedSender<LinkInput>,
     /// Calls that the pod handles at once.
     slots: Arc<Semaphore>,
     /// False once the pod takes no further calls.
@@ -33,22 +37,27 @@ struct CancelOnDrop<'a>(&'a Link, Uuid);
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         // A call that has ended, or a pod that is gone, is not cancelled.
-        self.0.inputs.send(Input::Cancel(self.1)).ok();
+        self.0.inputs.send(LinkInput::Cancel(self.1)).ok();
     }
 }
 
 impl LocalLinks {
-    /// Disconnects a pod whose token is no longer valid.
-    pub fn expel(&self, pod: PodId) {
+    /// Changes the standing of a pod: one that is not registered any more registers
+    /// again, or is disconnected if its token is no longer valid.
+    pub fn change(&self, pod: PodId, standing: PodStanding) {
+        let input = match standing {
+            PodStanding::Unregistered => LinkInput::Unregistered,
+            PodStanding::Draining => LinkInput::Draining,
+        };
         if let Some(link) = self.links.lock().get(&pod) {
-            link.inputs.send(Input::Expelled).ok();
+            link.inputs.send(input).ok();
         }
     }
 
     /// Adds a pod. It keeps its link, and its number of calls at once, if it
     /// describes itself again.
-    pub(crate) fn open(&self, pod: PodId, inputs: &UnboundedSender<Input>, max_calls: u32) {
-        let slots = (max_calls.max(1) as usize).min(Semaphore::MAX_PERMITS);
+    pub(crate) fn open(&self, pod: PodId, inputs: &UnboundedSender<LinkInput>, max_calls: u32) {
+        let slots = (max_calls as usize).clamp(1, MAX_CALLS);
         self.links.lock().entry(pod).or_insert_with(|| Link {
             inputs: inputs.clone(),
             slots: Arc::new(Semaphore::new(slots)),
@@ -92,13 +101,13 @@ impl PodLink for LocalLinks {
     }
 
     async fn call(&self, pod: PodId, call: PodCall) -> Result<PodReply, ToolCallError> {
-        let link = self.get(pod).ok_or(ToolCallError::Lost)?;
+        let link = self.get(pod).ok_or(ToolCallError::Busy)?;
         let _slot = link.slots.try_acquire().map_err(|_full| ToolCallError::Busy)?;
         let (reply, answer) = oneshot::channel();
         let id = Uuid::now_v7();
         let _cancel = CancelOnDrop(&link, id);
-        let pending = PendingCall { id, call, reply };
-        link.inputs.send(Input::Call(pending)).map_err(|_gone| ToolCallError::Lost)?;
+        let pending = Box::new(PendingCall { id, call, reply });
+        link.inputs.send(LinkInput::Call(pending)).map_err(|_gone| ToolCallError::Busy)?;
         answer.await.map_err(|_gone| ToolCallError::Lost)?
     }
 }

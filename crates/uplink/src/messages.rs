@@ -10,6 +10,8 @@ use uuid::Uuid;
 pub(crate) const HELLO: &str = "Hello";
 /// Method of the server with which a pod takes no further calls.
 pub(crate) const DRAIN: &str = "Drain";
+/// Method of the server with which a pod replaces its token.
+pub(crate) const ROTATE_TOKEN: &str = "RotateToken";
 /// Method of a pod that calls a tool.
 const CALL: &str = "Call";
 /// Method of a pod that runs a skill.

@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pia_kernel::Timestamp;
-use pia_pods::{ConnectedPod, PodDescription, PodId, PodIdentity, PodReply, ToolCallError};
+use pia_kernel::{SideEffects, Timestamp};
+use pia_pods::{
+    ConnectedPod, PodDescription, PodId, PodIdentity, PodRegistered, PodReply, RotatedToken,
+    ToolCallError,
+};
 use pia_signalr::{
     ClientInvocation, ExpectedReply, HubConnection, HubEvent, InvocationResult, Reconnect,
 };
@@ -15,12 +18,18 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::input::{Input, PendingCall, Registration};
-use crate::messages::{CANCEL, DRAIN, HELLO, invocation, read_reply};
+use crate::input::{Input, LinkInput, PendingCall, Registration};
+use crate::messages::{CANCEL, DRAIN, HELLO, ROTATE_TOKEN, invocation, read_reply};
 use crate::uplink::Uplink;
 
 /// Time for which a pod is known to be connected, unless that is said again.
-const ALIVE: Duration = Duration::from_secs(8);
+pub(crate) const ALIVE: Duration = Duration::from_secs(8);
+
+/// Size of messages that wait for the pod, beyond which it gets no further calls.
+const MAX_BUFFERED_BYTES: usize = 2 * 1024 * 1024;
+
+/// Time for a pod that drains itself to close the connection.
+const OWN_END: Duration = Duration::from_mins(1);
 
 /// Session of a pod.
 pub(crate) struct PodSession {
@@ -28,19 +37,39 @@ pub(crate) struct PodSession {
     identity: PodIdentity,
     id: PodId,
     connected_at: Timestamp,
-    inputs: UnboundedSender<Input>,
+    senders: PodSenders,
     /// Number of calls at once that the pod asked for.
     max_calls: u32,
     /// Calls that wait for the pod, by the id of their invocation.
     calls: HashMap<String, OpenCall>,
     /// Description that was registered last, or is being registered.
     description: Option<PodDescription>,
+    /// True while the token is being replaced.
+    is_rotating: bool,
     /// True while a description is being registered.
     is_registering: bool,
-    /// True once the pod takes no further calls.
-    is_draining: bool,
-    /// True once the server stops.
-    is_stopping: bool,
+    /// Time since which the pod takes no further calls.
+    draining_since: Option<Instant>,
+    /// Reason for which the pod is disconnected once its calls have ended.
+    leaving: Option<Leaving>,
+}
+
+/// Senders to the task that owns the connection.
+pub(crate) struct PodSenders {
+    pub(crate) inputs: UnboundedSender<Input>,
+    /// Sender of the link to the pod.
+    pub(crate) link: UnboundedSender<LinkInput>,
+}
+
+/// Reason for which a pod is disconnected once its calls have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    /// Server stops: the pod may connect to another instance.
+    ServerStops,
+    /// An administrator wants the pod to end.
+    Drained,
+    /// Pod takes no further calls, but has not closed the connection.
+    Finished,
 }
 
 struct OpenCall {
@@ -50,24 +79,21 @@ struct OpenCall {
 }
 
 impl PodSession {
-    pub(crate) fn new(
-        uplink: Uplink,
-        identity: PodIdentity,
-        inputs: UnboundedSender<Input>,
-    ) -> Self {
+    pub(crate) fn new(uplink: Uplink, identity: PodIdentity, senders: PodSenders) -> Self {
         let (id, connected_at) = (PodId(Uuid::now_v7()), uplink.clock.now());
         Self {
             uplink,
             identity,
             id,
             connected_at,
-            inputs,
+            senders,
             max_calls: 1,
             calls: HashMap::new(),
             description: None,
             is_registering: false,
-            is_draining: false,
-            is_stopping: false,
+            draining_since: None,
+            is_rotating: false,
+            leaving: None,
         }
     }
 
@@ -86,6 +112,11 @@ impl PodSession {
     /// Calls the pod.
     pub(crate) fn call(&mut self, connection: &mut HubConnection, pending: PendingCall) {
         let PendingCall { id, call, reply } = pending;
+        if connection.buffered_bytes() > MAX_BUFFERED_BYTES {
+            // The pod does not read, or has not acknowledged what it read. The caller
+            // may be gone.
+            return drop(reply.send(Err(ToolCallError::Busy)));
+        }
         let deadline = Instant::now() + call.timeout;
         let (method, argument) = invocation(id, call);
         match connection.invoke(method, vec![argument]) {
@@ -93,7 +124,7 @@ impl PodSession {
                 self.calls.insert(invocation, OpenCall { id, reply, deadline });
             }
             // The caller may be gone.
-            Err(_not_open) => drop(reply.send(Err(ToolCallError::Lost))),
+            Err(_not_sent) => drop(reply.send(Err(ToolCallError::Busy))),
         }
     }
 
@@ -121,43 +152,84 @@ impl PodSession {
     pub(crate) fn registered(
         &mut self,
         connection: &mut HubConnection,
-        invocation: &str,
+        invocation: Option<String>,
         outcome: Registration,
     ) {
         self.is_registering = false;
         let result = match outcome {
-            Registration::Done => {
-                self.uplink.links.open(self.id, &self.inputs, self.max_calls);
-                if self.is_draining {
+            Registration::Done(token_expires_at) => {
+                self.uplink.links.open(self.id, &self.senders.link, self.max_calls);
+                if self.draining_since.is_some() {
                     self.drain();
                 }
                 Ok(Some(json!({
                     "podId": self.id.0.to_string(),
                     "connectorId": self.identity.connector.to_string(),
+                    "tokenExpiresAt": token_expires_at,
                 })))
             }
             Registration::Expelled => return expel(connection),
             Registration::Failed => Err("The server is busy. Try again.".to_owned()),
         };
-        connection.complete(invocation, result).ok();
-    }
-
-    /// Takes no further calls, since the server stops.
-    pub(crate) fn stop(&mut self) {
-        self.is_stopping = true;
-        self.drain();
-    }
-
-    /// Closes the connection once the server stops and the calls have ended.
-    pub(crate) fn leave_if_done(&self, connection: &mut HubConnection) {
-        if self.is_stopping && self.calls.is_empty() {
-            connection.close(Some("The server stops.".to_owned()), Reconnect::Allowed);
+        if let Some(invocation) = invocation {
+            connection.complete(&invocation, result).ok();
         }
     }
 
-    /// Ends the connection of a pod whose token is no longer valid.
-    pub(crate) fn expel(connection: &mut HubConnection) {
-        expel(connection);
+    /// Registers the pod again, which the database has forgotten. It is disconnected if
+    /// its token is no longer valid.
+    pub(crate) fn register_again(&mut self) {
+        if !self.is_registering
+            && let Some(description) = self.description.clone()
+        {
+            self.register(None, description);
+        }
+    }
+
+    /// Answers the request for another token.
+    pub(crate) fn rotated(
+        &mut self,
+        connection: &mut HubConnection,
+        invocation: &str,
+        token: Option<RotatedToken>,
+    ) {
+        self.is_rotating = false;
+        let result = match token {
+            Some(RotatedToken { token, hash, expires_at }) => {
+                self.identity.token = hash;
+                Ok(Some(json!({ "token": token.reveal(), "expiresAt": expires_at })))
+            }
+            None => Err("The token could not be replaced. Try again later.".to_owned()),
+        };
+        connection.complete(invocation, result).ok();
+    }
+
+    /// Ends a pod that an administrator drains. One that drains itself has time to
+    /// close the connection itself.
+    pub(crate) fn end_draining(&mut self, now: Instant) {
+        match self.draining_since {
+            None => self.leave(Leaving::Drained),
+            Some(since) if now.duration_since(since) > OWN_END => self.leave(Leaving::Finished),
+            Some(_) => {}
+        }
+    }
+
+    /// Takes no further calls, and leaves once those in progress have ended.
+    pub(crate) fn leave(&mut self, reason: Leaving) {
+        if self.leaving.replace(reason).is_none() {
+            self.drain();
+        }
+    }
+
+    /// Closes the connection of a pod that is to leave once its calls have ended.
+    pub(crate) fn leave_if_done(&self, connection: &mut HubConnection) {
+        let Some(reason) = self.leaving.filter(|_| self.calls.is_empty()) else { return };
+        let (message, reconnect) = match reason {
+            Leaving::ServerStops => ("The server stops.", Reconnect::Allowed),
+            Leaving::Drained => ("An administrator has ended this pod.", Reconnect::Denied),
+            Leaving::Finished => ("This pod takes no further calls.", Reconnect::Allowed),
+        };
+        connection.close(Some(message.to_owned()), reconnect);
     }
 
     /// Ends the session: its calls are lost.
@@ -178,14 +250,18 @@ impl PodSession {
                 Ok(_) if self.is_registering => {
                     Err("The server has not answered another Hello yet.".to_owned())
                 }
-                Ok(description) => return self.register(id, description),
+                Ok(description) => return self.register(Some(id), description),
                 Err(refusal) => Err(refusal),
             },
             DRAIN => {
                 self.drain();
                 Ok(None)
             }
-            _ => Err("This hub has the methods Hello and Drain.".to_owned()),
+            ROTATE_TOKEN if self.is_rotating => {
+                Err("The server has not answered another RotateToken yet.".to_owned())
+            }
+            ROTATE_TOKEN => return self.rotate_token(id),
+            _ => Err("This hub has the methods Hello, Drain and RotateToken.".to_owned()),
         };
         connection.complete(&id, result).ok();
     }
@@ -198,17 +274,19 @@ impl PodSession {
     }
 
     /// Registers the pod in the background, so that its other messages do not wait.
-    fn register(&mut self, invocation: String, description: PodDescription) {
+    fn register(&mut self, invocation: Option<String>, description: PodDescription) {
         self.max_calls = description.max_concurrent_calls;
         self.is_registering = true;
         self.description = Some(description.clone());
         let (pod, inputs, uplink) =
-            (self.connected_pod(description), self.inputs.clone(), self.uplink.clone());
+            (self.connected_pod(description), self.senders.inputs.clone(), self.uplink.clone());
         actix_web::rt::spawn(async move {
-            let (id, put) = (pod.id, Arc::clone(&uplink.registry));
-            let outcome = match uplink.runner.run(async move { put.put(pod).await }).await {
-                Ok(true) => Registration::Done,
-                Ok(false) => Registration::Expelled,
+            let (id, put, now) = (pod.id, Arc::clone(&uplink.registry), uplink.clock.now());
+            let outcome = match uplink.runner.run(async move { put.put(pod, now).await }).await {
+                Ok(PodRegistered::Done { token_expires_at }) => {
+                    Registration::Done(token_expires_at)
+                }
+                Ok(PodRegistered::TokenGone) => Registration::Expelled,
                 Err(err) => failed(&err),
             };
             if inputs.send(Input::Registered(invocation, outcome)).is_err() {
@@ -218,20 +296,28 @@ impl PodSession {
         });
     }
 
-    /// Takes no further calls, here and at other instances, to which the pod offers
-    /// nothing any more.
-    fn drain(&mut self) {
-        self.is_draining = true;
-        self.uplink.links.drain(self.id);
-        if self.is_registering {
-            // Its tools are withdrawn once they are stored.
-            return;
-        }
-        let Some(description) = self.description.take() else { return };
-        let nothing = PodDescription { tools: Vec::new(), skills: Vec::new(), ..description };
-        let (pod, registry) = (self.connected_pod(nothing), Arc::clone(&self.uplink.registry));
+    /// Replaces the token in the background.
+    fn rotate_token(&mut self, invocation: String) {
+        self.is_rotating = true;
+        let (pod, identity, inputs) = (self.id, self.identity, self.senders.inputs.clone());
+        let connectors = self.uplink.connectors.clone();
         self.uplink.runner.spawn(async move {
-            if let Err(err) = registry.put(pod).await {
+            let rotated = connectors.rotate_token(pod, identity).await;
+            if let Err(err) = &rotated {
+                tracing::warn!(error = %err, "the token of a pod could not be replaced");
+            }
+            inputs.send(Input::Rotated(invocation, rotated.ok().map(Box::new))).ok();
+        });
+    }
+
+    /// Takes no further calls, here and at other instances. What is being registered
+    /// meanwhile is withdrawn afterwards.
+    fn drain(&mut self) {
+        self.draining_since.get_or_insert_with(Instant::now);
+        self.uplink.links.drain(self.id);
+        let (id, registry) = (self.id, Arc::clone(&self.uplink.registry));
+        self.uplink.runner.spawn(async move {
+            if let Err(err) = registry.drain(id, SideEffects::default()).await {
                 tracing::warn!(error = %err, "the tools of a pod could not be withdrawn");
             }
         });
@@ -241,7 +327,7 @@ impl PodSession {
         ConnectedPod {
             id: self.id,
             connector: self.identity.connector,
-            token: self.identity.token,
+            token: Some(self.identity.token),
             host: self.uplink.host.to_string(),
             description,
             connected_at: self.connected_at,
@@ -249,6 +335,7 @@ impl PodSession {
             calls: 0,
             failures: 0,
             milliseconds: 0,
+            is_draining: false,
         }
     }
 }

@@ -65,7 +65,8 @@ impl Connections {
             inputs: spawn(),
             transports: 0,
         });
-        if owner.identity != identity {
+        // The token may have been replaced since.
+        if owner.identity.connector != identity.connector {
             return None;
         }
         owner.transports += 1;
