@@ -3,17 +3,24 @@
 //! A WebSocket belongs to a task, `transport`; its connection, which may outlive
 //! it, to another one, `connection_task`. That one passes what the pod says to
 //! its `pod_session`, which answers, and calls the pod's tools for others.
+//!
+//! `tool_servers` connects to the MCP servers of connectors, each of which is linked
+//! and registered like a pod.
 
 mod connection_task;
 mod endpoint;
+mod frame_limit;
 mod input;
 mod links;
 mod messages;
 mod pod_session;
 mod routes;
+mod tool_server_session;
+mod tool_servers;
 mod transport;
 mod uplink;
 
 pub use links::LocalLinks;
 pub use routes::routes;
+pub use tool_servers::ToolServerHost;
 pub use uplink::{Connections, Uplink};
