@@ -9,9 +9,10 @@ use super::credits_command::CreditsCommand;
 use super::fault::Reason;
 use super::group_command::GroupCommand;
 use super::kb_command::KbCommand;
+use super::pods_command::PodsCommand;
 
 const VERBS: &str = "unknown `admin` command: use grant, list, deactivate, reactivate, invite, \
-                     invitations, revoke, group, kb, credits, api-key or audit; see `--help`";
+                     invitations, revoke, group, kb, pods, credits, api-key or audit; see `--help`";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
 /// Default lifetime of an invitation, in days.
 const DAYS: u16 = 7;
@@ -63,6 +64,8 @@ pub enum AdminCommand {
     Credits(CreditsCommand),
     /// Administers knowledge bases.
     Kb(KbCommand),
+    /// Administers pods.
+    Pods(PodsCommand),
     /// Verifies the audit log.
     Audit(AuditCommand),
 }
@@ -127,6 +130,7 @@ impl AdminArguments {
             ["api-key", words @ ..] if no_options => {
                 AdminCommand::ApiKey(ApiKeyCommand::parse(words)?)
             }
+            ["pods", words @ ..] if no_options => AdminCommand::Pods(PodsCommand::parse(words)?),
             ["kb", words @ ..] if no_options => AdminCommand::Kb(KbCommand::parse(words)?),
             ["audit", words @ ..] if no_options => AdminCommand::Audit(AuditCommand::parse(words)?),
             _ => return Err(Reason::source(VERBS)),

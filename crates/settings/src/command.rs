@@ -80,6 +80,11 @@ server is running:
                                  or other sizes of chunks
   kb verify BASE                 report documents that are not ready
 
+ Pods
+  pods list                      list the connectors and their connected pods
+  pods revoke CONNECTOR          revoke the tokens of a connector, by its id
+  pods drain POD                 end a connected pod after its calls in progress
+
  Credits
   credits top-up GROUP N         add N credits to a group, which do not expire
   credits check                  compare reserved credits with the reservations of

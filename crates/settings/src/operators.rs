@@ -28,6 +28,8 @@ pub struct OperatorsConfig {
     pub concurrency: u32,
     /// True if webhooks may reach addresses of this network, also unencrypted.
     pub allows_private_webhooks: bool,
+    /// True if MCP servers of connectors may be at such addresses.
+    pub allows_private_mcp_servers: bool,
 }
 
 /// Workflow engine.
@@ -77,9 +79,16 @@ impl OperatorsConfig {
                 * from.reload("PlaintextRetentionHours").or(DEFAULT_PLAINTEXT_HOURS).0,
         };
         let allows_private_webhooks = from.reload("AllowPrivateWebhooks").or(false);
+        let allows_private_mcp_servers = from.reload("AllowPrivateMcpServers").or(false);
         let engine = engine(&mut all.section("Workflow"));
         let engine = is_enabled.then_some(engine);
-        Self { engine, assignments, concurrency, allows_private_webhooks }
+        Self {
+            engine,
+            assignments,
+            concurrency,
+            allows_private_webhooks,
+            allows_private_mcp_servers,
+        }
     }
 }
 
