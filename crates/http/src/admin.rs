@@ -18,6 +18,7 @@ pub(crate) mod operator_webhooks;
 pub(crate) mod operators;
 pub(crate) mod personas;
 pub(crate) mod plugins;
+pub(crate) mod pods;
 pub(crate) mod policy_versions;
 pub(crate) mod row_version;
 pub(crate) mod scim_tokens;

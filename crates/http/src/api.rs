@@ -6,7 +6,7 @@ use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof, ScimTokens};
 use pia_kernel::{AuditLog, LiveSetting, Reauthentication, Secret, SessionId, UserId};
-use pia_pods::Connectors;
+use pia_pods::{Connectors, ToolPlane};
 use pia_policy::{
     ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, SettingOverrides,
     TrustedCertificates,
@@ -45,6 +45,8 @@ pub struct Api {
     pub assignments: AssignmentsApi,
     /// Connectors, and the pods that are connected with their tokens.
     pub connectors: Connectors,
+    /// Tools of these pods.
+    pub tools: ToolPlane,
     /// Audit log.
     pub audit: Arc<dyn AuditLog>,
     /// Reports on answers.

@@ -1,11 +1,10 @@
-//! `/api/admin/connectors`: connectors, their tokens, and the pods that are
-//! connected with them.
+//! `/api/admin/connectors`: connectors and their tokens.
 
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_assignments::Skill;
-use pia_kernel::{ConnectorId, GroupId, Timestamp};
-use pia_pods::{ConnectedPod, Connector, ConnectorDraft, Provisioned};
+use pia_kernel::{ConnectorId, GroupId, Secret, Timestamp};
+use pia_pods::{Connector, ConnectorDraft, McpEndpoint, Provisioned};
 use pia_web::{ApiError, Body, Caller, FieldError, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -26,6 +25,17 @@ pub(crate) struct ConnectorRequest {
     group_ids: Vec<Uuid>,
     /// Name of the skill that its pods run. An operator is created for it.
     operator_skill: Option<String>,
+    /// MCP server whose tools it brings, instead of pods.
+    mcp: Option<McpServerRequest>,
+}
+
+/// MCP server that this server connects to.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct McpServerRequest {
+    /// URL of its streamable HTTP transport.
+    url: String,
+    /// Bearer token, which is stored sealed and never returned.
+    token: Option<String>,
 }
 
 /// Connector with a token that was just created.
@@ -37,8 +47,9 @@ pub(crate) struct ConnectorCreatedResponse {
     #[schema(format = Uuid)]
     #[serde(skip_serializing_if = "Option::is_none")]
     operator_id: Option<String>,
-    /// Token with which pods connect. It is shown once.
-    token: String,
+    /// Token with which pods connect. It is shown once. Missing for an MCP server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
     #[schema(value_type = Vec<Uuid>)]
     granted_group_ids: Vec<String>,
     /// Number of active accounts in these groups.
@@ -63,31 +74,9 @@ pub(crate) struct ConnectorResponse {
     #[schema(value_type = String, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     token_expires_at: Option<Timestamp>,
-}
-
-/// Pod that is connected to any instance.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ConnectedPodResponse {
-    #[schema(format = Uuid)]
-    id: String,
-    #[schema(format = Uuid)]
-    connector_id: String,
-    name: String,
-    version: String,
-    /// Names of its tools.
-    tools: Vec<String>,
-    /// Names of the skills that it runs.
-    skills: Vec<String>,
-    /// Machine of the instance that it is connected to.
-    host: String,
-    #[schema(value_type = String, format = DateTime)]
-    connected_at: Timestamp,
-    calls: i64,
-    /// Number of calls that failed.
-    failures: i64,
-    /// Mean duration of its calls in milliseconds.
-    mean_milliseconds: i64,
+    /// URL of the MCP server whose tools it brings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp_url: Option<String>,
 }
 
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectorResponse>>, HttpError> {
@@ -101,7 +90,7 @@ pub(crate) async fn create(
     api: Data<Api>,
     Body(request): Body<ConnectorRequest>,
 ) -> Result<HttpResponse, HttpError> {
-    let ConnectorRequest { name, group_ids, operator_skill: skill } = request;
+    let ConnectorRequest { name, group_ids, operator_skill: skill, mcp } = request;
     if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
         let message = "Use 1 to 100 letters, digits, hyphens, dots and underscores.".to_owned();
         let field = "operatorSkill".to_owned();
@@ -109,7 +98,9 @@ pub(crate) async fn create(
     }
     let groups = group_ids.into_iter().map(GroupId).collect();
     let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
-    let draft = ConnectorDraft { name, groups, skill };
+    let mcp = mcp
+        .map(|McpServerRequest { url, token }| McpEndpoint { url, token: token.map(Secret::new) });
+    let draft = ConnectorDraft { name, groups, skill, mcp };
     let created = api.run(async move { connectors.create(by, draft).await }).await?;
     Ok(HttpResponse::Created().json(ConnectorCreatedResponse::from(created)))
 }
@@ -158,18 +149,12 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
-pub(crate) async fn pods(api: Data<Api>) -> Result<Json<Vec<ConnectedPodResponse>>, HttpError> {
-    let connectors = api.connectors.clone();
-    let pods = api.run(async move { connectors.connected().await }).await?;
-    Ok(Json(pods.into_iter().map(Into::into).collect()))
-}
-
 impl From<Provisioned> for ConnectorCreatedResponse {
     fn from(provisioned: Provisioned) -> Self {
         Self {
             connector_id: provisioned.connector.to_string(),
             operator_id: provisioned.operator.map(|it| it.to_string()),
-            token: provisioned.token.reveal(),
+            token: provisioned.token.map(Secret::reveal),
             granted_group_ids: provisioned.groups.iter().map(ToString::to_string).collect(),
             resolved_member_count: provisioned.member_count,
         }
@@ -185,25 +170,7 @@ impl From<Connector> for ConnectorResponse {
             group_ids: connector.groups.iter().map(ToString::to_string).collect(),
             created_at: connector.created_at,
             token_expires_at: connector.token_expires_at,
-        }
-    }
-}
-
-impl From<ConnectedPod> for ConnectedPodResponse {
-    fn from(pod: ConnectedPod) -> Self {
-        let description = pod.description;
-        Self {
-            id: pod.id.0.to_string(),
-            connector_id: pod.connector.to_string(),
-            name: description.name,
-            version: description.version,
-            tools: description.tools.into_iter().map(|it| it.name).collect(),
-            skills: description.skills,
-            host: pod.host,
-            connected_at: pod.connected_at,
-            calls: pod.calls,
-            failures: pod.failures,
-            mean_milliseconds: pod.milliseconds.checked_div(pod.calls).unwrap_or_default(),
+            mcp_url: connector.mcp_url,
         }
     }
 }

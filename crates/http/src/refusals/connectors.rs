@@ -15,10 +15,13 @@ impl From<ConnectorError> for HttpError {
         };
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);
         Self::from(match err {
-            ConnectorError::NotFound => ApiError::not_found(),
+            ConnectorError::NotFound | ConnectorError::NoPod => ApiError::not_found(),
             ConnectorError::NameTaken => refused("name_taken"),
             ConnectorError::SkillTaken => refused("skill_name_taken"),
+            ConnectorError::TooManyTokens => refused("too_many_tokens"),
             ConnectorError::InvalidName => invalid("name", "invalid"),
+            ConnectorError::InvalidMcp => invalid("mcp", "invalid"),
+            ConnectorError::IsMcp => refused("mcp_connector"),
             ConnectorError::UnknownGroup => invalid("groupIds", "unknown"),
             ConnectorError::Unavailable(err) => err.into(),
         })

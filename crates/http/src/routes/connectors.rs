@@ -7,9 +7,12 @@ use pia_web::{Docs, ResponseDoc, Route, wire};
 use super::KIB;
 use super::client_policies::{self, docs, read};
 use super::personas::IDS_BODY;
-use crate::admin::connectors;
 use crate::admin::personas::EntryGroupsRequest;
+use crate::admin::{connectors, pods};
 use crate::auth;
+
+/// Maximum size of a body with the arguments of a tool.
+const TEST_CALL_BODY: usize = 72 * KIB;
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
 
@@ -21,9 +24,9 @@ const CONFLICT: (u16, &str) = (
 );
 
 pub(super) fn routes() -> Vec<Route> {
-    let (list, pods) = (
+    let (list, connected) = (
         ResponseDoc::List(wire::<connectors::ConnectorResponse>),
-        ResponseDoc::List(wire::<connectors::ConnectedPodResponse>),
+        ResponseDoc::List(wire::<pods::ConnectedPodResponse>),
     );
     vec![
         read(
@@ -34,13 +37,15 @@ pub(super) fn routes() -> Vec<Route> {
         create(),
         read(
             "/api/admin/connectors/pods",
-            docs("Lists the pods that are connected to any instance.", None, pods, &[]),
-            |route| route.to(connectors::pods),
+            docs("Lists the pods that are connected to any instance.", None, connected, &[]),
+            |route| route.to(pods::list),
         ),
         delete(),
         grant(),
         issue_token(),
         revoke_tokens(),
+        drain(),
+        test_call(),
     ]
 }
 
@@ -109,4 +114,27 @@ fn revoke_tokens() -> Route {
     );
     let path = "/api/admin/connectors/{id}/tokens";
     write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_tokens))
+}
+
+fn drain() -> Route {
+    let docs = docs(
+        "Ends a pod: it gets no further calls, and is disconnected once those in progress have \
+         ended.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[(404, "There is no such pod: `not_found`.")],
+    );
+    let path = "/api/admin/connectors/pods/{id}/drain";
+    write(Method::POST, path, docs, KIB, |route| route.to(pods::drain))
+}
+
+fn test_call() -> Route {
+    let docs = docs(
+        "Calls a tool of a connector to try it, also one that is dangerous or granted to nobody.",
+        Some(wire::<pods::TestCallRequest>),
+        ResponseDoc::Json(wire::<pods::TestCallResponse>),
+        &[UNKNOWN],
+    );
+    let path = "/api/admin/connectors/{id}/test-call";
+    write(Method::POST, path, docs, TEST_CALL_BODY, |route| route.to(pods::test_call))
 }

@@ -1,0 +1,123 @@
+//! `/api/admin/connectors/…`: pods that are connected, and calls that try their
+//! tools.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::{ConnectorId, Timestamp};
+use pia_pods::{ConnectedPod, PodId, ToolCallError};
+use pia_web::{Body, Caller, PathId};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::auth::Done;
+use crate::{Api, HttpError};
+
+/// Pod that is connected to any instance.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectedPodResponse {
+    #[schema(format = Uuid)]
+    id: String,
+    #[schema(format = Uuid)]
+    connector_id: String,
+    name: String,
+    version: String,
+    /// Names of its tools.
+    tools: Vec<String>,
+    /// Names of the skills that it runs.
+    skills: Vec<String>,
+    /// Machine of the instance that it is connected to.
+    host: String,
+    #[schema(value_type = String, format = DateTime)]
+    connected_at: Timestamp,
+    calls: i64,
+    /// Number of calls that failed.
+    failures: i64,
+    /// Mean duration of its calls in milliseconds.
+    mean_milliseconds: i64,
+    /// True if it takes no further calls, and ends.
+    is_draining: bool,
+}
+
+/// Call that tries a tool.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct TestCallRequest {
+    /// Name of the tool.
+    tool: String,
+    /// Arguments, an object.
+    #[schema(value_type = Object)]
+    arguments: Box<RawValue>,
+}
+
+/// Outcome of a call that tried a tool.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TestCallResponse {
+    /// `completed`, or `failed` if the tool says so; if it was not called or returned no
+    /// result, `not_granted`, `invalid_arguments`, `busy`, `lost`, `timed_out` or
+    /// `unavailable`.
+    outcome: &'static str,
+    /// Result as models read it, or the reason why there is none.
+    text: String,
+}
+
+pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<ConnectedPodResponse>>, HttpError> {
+    let connectors = api.connectors.clone();
+    let pods = api.run(async move { connectors.connected().await }).await?;
+    Ok(Json(pods.into_iter().map(Into::into).collect()))
+}
+
+pub(crate) async fn drain(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+) -> Result<Json<Done>, HttpError> {
+    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    api.run(async move { connectors.drain(by, PodId(id)).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn test_call(
+    caller: Caller,
+    api: Data<Api>,
+    PathId(id): PathId,
+    Body(request): Body<TestCallRequest>,
+) -> Result<Json<TestCallResponse>, HttpError> {
+    let (connectors, plane, by) = (api.connectors.clone(), api.tools.clone(), caller.0.user);
+    let tried = async move {
+        connectors.find(ConnectorId(id)).await?;
+        let call = (&*request.tool, request.arguments.get());
+        Ok::<_, HttpError>(plane.try_tool(by, ConnectorId(id), call).await)
+    };
+    Ok(Json(match api.run(tried).await? {
+        Ok(reply) => TestCallResponse { outcome: reply.outcome(), text: reply.into_text() },
+        Err(err) => TestCallResponse { outcome: err.name(), text: reason(&err) },
+    }))
+}
+
+/// Returns the reason for administrators, who may try what models may not call.
+fn reason(err: &ToolCallError) -> String {
+    match err {
+        ToolCallError::NotGranted => "No connected pod has this tool.".to_owned(),
+        err => err.to_string(),
+    }
+}
+
+impl From<ConnectedPod> for ConnectedPodResponse {
+    fn from(pod: ConnectedPod) -> Self {
+        let description = pod.description;
+        Self {
+            id: pod.id.0.to_string(),
+            connector_id: pod.connector.to_string(),
+            name: description.name,
+            version: description.version,
+            tools: description.tools.into_iter().map(|it| it.name).collect(),
+            skills: description.skills,
+            host: pod.host,
+            connected_at: pod.connected_at,
+            calls: pod.calls,
+            failures: pod.failures,
+            mean_milliseconds: pod.milliseconds.checked_div(pod.calls).unwrap_or_default(),
+            is_draining: pod.is_draining,
+        }
+    }
+}
