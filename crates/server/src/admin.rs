@@ -126,6 +126,10 @@ fn connector_code(err: &ConnectorError) -> &'static str {
         ConnectorError::InvalidName => "invalid_name",
         ConnectorError::UnknownGroup => "unknown_group",
         ConnectorError::SkillTaken => "skill_name_taken",
+        ConnectorError::TooManyTokens => "too_many_tokens",
+        ConnectorError::InvalidMcp => "invalid_mcp_server",
+        ConnectorError::IsMcp => "mcp_connector",
+        ConnectorError::NoPod => "unknown_pod",
         ConnectorError::Unavailable(_) => "unavailable",
     }
 }
@@ -169,6 +173,7 @@ pub async fn administer(
         AdminCommand::Kb(command) => services.kb.run(&services.groups, command).await,
         AdminCommand::ApiKey(command) => api_keys::run(&services.accounts, command).await,
         AdminCommand::Audit(command) => services.audit.run(command).await,
+        AdminCommand::Pods(command) => services.pods.administer(command).await,
         AdminCommand::Credits(command) => services.credits.run(&services.groups, command).await,
     }
 }

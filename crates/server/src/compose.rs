@@ -118,7 +118,7 @@ pub enum ComposeError {
     Providers(#[from] pia_providers::ProviderSetupError),
     /// HTTP client for webhooks could not be created.
     #[error(transparent)]
-    Webhooks(#[from] pia_webhooks::WebhookSetupError),
+    Egress(#[from] pia_webhooks::EgressSetupError),
     /// The stamps in the database cannot be read or written.
     #[error("SVC-RUN-006: the watermarks of devices cannot be checked: {0}")]
     Stamps(Unavailable),
@@ -195,7 +195,7 @@ pub async fn compose(
     if let Some(worker) = knowledge.worker {
         worker.start(&tasks, &stop);
     }
-    let pods = PodParts::compose(&base);
+    let pods = PodParts::compose(&base)?;
     let tools = PodTools { plane: pods.plane.clone(), runtime: Handle::current() };
     ai.set_connectors(Arc::new(tools));
     let accounts = Arc::clone(&use_cases.identity_parts.proofs.ports.accounts);
@@ -224,7 +224,7 @@ pub async fn compose(
         api: surfaces::api(
             &base,
             use_cases,
-            (credits, knowledge.api, assignments, pods.connectors),
+            (credits, knowledge.api, assignments, (pods.connectors, pods.plane)),
             groups.clone(),
             &runner,
         ),

@@ -45,8 +45,8 @@ async fn keep_alive(
         return Ok(());
     }
     let now = clock.now();
-    for pod in registry.keep_alive(pods, now, now + ALIVE).await? {
-        links.expel(pod);
+    for (pod, standing) in registry.keep_alive(pods, now, now + ALIVE).await? {
+        links.change(pod, standing);
     }
     Ok(())
 }

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use pia_assignments::Skill;
-use pia_kernel::{Clock, LiveSetting};
-use pia_pods::{ConnectorDraft, Connectors, Provisioned};
+use pia_kernel::{Clock, LiveSetting, Secret};
+use pia_pods::{
+    ConnectedPod, Connector, ConnectorDraft, Connectors, NoToolServers, PodId, Provisioned,
+};
 use pia_policy::{Feature, LicenceState};
-use pia_settings::{AdminConfig, ProvisionCommand};
+use pia_settings::{AdminConfig, PodsCommand, ProvisionCommand};
 use pia_storage::Database;
 use pia_storage_pods::{SqlConnectors, SqlPodRegistry};
 use serde_json::json;
 
-use super::{AdminError, AdminServices};
+use super::{AdminError, AdminServices, line};
 
 /// Result of preparing a pod.
 pub struct PodProvisioned {
@@ -36,8 +38,55 @@ impl PodServices {
     ) -> Self {
         let store = Arc::new(SqlConnectors::new(db.clone()));
         let registry = Arc::new(SqlPodRegistry::new(db.clone()));
-        let connectors = Connectors { store, registry, clock: Arc::clone(clock) };
+        let servers = Arc::new(NoToolServers);
+        let connectors = Connectors { store, registry, servers, clock: Arc::clone(clock) };
         Self { connectors, licence, clock: Arc::clone(clock) }
+    }
+
+    /// Runs a command, and returns what to print.
+    pub(super) async fn administer(&self, command: PodsCommand) -> Result<String, AdminError> {
+        match command {
+            PodsCommand::List => self.list().await,
+            PodsCommand::Revoke { connector } => {
+                self.connectors.revoke_tokens(None, connector).await?;
+                Ok(format!("Tokens of connector {connector} revoked; its pods are disconnected\n"))
+            }
+            PodsCommand::Drain { pod } => {
+                self.connectors.drain(None, PodId(pod)).await?;
+                Ok(format!("Pod {pod} ends after its calls in progress\n"))
+            }
+        }
+    }
+
+    async fn list(&self) -> Result<String, AdminError> {
+        let (connectors, pods) =
+            (self.connectors.list().await?, self.connectors.connected().await?);
+        let mut reported = String::new();
+        for Connector { id, name, groups, token_expires_at, mcp_url, .. } in connectors {
+            let until = match (mcp_url, token_expires_at) {
+                (Some(url), _) => format!("MCP server {url}"),
+                (None, Some(end)) => format!("token until {end}"),
+                (None, None) => "no valid token".to_owned(),
+            };
+            let groups = groups.len();
+            line(&mut reported, format_args!("{name} ({id}), {groups} groups, {until}"));
+            for pod in pods.iter().filter(|it| it.connector == id) {
+                let ConnectedPod { description, host, connected_at, calls, failures, .. } = pod;
+                let (name, version) = (&description.name, &description.version);
+                let (pod, tools) = (pod.id.0, description.tools.len());
+                line(
+                    &mut reported,
+                    format_args!(
+                        "  pod {pod}: {name} {version}, {tools} tools, on {host} since \
+                         {connected_at}, {calls} calls, {failures} failed"
+                    ),
+                );
+            }
+        }
+        if reported.is_empty() {
+            return Ok("No connectors; create one with `--provision-pod create`\n".to_owned());
+        }
+        Ok(reported)
     }
 
     async fn run(&self, command: ProvisionCommand) -> Result<Provisioned, AdminError> {
@@ -51,7 +100,7 @@ impl PodServices {
                 if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
                     return Err(AdminError::SkillName);
                 }
-                let draft = ConnectorDraft { name, groups, skill };
+                let draft = ConnectorDraft { name, groups, skill, mcp: None };
                 Ok(self.connectors.create(None, draft).await?)
             }
             ProvisionCommand::IssueToken { connector } => {
@@ -78,7 +127,7 @@ pub async fn provision_pod(
     let object = json!({
         "connectorId": connector.to_string(),
         "operatorId": operator.map(|it| it.to_string()),
-        "token": token.reveal(),
+        "token": token.map(Secret::reveal),
         "grantedGroupIds": groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "resolvedMemberCount": member_count,
     });

@@ -51,7 +51,7 @@ impl ProxySteps {
         let StepHost { connector, skill, timeout } = host;
         let skill = HostedSkill { connector, name: skill, material, timeout };
         let reply = self.pods.run_skill(ToolCaller { user, group }, skill).await;
-        let reply = reply.map_err(pod_error)?;
+        let reply = reply.map_err(|err| pod_error(&err))?;
         let is_error = reply.is_error;
         let text = reply.into_text();
         if is_error {
@@ -100,7 +100,7 @@ fn failed(code: FailureCode, message: &str) -> StepError {
     StepError::Transient { code, message: message.to_owned() }
 }
 
-fn pod_error(err: SkillCallError) -> StepError {
+fn pod_error(err: &SkillCallError) -> StepError {
     let message = err.to_string();
     match err {
         SkillCallError::NotAdvertised => {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use pia_pods::{Connectors, PodLink, PodRegistry, ToolPlane};
+use pia_pods::{Connectors, PodLink, PodRegistry, ToolPlane, ToolServers};
 use pia_storage::DatabaseKind;
 use pia_storage_pods::{PodRelay, SqlConnectors, SqlPodRegistry};
-use pia_uplink::{LocalLinks, Uplink};
+use pia_uplink::{LocalLinks, ToolServerHost, Uplink};
 use pia_web::Runner;
+use pia_webhooks::{Egress, EgressSetupError};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::infrastructure::Infrastructure;
+use crate::bridges::McpServers;
 use crate::pod_upkeep;
 use crate::worker_lease::host_name;
 
@@ -22,13 +24,23 @@ pub(super) struct PodParts {
     links: Arc<LocalLinks>,
     /// Relay of calls between instances.
     relay: Option<Arc<PodRelay>>,
+    /// Connections with the MCP servers of connectors.
+    servers: ToolServerHost,
 }
 
 impl PodParts {
-    pub(super) fn compose(base: &Infrastructure<'_>) -> Self {
+    pub(super) fn compose(base: &Infrastructure<'_>) -> Result<Self, EgressSetupError> {
         let registry: Arc<dyn PodRegistry> = Arc::new(SqlPodRegistry::new(base.db.clone()));
         let store = Arc::new(SqlConnectors::new(base.db.clone()));
-        let connectors = Connectors { store, registry: Arc::clone(&registry), clock: base.clock() };
+        let allows_private = base.config.follow(|it| it.operators.allows_private_mcp_servers);
+        let mcp = Arc::new(McpServers(Egress::new(base.tls.config(), allows_private, None)?));
+        let servers: Arc<dyn ToolServers> = mcp;
+        let connectors = Connectors {
+            store: Arc::<SqlConnectors>::clone(&store),
+            registry: Arc::clone(&registry),
+            servers: Arc::clone(&servers),
+            clock: base.clock(),
+        };
         let (links, clock) = (Arc::<LocalLinks>::default(), base.clock());
         let local: Arc<dyn PodLink> = Arc::<LocalLinks>::clone(&links);
         // Of SQLite, this is the only instance.
@@ -36,7 +48,15 @@ impl PodParts {
             .then(|| Arc::new(PodRelay::new(base.db.clone(), Arc::clone(&local), base.clock())));
         let link = relay.clone().map_or(local, |it| it as Arc<dyn PodLink>);
         let plane = ToolPlane { registry: Arc::clone(&registry), link, clock };
-        Self { connectors, plane, registry, links, relay }
+        let servers = ToolServerHost {
+            store,
+            registry: Arc::clone(&registry),
+            links: Arc::clone(&links),
+            servers,
+            machine: host_name().into(),
+            clock: base.clock(),
+        };
+        Ok(Self { connectors, plane, registry, links, relay, servers })
     }
 
     /// Starts the upkeep of pods and the relay of calls, which end when stopped.
@@ -50,6 +70,7 @@ impl PodParts {
     ) -> Uplink {
         let (registry, links) = (Arc::clone(&self.registry), Arc::clone(&self.links));
         tasks.spawn(pod_upkeep::run(registry, links, base.clock(), stop.clone()));
+        tasks.spawn(self.servers.clone().run(stop.clone()));
         if let Some(relay) = self.relay.clone() {
             let stop = stop.clone();
             tasks.spawn(async move {

@@ -10,7 +10,7 @@ use pia_identity::ApiKeyAuthenticator;
 use pia_knowledge::Retrieval;
 use pia_mcp::Mcp;
 use pia_passwords::PoolSize;
-use pia_pods::Connectors;
+use pia_pods::{Connectors, ToolPlane};
 use pia_policy::Groups;
 use pia_scim::Scim;
 use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Runner};
@@ -24,11 +24,11 @@ use crate::readiness::ReadinessChecks;
 pub(super) fn api(
     base: &Infrastructure<'_>,
     use_cases: UseCases,
-    (credits, knowledge, assignments, connectors): (
+    (credits, knowledge, assignments, pods): (
         Credits,
         KnowledgeApi,
         AssignmentsApi,
-        Connectors,
+        (Connectors, ToolPlane),
     ),
     groups: Groups,
     runner: &Runner,
@@ -67,7 +67,8 @@ pub(super) fn api(
         credits,
         knowledge,
         assignments,
-        connectors,
+        connectors: pods.0,
+        tools: pods.1,
         readiness: Arc::new(readiness),
         openapi: base.config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
