@@ -13,6 +13,7 @@ use pia_web::{
     BasePath, BodyMemory, Draining, Metrics, StrictTransport, TrustedProxies, acceptable_encoding,
     admit, keep_uncompressed, query_config, strip_base_path, surface, translate_errors,
 };
+use rustix::net::sockopt;
 
 use crate::App;
 use crate::compose::{AiFactory, Background};
@@ -44,6 +45,16 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout of idle connections. Longer than that of usual proxies, as the side
 /// that closes first may lose a request in flight.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// Time after which a connection is reset whose client reads nothing, in milliseconds.
+const UNREAD_TIMEOUT_MS: u32 = 120_000;
+
+/// Listens on an address. Accepted connections end when their client reads nothing:
+/// otherwise their buffers would wait for it without a limit.
+fn listener(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    sockopt::set_tcp_user_timeout(&listener, UNREAD_TIMEOUT_MS)?;
+    Ok(listener)
+}
 
 /// A server that listens.
 pub struct Server {
@@ -66,7 +77,7 @@ impl Server {
     pub fn bind(listen: Listen, app: App) -> std::io::Result<Self> {
         let App { api, mcp, scim, uplink, setup_pages, account_pages, gates, metrics, ai, .. } =
             app;
-        let listener = TcpListener::bind(listen.address)?;
+        let listener = listener(listen.address)?;
         let addr = listener.local_addr()?;
         let base_path = Data::new(BasePath(listen.base_path));
         let (proxies, strict_transport) =
