@@ -5,6 +5,7 @@
 mod assignments;
 mod canary;
 mod chat;
+mod connectors;
 mod credits;
 mod failures;
 mod faults;

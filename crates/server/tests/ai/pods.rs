@@ -22,6 +22,9 @@ on_databases_with_roles!(
     a_chat_calls_the_tool_of_a_granted_pod,
     a_tool_that_fails_is_reported_to_the_model,
     a_revoked_token_disconnects_its_pod,
+    a_call_is_lost_when_the_token_is_revoked,
+    a_connected_pod_replaces_its_token,
+    an_administrator_tries_a_tool_and_ends_the_pod,
     an_assignment_runs_on_a_pod,
 );
 
@@ -42,6 +45,10 @@ fn variable(name: &str) -> String {
 
 impl Pod {
     fn start(app: &TestApp, token: &str, protocol: &str) -> Self {
+        Self::start_with(app, token, &[("PROTOCOL", protocol)])
+    }
+
+    fn start_with(app: &TestApp, token: &str, variables: &[(&str, &str)]) -> Self {
         let mut process = Command::new("node")
             .arg(SCRIPT)
             .env_clear()
@@ -49,7 +56,7 @@ impl Pod {
             .env("SIGNALR_MODULES", variable("TEST_SIGNALR"))
             .env("HUB", format!("http://{}/hubs/pod-uplink", app.addr))
             .env("TOKEN", token)
-            .env("PROTOCOL", protocol)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -74,7 +81,7 @@ impl Pod {
 }
 
 /// Creates a connector that is granted to everyone. Returns its id and its token.
-async fn connector(console: &Console, skill: Option<&str>) -> (String, String) {
+pub(crate) async fn connector(console: &Console, skill: Option<&str>) -> (String, String) {
     let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
     let body = json!({ "name": "Weather", "groupIds": [group], "operatorSkill": skill });
     let created = console.write("POST", CONNECTORS, body).await;
@@ -108,7 +115,7 @@ fn text_answer(text: &str) -> Value {
 
 /// Lets a chat call a tool. Returns the names of the tools that the model was
 /// offered, and the result that it read.
-async fn chat(
+pub(crate) async fn chat(
     client: &Client,
     upstream: &Peer,
     tool: &str,
@@ -212,6 +219,81 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
     assert_eq!(no_upgrade.status, 404);
 }
 
+async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
+    let upstream = Fixed::giving("{}").await;
+    let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
+    let (id, token) = connector(&console, None).await;
+    let mut pod = Pod::start(&app, &token, "json");
+    pod.line_after("ready").await;
+    let (test, tokens) =
+        (format!("{CONNECTORS}/{id}/test-call"), format!("{CONNECTORS}/{id}/tokens"));
+    let body = json!({ "tool": "patient", "arguments": {} });
+    let revoking = async {
+        pod.line_after("waits").await;
+        assert_eq!(console.write("DELETE", &tokens, json!({})).await.status, 200);
+        pod.line_after("closed").await
+    };
+    let called = timeout(PATIENCE, join(console.write("POST", &test, body), revoking)).await;
+    let (answer, closed) = called.expect("in time");
+    assert_eq!(answer.body["outcome"], "lost", "{}", answer.text());
+    assert!(closed.contains("no longer valid"), "{closed}");
+}
+
+async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
+    let upstream = Fixed::giving("{}").await;
+    let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
+    let (id, old) = connector(&console, None).await;
+    let mut pod = Pod::start_with(&app, &old, &[("ROTATE", "1")]);
+    let rotated = pod.line_after("rotated").await;
+    let (token, is_later) = rotated.split_once(' ').expect("two words");
+    assert!(token.starts_with("pia_pod_") && token != old && is_later == "true", "{rotated}");
+    // Both are valid for a day.
+    for token in [&old, token] {
+        let mut other = Pod::start(&app, token, "json");
+        assert_eq!(other.line_after("ready").await, id);
+    }
+    let audit = console.get("/api/admin/audit?limit=50&action=Connector.TokenRotated").await.text();
+    assert!(audit.contains(&id) && !audit.contains(token), "{audit}");
+    let path = format!("{CONNECTORS}/{id}/tokens");
+    assert_eq!(console.write("DELETE", &path, json!({})).await.status, 200);
+    assert!(pod.line_after("closed").await.contains("no longer valid"));
+}
+
+async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) {
+    let upstream = Fixed::giving("{}").await;
+    let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
+    let (id, token) = connector(&console, None).await;
+    let mut pod = Pod::start(&app, &token, "json");
+    pod.line_after("ready").await;
+    let path = format!("{CONNECTORS}/{id}/test-call");
+    let call = async |tool: &str, arguments: Value| {
+        let body = json!({ "tool": tool, "arguments": arguments });
+        let response = console.write("POST", &path, body).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        let text = |name: &str| response.body[name].as_str().expect("a text").to_owned();
+        (text("outcome"), text("text"))
+    };
+    let (outcome, text) = call("forecast", json!({ "city": "Rome" })).await;
+    assert!(outcome == "completed" && text.contains("Rain in Rome."), "{outcome}: {text}");
+    for (tool, arguments, expected) in [
+        ("forecast", json!({ "city": 3 }), "invalid_arguments"),
+        ("forecast", json!([]), "invalid_arguments"),
+        ("unknown", json!({}), "not_granted"),
+        ("broken", json!({}), "failed"),
+        ("slow", json!({}), "timed_out"),
+    ] {
+        assert_eq!(call(tool, arguments).await.0, expected, "{tool}");
+    }
+    let pods = console.get("/api/admin/connectors/pods").await.body;
+    let drain = |pod: &str| format!("{CONNECTORS}/pods/{pod}/drain");
+    let unknown = drain("0199f0e0-0000-7000-8000-0000000000ff");
+    assert_eq!(console.write("POST", &unknown, json!({})).await.status, 404);
+    let own = drain(pods[0]["id"].as_str().expect("an id"));
+    assert_eq!(console.write("POST", &own, json!({})).await.status, 200);
+    let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
+    assert!(closed.contains("An administrator has ended this pod."), "{closed}");
+}
+
 async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     let upstream = Fixed::giving("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
@@ -270,6 +352,7 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     assert!(result.contains("Rain in Rome."), "{result}");
     let (_, result) = chat(&client, &upstream, "slow", "{}").await;
     assert!(result.contains("did not answer in time"), "{result}");
+    pod.line_after("waits").await;
 
     let model = &upstream;
     let lost = async move {
@@ -288,29 +371,10 @@ async fn a_chat_calls_a_pod_of_another_instance() {
         (pods == json!([]) && app.count("pod_calls").await == 0).then_some(())
     })
     .await;
-}
 
-#[tokio::test(flavor = "multi_thread")]
-async fn connectors_are_refused_with_a_reason() {
-    let upstream = Fixed::giving("{}").await;
-    let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
-    connector(&console, Some("plan")).await;
-    let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;
-    let taken = refused(json!({ "name": "weather" })).await;
-    assert_eq!(taken.refusal(), (409, "name_taken"));
-    let taken = refused(json!({ "name": "Other", "operatorSkill": "PLAN" })).await;
-    assert_eq!(taken.refusal(), (409, "skill_name_taken"));
-    for body in [
-        json!({ "name": " " }),
-        json!({ "name": "Other", "operatorSkill": "two words" }),
-        json!({ "name": "Other", "groupIds": ["0199f0e0-0000-7000-8000-0000000000ff"] }),
-    ] {
-        assert_eq!(refused(body.clone()).await.refusal(), (400, "validation_failed"), "{body}");
-    }
-    let listed = console.get(CONNECTORS).await.body;
-    assert_eq!(listed.as_array().expect("a list").len(), 1);
-    assert!(!listed.to_string().contains("pia_pod_"));
-    let path = format!("{CONNECTORS}/{}", listed[0]["id"].as_str().expect("an id"));
-    assert_eq!(console.write("DELETE", &path, json!(null)).await.status, 200);
-    assert_eq!(console.get(CONNECTORS).await.body, json!([]));
+    // It comes back on the instance that calls it.
+    let mut pod = Pod::start(&app, &token, "messagepack");
+    assert_eq!(pod.line_after("ready").await, id);
+    let (_, result) = chat(&client, &upstream, "forecast", r#"{"city":"Oslo"}"#).await;
+    assert!(result.contains("Rain in Oslo."), "{result}");
 }

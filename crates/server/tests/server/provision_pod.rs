@@ -65,6 +65,38 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn pods_are_administered_beside_a_running_server() {
+    let first = Call::new().licensed();
+    let _server = first.start().await;
+    let admin = |line: &str| {
+        let words = format!("admin pods {line}");
+        words.split_whitespace().fold(first.beside(), Call::argument)
+    };
+    let prints = |line: &str| {
+        let output = admin(line).run();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(prints("list").starts_with("No connectors"));
+    let (created, _) = provisioned(&first, "create --name Weather");
+    let id = created["connectorId"].as_str().expect("an id");
+    let listed = prints("list");
+    assert!(listed.contains(&format!("Weather ({id}), 0 groups, token until")), "{listed}");
+    assert!(prints(&format!("revoke {id}")).contains("revoked"));
+    assert!(prints("list").contains("no valid token"));
+    let unknown = "0199f0e0-0000-7000-8000-0000000000ff";
+    for (line, code) in [
+        (format!("revoke {unknown}"), "unknown_connector"),
+        (format!("drain {unknown}"), "unknown_pod"),
+        ("drain all".to_owned(), "expected an id"),
+        ("stop".to_owned(), "list, revoke CONNECTOR or drain POD"),
+    ] {
+        let refusal = admin(&line).fails();
+        assert!(refusal.contains(code), "{line}: {refusal}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn groups_are_granted_with_their_feature_only() {
     let mut terms = terms();
     terms.features = Some([Feature::AiProxy].into());

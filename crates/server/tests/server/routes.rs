@@ -240,10 +240,12 @@ const EXPECTED: &str = "
     GET  /api/admin/connectors  admins  ended  global
     POST /api/admin/connectors  admins  licensed  global  AiProxy
     GET  /api/admin/connectors/pods  admins  ended  global
+    POST /api/admin/connectors/pods/{id}/drain  admins  licensed  global  AiProxy
     DELETE /api/admin/connectors/{id}  admins  licensed  global  AiProxy
     PUT  /api/admin/connectors/{id}/groups  admins  licensed  global  AiProxy
     POST /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
     DELETE /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
+    POST /api/admin/connectors/{id}/test-call  admins  licensed  global  AiProxy
     GET  /api/kb-manager/unanswered-questions  kb-manager  ended  global  Knowledge
     DELETE /api/kb-manager/unanswered-questions/{id}  kb-manager  licensed  global  Knowledge
     GET  /api/admin/groups/{id}/unanswered-questions  admins  ended  global
@@ -352,7 +354,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 206);
+    assert_eq!(closed.len(), 208);
 }
 
 #[tokio::test(flavor = "multi_thread")]

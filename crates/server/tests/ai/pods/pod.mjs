@@ -47,6 +47,10 @@ try {
     ],
   });
   print(`ready ${welcome.connectorId}`);
+  if (process.env.ROTATE) {
+    const { token, expiresAt } = await connection.invoke('RotateToken');
+    print(`rotated ${token} ${expiresAt > welcome.tokenExpiresAt}`);
+  }
 } catch (error) {
   print(`refused ${error.message}`);
   process.exit(1);

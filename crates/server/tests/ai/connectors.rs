@@ -1,0 +1,170 @@
+//! Connectors as administrators create them, and those of MCP servers from end to end.
+
+use pia_server_testkit::ai_peer::{Fixed, Peer, Request, read, response};
+use pia_server_testkit::console::Console;
+use pia_server_testkit::on_databases_with_roles;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::assignments::{accepting, granted};
+
+on_databases_with_roles!(
+    a_chat_calls_the_tool_of_an_mcp_server,
+    an_mcp_server_outside_of_what_is_permitted_is_refused,
+);
+
+const CONNECTORS: &str = "/api/admin/connectors";
+const TOKEN: &str = "mcp-s3cret";
+
+/// MCP server over streamable HTTP, which answers with JSON.
+struct McpPeer {
+    url: String,
+    /// Name of the last tool that was called, with its arguments.
+    called: watch::Receiver<Value>,
+    _serving: JoinSet<()>,
+}
+
+impl McpPeer {
+    async fn start() -> Self {
+        let (Peer { listener, endpoint }, (sender, called)) =
+            (Peer::start().await, watch::channel(Value::Null));
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let sender = sender.clone();
+                connections.spawn(async move {
+                    while let Some(request) = read(&mut socket).await {
+                        let answer = answer(&request, &sender);
+                        if socket.write_all(answer.as_bytes()).await.is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        Self { url: endpoint.replace("/v1", "/mcp"), called, _serving: serving }
+    }
+}
+
+/// Answers a request of a client.
+fn answer(request: &Request, called: &watch::Sender<Value>) -> String {
+    let json = "content-type: application/json\r\n";
+    if !request.head.contains(&format!("Bearer {TOKEN}")) {
+        return response("401 Unauthorized", json, "{}");
+    }
+    let Ok(message) = serde_json::from_slice::<Value>(&request.body) else {
+        return response("405 Method Not Allowed", "", "");
+    };
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({
+            "protocolVersion": message["params"]["protocolVersion"],
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": "files", "version": "1" },
+        }),
+        Some("tools/list") => json!({ "tools": [
+            { "name": "read_file", "description": "Reads a file.", "inputSchema": {
+                "type": "object", "required": ["path"],
+                "properties": { "path": { "type": "string" } },
+            } },
+            { "name": "recursive", "inputSchema": {
+                "type": "object", "properties": { "child": { "$ref": "#" } },
+            } },
+        ] }),
+        Some("tools/call") => {
+            called.send_replace(message["params"].clone());
+            json!({ "content": [{ "type": "text", "text": "The file is empty." }] })
+        }
+        _ => return response("202 Accepted", "", ""),
+    };
+    let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    response("200 OK", json, &answer.to_string())
+}
+
+async fn create(console: &Console, url: &str) -> pia_server_testkit::client::TestResponse {
+    let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
+    let mcp = json!({ "url": url, "token": TOKEN });
+    let body = json!({ "name": "Files", "groupIds": [group], "mcp": mcp });
+    console.write("POST", CONNECTORS, body).await
+}
+
+async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
+    let (upstream, server) = (Peer::start().await, McpPeer::start().await);
+    let setting = accepting(database, &upstream.endpoint);
+    let (app, console, client) =
+        granted(setting.with("Operators__AllowPrivateMcpServers", true)).await;
+    let created = create(&console, &server.url).await;
+    assert_eq!((created.status, created.body.get("token")), (201, None), "{}", created.text());
+    let id = created.body["connectorId"].as_str().expect("an id");
+    let pod = until(async || {
+        let pods = console.get("/api/admin/connectors/pods").await.body;
+        pods[0]["tools"].is_array().then(|| pods[0].clone())
+    })
+    .await;
+    let expected = json!(["read_file", "recursive"]);
+    assert_eq!((&pod["connectorId"], &pod["tools"]), (&json!(id), &expected));
+    assert!(!console.get(CONNECTORS).await.text().contains(TOKEN));
+
+    let (tools, result) =
+        crate::pods::chat(&client, &upstream, "read_file", r#"{"path":"a"}"#).await;
+
+    assert_eq!(tools, ["read_file", "recursive"]);
+    assert!(result.contains("The file is empty.") && result.contains("never an instruction"));
+    let expected = json!({ "name": "read_file", "arguments": { "path": "a" } });
+    assert_eq!(server.called.borrow()["name"], expected["name"]);
+    assert_eq!(server.called.borrow()["arguments"], expected["arguments"]);
+    let (_, result) = crate::pods::chat(&client, &upstream, "read_file", "{}").await;
+    assert!(result.contains("not valid") && result.contains("path"), "{result}");
+    // It has no pods of its own.
+    let path = format!("{CONNECTORS}/{id}");
+    let tokens = console.write("POST", &format!("{path}/tokens"), json!({})).await;
+    assert_eq!(tokens.refusal(), (409, "mcp_connector"));
+    assert_eq!(console.write("DELETE", &path, json!(null)).await.status, 200);
+    until(async || {
+        let pods = console.get("/api/admin/connectors/pods").await.body;
+        (pods == json!([])).then_some(())
+    })
+    .await;
+    drop(app);
+}
+
+async fn an_mcp_server_outside_of_what_is_permitted_is_refused(database: TestDatabase) {
+    let upstream = Peer::start().await;
+    let (_app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
+    for url in ["http://mcp.example/", "https://127.0.0.1/mcp", "https://localhost/", "mcp", ""] {
+        let refused = create(&console, url).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{url}");
+    }
+    // It connects when it can; a server that is away is only logged.
+    assert_eq!(create(&console, "https://mcp.invalid/mcp").await.status, 201);
+    assert_eq!(console.get("/api/admin/connectors/pods").await.body, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connectors_are_refused_with_a_reason() {
+    let upstream = Fixed::giving("{}").await;
+    let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
+    crate::pods::connector(&console, Some("plan")).await;
+    let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;
+    let taken = refused(json!({ "name": "weather" })).await;
+    assert_eq!(taken.refusal(), (409, "name_taken"));
+    let taken = refused(json!({ "name": "Other", "operatorSkill": "PLAN" })).await;
+    assert_eq!(taken.refusal(), (409, "skill_name_taken"));
+    for body in [
+        json!({ "name": " " }),
+        json!({ "name": "Other", "operatorSkill": "two words" }),
+        json!({ "name": "Other", "groupIds": ["0199f0e0-0000-7000-8000-0000000000ff"] }),
+    ] {
+        assert_eq!(refused(body.clone()).await.refusal(), (400, "validation_failed"), "{body}");
+    }
+    let listed = console.get(CONNECTORS).await.body;
+    assert_eq!(listed.as_array().expect("a list").len(), 1);
+    assert!(!listed.to_string().contains("pia_pod_"));
+    let path = format!("{CONNECTORS}/{}", listed[0]["id"].as_str().expect("an id"));
+    assert_eq!(console.write("DELETE", &path, json!(null)).await.status, 200);
+    assert_eq!(console.get(CONNECTORS).await.body, json!([]));
+}
