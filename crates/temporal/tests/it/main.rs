@@ -10,4 +10,5 @@ mod outage;
 mod scene;
 mod script;
 mod stops;
+mod tls;
 mod worker;

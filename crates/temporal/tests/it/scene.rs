@@ -154,14 +154,22 @@ pub(crate) fn engine(address: &str, queue: &str) -> TemporalEngine {
 }
 
 pub(crate) fn engine_in(namespace: &str, address: &str, queue: &str) -> TemporalEngine {
-    let config = TemporalConfig {
+    TemporalEngine::new(config(namespace, address, queue), seal()).unwrap()
+}
+
+pub(crate) fn encrypted_engine(address: &str, queue: &str) -> TemporalEngine {
+    let config = TemporalConfig { is_tls: true, ..config("pia", address, queue) };
+    TemporalEngine::new(config, seal()).unwrap()
+}
+
+fn config(namespace: &str, address: &str, queue: &str) -> TemporalConfig {
+    TemporalConfig {
         address: address.to_owned(),
         namespace: namespace.to_owned(),
         task_queue: queue.to_owned(),
         is_tls: false,
         api_key: None,
-    };
-    TemporalEngine::new(config, seal()).unwrap()
+    }
 }
 
 pub(crate) fn worker(engine: TemporalEngine, db: &Database, script: Arc<Script>) -> TemporalWorker {
