@@ -70,6 +70,8 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
     };
     let clippy =
         ["clippy", "--locked", "--workspace", FEATURES, "--all-targets", "--", "-D", "warnings"];
+    // What contributors build, who do without the feature.
+    let without_temporal = ["clippy", "--locked", "--workspace", "--", "-D", "warnings"];
     let mut docs =
         cargo(&["doc", "--workspace", FEATURES, "--no-deps", "--document-private-items"]);
     // Not in RUSTFLAGS, which would rebuild all dependencies.
@@ -87,6 +89,7 @@ fn commands(workshop: &Workshop) -> Vec<(&'static str, Command)> {
         ("unused dependencies", tool("cargo-shear", &[])),
         ("bans, licences, sources", tool("cargo-deny", &["check", "bans", "licenses", "sources"])),
         ("clippy", cargo(&clippy)),
+        ("clippy without Temporal", cargo(&without_temporal)),
         ("docs", docs),
         ("architecture and tidiness", cargo(&structure_tests)),
         ("tests", cargo(&["xtask", "test"])),
