@@ -1,5 +1,6 @@
 //! The benchmark of assignments, from their rows to its report.
 
+mod dbos;
 mod figures;
 mod plane;
 mod round;
@@ -18,14 +19,21 @@ use plane::Plane;
 use round::Round;
 
 const READING: &str = "\
-Runs are those of the skill `brief`, three steps of a model that answers at once. They are handed over,
-claimed and advanced in the process of the benchmark, by four workers at a time, as an instance does
+Runs are those of the skill `brief`, three steps of a model that answers at once, twenty of each user.
+They are handed over, claimed and advanced in the process of the benchmark, by four workers at a time, as an instance does
 with the embedded engine. A commit is the update of one row of its own by each worker, so that
 \"commits/s\" is the limit of the same database in the same round. Commits of a step are counted by
 PostgreSQL's transaction ids. The first event is `started`, read when its claim has returned; another
-instance is woken by a notification of the database. Lists have 50 assignments of a user who has a
+instance is woken by a notification of the database. DBOS runs workflows of three steps that return a text
+at once, by a process of four workers on the same PostgreSQL. Lists have 50 assignments of a user who has a
 thousand, or of all users.
 ";
+
+/// Number of runs of a user that wait at once.
+const RUNS_OF_USER: usize = 20;
+
+/// Maximum number of runs of a peer, which is slower.
+const MAX_PEER_RUNS: usize = 1_000;
 
 /// Size of the loads, and number of rounds.
 #[derive(Debug, Clone, Copy)]
@@ -67,12 +75,18 @@ pub fn assignments(options: &Options) -> Outcome<()> {
     for (place, (name, url)) in urls.iter().enumerate() {
         log_progress(&format!("seeding {name}"));
         let db = runtime.block_on(database::open(dir.path(), *url))?;
-        let plane = runtime.block_on(Plane::create(&db))?;
+        let plane = runtime.block_on(Plane::create(&db, plan.runs / RUNS_OF_USER))?;
         seeding::seed(dir.path(), *url, plan.rows)?;
         for number in 1..=plan.rounds {
             log_progress(&format!("{name}, round {number} of {}", plan.rounds));
             let round = Round { plan: &plan, plane: &plane, runtime: &runtime, place };
             round.run(*url, &mut figures)?;
+            let peer = options.dbos.as_deref().zip(options.postgres_url.as_deref());
+            if let Some((python, cluster)) = peer.filter(|_| url.is_some()) {
+                let runs = plan.runs.min(MAX_PEER_RUNS);
+                let peer = dbos::runs_per_second(python, cluster, runs, plane::WORKERS)?;
+                figures.record(place, Metric::PeerRuns, peer);
+            }
         }
     }
     let names: Vec<_> = urls.iter().map(|it| it.0).collect();

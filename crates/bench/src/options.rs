@@ -8,7 +8,7 @@ use crate::failure::Outcome;
 pub const USAGE: &str = "\
 usage: pia-bench BENCHMARK [OPTIONS]
 
-BENCHMARK is gateway, identity, sync, admin, knowledge or assignments.
+BENCHMARK is gateway, identity, sync, admin, knowledge, assignments or pods.
 
   --rounds N          number of rounds for the medians (gateway 10,
                       knowledge and assignments 3, the others 5; 2 with
@@ -19,6 +19,8 @@ BENCHMARK is gateway, identity, sync, admin, knowledge or assignments.
                       this one); for gateway
   --litellm PATH      binary of a LiteLLM proxy, measured for comparison; for
                       gateway
+  --dbos PATH         Python with the package dbos, measured for comparison; for
+                      assignments
   --postgres-url URL  PostgreSQL server on which databases may be created and
                       dropped; without it only SQLite is measured
   --postgres-log FILE log of that server, to count statements; for sync, which
@@ -47,6 +49,8 @@ pub struct Options {
     pub demo: Option<PathBuf>,
     /// Path of `LiteLLM`'s proxy, if it is to be measured.
     pub litellm: Option<PathBuf>,
+    /// Path of a Python with DBOS, if that is to be measured.
+    pub dbos: Option<PathBuf>,
     /// URL of a cluster where databases may be created and dropped.
     pub postgres_url: Option<String>,
     /// Path of that cluster's log.
@@ -80,6 +84,7 @@ impl Options {
                 "--postgres-log" => options.postgres_log = Some(value()?.into()),
                 "--server" => options.server = Some(value()?.into()),
                 "--demo" => options.demo = Some(value()?.into()),
+                "--dbos" => options.dbos = Some(value()?.into()),
                 "--litellm" => options.litellm = Some(value()?.into()),
                 "--postgres-url" => options.postgres_url = Some(value()?.clone()),
                 "--out" => options.out = Some(value()?.into()),
@@ -115,6 +120,8 @@ mod tests {
             "s",
             "--demo",
             "d",
+            "--dbos",
+            "y",
             "--litellm",
             "x",
             "--postgres-url",
@@ -139,6 +146,7 @@ mod tests {
             quick: true,
             server: Some("s".into()),
             demo: Some("d".into()),
+            dbos: Some("y".into()),
             litellm: Some("x".into()),
             postgres_url: Some("p".to_owned()),
             postgres_log: Some("l".into()),

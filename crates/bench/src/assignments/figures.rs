@@ -6,6 +6,7 @@ use crate::measured::{Aim, Measured};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Metric {
     Runs,
+    PeerRuns,
     Commits,
     CommitsOfStep,
     Waiting,
@@ -22,6 +23,7 @@ pub(super) enum Metric {
 impl Measured for Metric {
     const ALL: &'static [Self] = &[
         Self::Runs,
+        Self::PeerRuns,
         Self::Commits,
         Self::CommitsOfStep,
         Self::Waiting,
@@ -38,6 +40,7 @@ impl Measured for Metric {
     fn label(self) -> &'static str {
         match self {
             Self::Runs => "runs/s, three steps each",
+            Self::PeerRuns => "runs/s of DBOS, three steps each",
             Self::Commits => "commits/s of the database",
             Self::CommitsOfStep => "commits of a step",
             Self::Waiting => "resident memory for the runs that wait, MB",
@@ -54,7 +57,7 @@ impl Measured for Metric {
 
     fn digits(self) -> usize {
         match self {
-            Self::Runs | Self::Commits => 0,
+            Self::Runs | Self::PeerRuns | Self::Commits => 0,
             _ => 2,
         }
     }

@@ -38,7 +38,7 @@ pub(super) struct Plane {
     pub(super) store: Arc<SqlAssignments>,
     pub(super) runs: Runs,
     pub(super) worker: WorkerId,
-    /// Users, each of whom commits to a row of their own.
+    /// Users, at least as many as workers.
     pub(super) users: Vec<UserId>,
     assignments: Assignments,
     /// Notified when an assignment is handed over.
@@ -47,7 +47,7 @@ pub(super) struct Plane {
 
 impl Plane {
     /// Creates users who may hand over the skills that the server ships.
-    pub(super) async fn create(db: &Database) -> Outcome<Self> {
+    pub(super) async fn create(db: &Database, users: usize) -> Outcome<Self> {
         let sealer = Sealer::new(master_keys(), Arc::new(SqlSalts::new(db.clone())));
         let store = Arc::new(SqlAssignments::new(db.clone(), sealer));
         let operators = Arc::new(SqlOperators::new(db.clone()));
@@ -80,11 +80,11 @@ impl Plane {
         };
         let worker = WorkerId(Uuid::now_v7());
         store.keep_alive(worker, "bench", SystemClock.now(), LEASE).await?;
-        let mut users = Vec::new();
-        for _ in 0..WORKERS {
-            users.push(user(db).await?);
+        let mut created = Vec::new();
+        for _ in 0..users.max(WORKERS) {
+            created.push(user(db).await?);
         }
-        Ok(Self { db: db.clone(), store, runs, worker, users, assignments, wake })
+        Ok(Self { db: db.clone(), store, runs, worker, users: created, assignments, wake })
     }
 
     /// Hands over an assignment of a user.

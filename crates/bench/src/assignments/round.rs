@@ -11,9 +11,8 @@ use tokio::sync::Notify;
 
 use super::Plan;
 use super::figures::Metric;
-use super::plane::Plane;
+use super::plane::{Plane, WORKERS};
 use crate::failure::Outcome;
-
 use crate::measured::Figures;
 use crate::postgres::Session;
 use crate::process::own_memory;
@@ -36,8 +35,8 @@ impl Round<'_> {
         let user = *self.plane.users.first().ok_or("no user")?;
         let before = own_memory("VmRSS:")?;
         let mut enqueued = Vec::new();
-        for _ in 0..self.plan.runs {
-            enqueued.push(self.timed(self.plane.enqueue(user))?);
+        for user in self.plane.users.iter().cycle().take(self.plan.runs) {
+            enqueued.push(self.timed(self.plane.enqueue(*user))?);
         }
         record(Metric::Waiting, own_memory("VmRSS:")? - before);
         let session = url.map(Session::open).transpose()?;
@@ -96,7 +95,7 @@ impl Round<'_> {
 
     /// Advances runs until none is due. Returns the number of runs that ended.
     async fn drain(&self) -> Outcome<usize> {
-        let work = self.plane.users.iter().map(|_| {
+        let work = (0..WORKERS).map(|_| {
             let (runs, worker) = (self.plane.runs.clone(), self.plane.worker);
             self.runtime.spawn(async move {
                 let mut ended = 0;
@@ -116,8 +115,8 @@ impl Round<'_> {
     /// Commits as many changes as the runs had steps, by each worker to a row of
     /// its own.
     async fn commits(&self) -> Outcome<usize> {
-        let each = self.plan.runs * STEPS / self.plane.users.len().max(1);
-        let work = self.plane.users.iter().map(|user| {
+        let each = self.plan.runs * STEPS / WORKERS;
+        let work = self.plane.users.iter().take(WORKERS).map(|user| {
             let (plane, user) = (self.plane.clone(), *user);
             self.runtime.spawn(async move {
                 for _ in 0..each {
