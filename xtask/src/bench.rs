@@ -15,7 +15,7 @@ pub(crate) fn run(args: &[String], interrupt: &Interrupt) -> Outcome {
     let mut build = cargo();
     let bench = args.first().map(String::as_str).unwrap_or_default();
     // Measured within its process.
-    let is_alone = ["knowledge", "assignments"].contains(&bench);
+    let is_alone = ["knowledge", "assignments", "pods"].contains(&bench);
     let packages: &[&str] = if is_alone { &["pia-bench"] } else { &PACKAGES };
     build.args(["build", "--release"]).args(packages.iter().flat_map(|it| ["-p", it]));
     Job::run(build.current_dir(places::root()), interrupt)?;

@@ -1,10 +1,12 @@
 //! Runs the benchmarks: `pia-bench gateway`, `identity`, `sync`, `admin`,
-//! `knowledge` or `assignments`.
+//! `knowledge`, `assignments` or `pods`.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use pia_bench::{Options, Outcome, USAGE, admin, assignments, gateway, identity, knowledge, sync};
+use pia_bench::{
+    Options, Outcome, USAGE, admin, assignments, gateway, identity, knowledge, pods, sync,
+};
 
 fn main() -> ExitCode {
     match run(&std::env::args().skip(1).collect::<Vec<_>>()) {
@@ -27,6 +29,7 @@ fn run(arguments: &[String]) -> Outcome<()> {
         [bench, rest @ ..] if bench == "identity" => identity(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "admin" => admin(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "assignments" => assignments(&Options::parse(rest)?),
+        [bench, rest @ ..] if bench == "pods" => pods(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "sync" => sync(&Options::parse(rest)?),
         [bench, rest @ ..] if bench == "knowledge" => knowledge(&Options::parse(rest)?),
         _ => Err(USAGE.into()),
