@@ -107,14 +107,14 @@ pub use scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
 pub use scim::users::{MAX_SCIM_PAGE, ScimUserError, ScimUserPorts, ScimUserUpdate, ScimUsers};
 pub use sessions::access_tokens::{AccessTokens, IssuedTokens, SessionRef, TokenNames};
 pub use sessions::caller_cache::CallerCache;
-pub use sessions::consoles::{ConsoleSession, ConsoleSessions, ConsoleSettings};
+pub use sessions::consoles::{BrowserArea, BrowserSession, ConsoleSessions, ConsoleSettings};
 pub use sessions::credential::Credential;
 pub use sessions::refresh_tokens::RefreshKeys;
 pub use sessions::signing_keys::SigningKeys;
 pub use sessions::{
     RefreshError, RevokeError, SessionSettings, SessionTokens, Sessions, StartError,
 };
-pub use sign_in::admin::{AdminSignIn, AdminSignInError};
+pub use sign_in::browser::{BrowserSignIn, BrowserSignInError};
 pub use sign_in::codes::RedeemError;
 pub use sign_in::device::{Network, SignInDevice};
 pub use sign_in::history::SignInHistory;

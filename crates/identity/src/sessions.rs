@@ -16,13 +16,14 @@ use pia_kernel::{
     SideEffects, Timestamp, Unavailable, UserId,
 };
 
-use crate::people::account::{Account, CallerState, SessionScope};
+use crate::people::account::{Account, CallerState};
 use crate::ports::{
     NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStartEffects,
     SessionStarted, SessionStore, SignInMethod, TokenHash,
 };
 use crate::sessions::access_tokens::{AccessTokens, SessionRef};
 use crate::sessions::caller_cache::CallerCache;
+use crate::sessions::consoles::BrowserArea;
 use crate::sessions::refresh_tokens::{PresentedRefreshToken, RefreshKeys};
 use crate::sign_in::device::SignInDevice;
 
@@ -164,19 +165,19 @@ impl Sessions {
         Ok(self.grant(user, session, refresh)?)
     }
 
-    /// Starts the session of a browser in the console, which ends unless it is used within `idle`.
-    /// It has no refresh token: the one of its row is never issued.
-    pub(crate) async fn start_console(
+    /// Starts the session of a browser, which ends unless it is used within `idle`. It has no
+    /// refresh token: the one of its row is never issued.
+    pub(crate) async fn start_browser(
         &self,
+        (area, method): (BrowserArea, SignInMethod),
         account: &Account,
-        method: SignInMethod,
         device: SignInDevice,
         idle: Duration,
     ) -> Result<SessionRef, StartError> {
         let hash = self.keys.hash(&refresh_tokens::fresh()?);
         let new = self.new_session(account, method, device, hash);
         let session = SessionRef { user: new.user, session: new.session };
-        self.begin(NewSession { console: true, expires_at: new.at + idle, ..new }).await?;
+        self.begin(NewSession { browser: Some(area), expires_at: new.at + idle, ..new }).await?;
         Ok(session)
     }
 
@@ -198,7 +199,7 @@ impl Sessions {
             method,
             app_password: None,
             device: device.tidy(),
-            console: false,
+            browser: None,
         }
     }
 
@@ -216,12 +217,12 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends the session of a browser in the console.
+    /// Ends the session of a browser.
     pub(crate) async fn end_console(&self, session: SessionRef) -> Result<(), RevokeError> {
         self.revoke(session, session.session).await
     }
 
-    /// Loads the current state of a console session's caller, and extends the
+    /// Loads the current state of a browser session's caller, and extends the
     /// session by `idle` if it was not used for a minute.
     pub(crate) async fn console_caller(
         &self,
@@ -229,7 +230,7 @@ impl Sessions {
         idle: Duration,
     ) -> Result<Option<CallerState>, Unavailable> {
         let caller = self.caller_cache.fresh(session).await?;
-        if caller.is_some_and(|it| it.scope == SessionScope::Console) {
+        if caller.is_some_and(|it| it.scope.is_browser()) {
             let now = self.clock.now();
             self.store.extend_console(session, now, now + idle).await?;
         }

@@ -1,6 +1,6 @@
 //! Sign-in with an email address, a password and a second factor.
 
-pub(crate) mod admin;
+pub(crate) mod browser;
 pub(crate) mod codes;
 pub(crate) mod device;
 pub(crate) mod history;

@@ -23,7 +23,7 @@ use crate::scim::users::ScimUsers;
 use crate::sessions::Sessions;
 use crate::sessions::consoles::ConsoleSessions;
 use crate::sign_in::SignIn;
-use crate::sign_in::admin::AdminSignIn;
+use crate::sign_in::browser::BrowserSignIn;
 use crate::sign_in::history::SignInHistory;
 
 /// Use cases of users and their own accounts. Clones share their state.
@@ -63,9 +63,9 @@ pub struct Identity {
     pub sessions: Sessions,
     /// Sign-in with a password.
     pub sign_in: SignIn,
-    /// Sign-in of administrators to the console.
-    pub admin_sign_in: AdminSignIn,
-    /// Sessions of browsers in the console.
+    /// Sign-in of browsers to the console and to one's own account.
+    pub browser_sign_in: BrowserSignIn,
+    /// Sessions of browsers.
     pub consoles: ConsoleSessions,
     /// Verification of email addresses.
     pub verification: Verification,

@@ -113,17 +113,18 @@ impl AccountStore for SqlAccounts {
                 accounts::group_id,
                 accounts::email_verified_at.is_not_null(),
                 sessions::app_password_id.is_not_null(),
-                sessions::console,
+                (sessions::console, sessions::account_only),
             ));
-        let found: Option<(i32, String, DbUid, bool, bool, bool)> =
+        let found: Option<(i32, String, DbUid, bool, bool, (bool, bool))> =
             on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
-        let Some((customer, role, group, email_verified, by_app_password, console)) = found else {
+        let Some((customer, role, group, email_verified, by_app_password, browser)) = found else {
             return Ok(None);
         };
-        let scope = match (console, by_app_password) {
-            (true, _) => SessionScope::Console,
-            (false, true) => SessionScope::Data,
-            (false, false) => SessionScope::Full,
+        let scope = match (browser, by_app_password) {
+            ((true, true), _) => SessionScope::Account,
+            ((true, false), _) => SessionScope::Console,
+            ((false, _), true) => SessionScope::Data,
+            ((false, _), false) => SessionScope::Full,
         };
         let (customer, role) = (customer_type(customer)?, self::role(&role)?);
         let (group, credential) = (GroupId(group.0), SessionRef { user, session }.into());

@@ -1,7 +1,9 @@
 //! Rows of `sessions`, for their start, rotation and listing.
 
 use diesel::prelude::*;
-use pia_identity::{NewSession, PresentedToken, SessionEntry, SignInDevice, TokenHash};
+use pia_identity::{
+    BrowserArea, NewSession, PresentedToken, SessionEntry, SignInDevice, TokenHash,
+};
 use pia_kernel::SessionId;
 use pia_storage::schema::{refresh_tokens, sessions};
 use pia_storage::{DbInstant, DbUid};
@@ -24,6 +26,7 @@ pub(crate) struct NewRow {
     signed_in_from: Option<String>,
     used_from: Option<String>,
     console: bool,
+    account_only: bool,
 }
 
 /// Columns that a rotation changes. Most devices describe themselves only when
@@ -89,7 +92,8 @@ impl From<&NewSession> for NewRow {
             user_agent: device.user_agent,
             signed_in_from: address.clone(),
             used_from: address,
-            console: new.console,
+            console: new.browser.is_some(),
+            account_only: new.browser == Some(BrowserArea::Account),
         }
     }
 }

@@ -82,6 +82,7 @@ section! {
         used_from: Option<String>,
         app_password_id: Option<DbUid>,
         console: bool,
+        account_only: bool,
     }
 }
 

@@ -50,6 +50,7 @@ diesel::table! {
         used_from -> Nullable<Text>,
         app_password_id -> Nullable<Uid>,
         console -> Bool,
+        account_only -> Bool,
     }
 }
 

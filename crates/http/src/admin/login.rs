@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::SET_COOKIE;
 use actix_web::web::Data;
-use pia_identity::ConsoleSession;
+use pia_identity::{BrowserArea, BrowserSession};
 use pia_kernel::Secret;
 use pia_web::{ApiError, Body, FieldError, FromDevice, Gates};
 use serde::{Deserialize, Serialize};
@@ -48,10 +48,12 @@ pub(crate) async fn login(
     FromDevice(device): FromDevice,
     Body(request): Body<AdminLoginRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let sign_in = api.identity.admin_sign_in.clone();
+    let sign_in = api.identity.browser_sign_in.clone();
     let session = if let Some(token) = request.mfa_token {
         let answer = factor_answer(request.code, request.recovery_code)?;
-        api.runner.run(async move { sign_in.factor(&token, &answer, device).await }).await?
+        api.runner
+            .run(async move { sign_in.factor(BrowserArea::Console, &token, &answer, device).await })
+            .await?
     } else {
         let missing =
             [("email", request.email.is_none()), ("password", request.password.is_none())];
@@ -60,10 +62,11 @@ pub(crate) async fn login(
         let (Some(email), Some(password)) = (request.email, request.password) else {
             return Err(ApiError::invalid(missing));
         };
-        let login = async move { sign_in.password(&email, password, device).await };
+        let login =
+            async move { sign_in.password(BrowserArea::Console, &email, password, device).await };
         api.sign_ins.run(login).await?
     };
-    let ConsoleSession { cookie, csrf_token, lifetime } = session;
+    let BrowserSession { cookie, csrf_token, lifetime, .. } = session;
     let body = AdminSessionResponse { csrf_token, expires_in: lifetime.as_secs() };
     let cookie = gates.console_cookie.set(cookie.expose(), lifetime);
     Ok(HttpResponse::Ok().insert_header((SET_COOKIE, cookie)).json(body))

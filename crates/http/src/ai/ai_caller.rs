@@ -35,7 +35,9 @@ pub(super) fn api_key_budget(scope: SessionScope) -> Option<ApiKeyBudget> {
         SessionScope::Key(KeyUse { key, weekly_credits }) => {
             Some(ApiKeyBudget { key, weekly: weekly_credits })
         }
-        SessionScope::Full | SessionScope::Data | SessionScope::Console => None,
+        SessionScope::Full | SessionScope::Data | SessionScope::Console | SessionScope::Account => {
+            None
+        }
     }
 }
 

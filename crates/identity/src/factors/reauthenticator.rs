@@ -46,7 +46,7 @@ impl Reauthenticator {
             self.verify(session_ref, proof).await?;
             return Ok(Reauthentication::Fresh);
         }
-        if caller.scope != SessionScope::Full {
+        if caller.scope != SessionScope::Full && !caller.scope.is_browser() {
             return Ok(Reauthentication::Delegated);
         }
         let began_at = self.proofs.ports.starts.began_at(session_ref).await?;

@@ -6,6 +6,7 @@ use pia_kernel::{Clock, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable
 
 use crate::passkeys::PasskeyPorts;
 use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
+use crate::people::account::Account;
 use crate::ports::{
     AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
     StoredPasskey, TokenUse,
@@ -56,6 +57,11 @@ impl PasskeySignIn {
         Self { ports, sessions, clock }
     }
 
+    /// Returns whether the server's address allows passkeys.
+    pub fn is_available(&self) -> bool {
+        self.ports.passkeys.ceremony.is_some()
+    }
+
     /// Starts a sign-in with a challenge for any passkey.
     pub async fn ask(&self) -> Result<PasskeyOptions, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
@@ -73,9 +79,21 @@ impl PasskeySignIn {
         response: &str,
         device: SignInDevice,
     ) -> Result<SignedIn, PasskeySignInError> {
+        let account = self.prove(token, response, &device).await?;
+        let grant = self.sessions.start(&account, SignInMethod::Passkey, device).await?;
+        Ok(SignedIn { account, grant })
+    }
+
+    /// Verifies the response to a challenge and records the passkey's use. Returns the account of
+    /// its owner, as it was loaded before.
+    pub(crate) async fn prove(
+        &self,
+        token: &Secret<String>,
+        response: &str,
+        device: &SignInDevice,
+    ) -> Result<Account, PasskeySignInError> {
         let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
         let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
-        let device = device.tidy();
         let hash = hash_presented(token).ok_or(PasskeySignInError::Refused)?;
         let state = challenges.take_sign_in(hash, self.clock.now()).await?;
         let state = state.ok_or(PasskeySignInError::Refused)?;
@@ -97,11 +115,10 @@ impl PasskeySignIn {
             Err(err) => Err(err),
         };
         if matches!(proved, Err(PasskeySignInError::Refused)) {
-            self.note_failure(passkey.user, &device).await;
+            self.note_failure(passkey.user, &device.clone().tidy()).await;
         }
         proved?;
-        let grant = self.sessions.start(&account, SignInMethod::Passkey, device).await?;
-        Ok(SignedIn { account, grant })
+        Ok(account)
     }
 
     async fn note_use(

@@ -111,10 +111,19 @@ pub enum SessionScope {
     Full,
     /// The owner's data, but not what secures the account; for sessions of app passwords.
     Data,
-    /// Administration in a browser, and nothing else.
+    /// Administration and one's own account in a browser, and nothing else.
     Console,
+    /// One's own account in a browser, and nothing else.
+    Account,
     /// Script with an API key of the owner's; no session.
     Key(KeyUse),
+}
+
+impl SessionScope {
+    /// Returns whether it is a browser's.
+    pub fn is_browser(self) -> bool {
+        matches!(self, Self::Console | Self::Account)
+    }
 }
 
 /// Key of a script's call.

@@ -10,6 +10,7 @@ use pia_kernel::{
 use super::SignInMethod;
 use crate::people::account::CredentialsEpoch;
 use crate::sessions::access_tokens::SessionRef;
+use crate::sessions::consoles::BrowserArea;
 use crate::sign_in::device::SignInDevice;
 
 /// Stored form of a refresh token: its SHA-256, keyed with a server key. The token itself is never
@@ -38,8 +39,8 @@ pub struct NewSession {
     pub app_password: Option<AppPasswordId>,
     /// Device that it is used on.
     pub device: SignInDevice,
-    /// True for the session of a browser in the console.
-    pub console: bool,
+    /// Pages that a browser signed in to; `None` for a device.
+    pub browser: Option<BrowserArea>,
 }
 
 /// A live session in its user's list.
@@ -57,7 +58,7 @@ pub struct SessionEntry {
     pub signed_in_from: Option<String>,
     /// Device that it is used on, and the address it was last refreshed from.
     pub device: SignInDevice,
-    /// True for the session of a browser in the console.
+    /// True for the session of a browser.
     pub console: bool,
 }
 
@@ -133,7 +134,7 @@ pub trait SessionStore: Send + Sync {
     /// or the app password is gone, or the account's credentials are not those of the session's
     /// epoch.
     ///
-    /// Of a user's live sessions of one kind, devices or consoles, at most `max` remain, however
+    /// Of a user's live sessions of one kind, devices or browsers, at most `max` remain, however
     /// many start at once: the oldest end, each with the effects of `others`. The use of an app
     /// password is recorded too.
     async fn begin(
@@ -144,7 +145,7 @@ pub trait SessionStore: Send + Sync {
         others: SessionStartEffects,
     ) -> Result<SessionStarted, Unavailable>;
 
-    /// Sets the time of last use and the expiry of a console session, unless it has ended or was
+    /// Sets the time of last use and the expiry of a browser's session, unless it has ended or was
     /// used within the last minute.
     async fn extend_console(
         &self,

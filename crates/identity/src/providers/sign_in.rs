@@ -235,6 +235,11 @@ impl ProviderSignIn {
         Ok(self.providers.exchange(flow.provider, code).await?)
     }
 
+    /// Returns the codes of browsers that return from a provider.
+    pub(crate) fn codes(&self) -> &OneTimeCodes {
+        &self.codes
+    }
+
     /// Starts a session with a one-time code and its verifier.
     pub async fn redeem(
         &self,

@@ -1,4 +1,4 @@
-//! Sessions of administrators' browsers, identified by a cookie.
+//! Sessions of browsers, identified by a cookie.
 
 use std::time::Duration;
 
@@ -34,9 +34,21 @@ impl Default for ConsoleSettings {
     }
 }
 
-/// New session of a browser in the console.
+/// Pages that a browser signs in to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BrowserArea {
+    /// Console of administrators and managers. Its sessions open the pages of one's own account
+    /// too.
+    Console,
+    /// Pages of one's own account, and nothing else.
+    Account,
+}
+
+/// New session of a browser.
 #[derive(Debug, Clone)]
-pub struct ConsoleSession {
+pub struct BrowserSession {
+    /// Started session.
+    pub session: SessionRef,
     /// Value of the browser's cookie.
     pub cookie: Secret<String>,
     /// Token that the browser sends with every write.
@@ -45,7 +57,7 @@ pub struct ConsoleSession {
     pub lifetime: Duration,
 }
 
-/// Sessions of browsers in the console.
+/// Sessions of browsers in the console, and in the pages of one's own account.
 ///
 /// A session is stored like any other and ends with the account's others. The cookie is a signed
 /// token with a separate audience: it is not accepted as a bearer token, nor is a bearer token as a
@@ -75,15 +87,15 @@ impl ConsoleSessions {
     /// Starts a session of an authenticated account.
     pub(crate) async fn start(
         &self,
+        (area, method): (BrowserArea, SignInMethod),
         account: &Account,
-        method: SignInMethod,
         device: SignInDevice,
-    ) -> Result<ConsoleSession, StartError> {
+    ) -> Result<BrowserSession, StartError> {
         let ConsoleSettings { idle, lifetime, .. } = self.settings();
-        let session = self.sessions.start_console(account, method, device, idle).await?;
+        let session = self.sessions.start_browser((area, method), account, device, idle).await?;
         let cookie = self.tokens.issue_for(session, lifetime)?.token;
         let csrf_token = Self::csrf_token(cookie.expose());
-        Ok(ConsoleSession { cookie, csrf_token, lifetime })
+        Ok(BrowserSession { session, cookie, csrf_token, lifetime })
     }
 
     /// Returns the session of a valid cookie, without checking that the session still exists.

@@ -12,8 +12,9 @@ use crate::ports::{
 };
 use crate::providers::code_challenge::CodeChallenge;
 use crate::sessions;
+use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
-use crate::sessions::{Sessions, StartError};
+use crate::sessions::{RevokeError, Sessions, StartError};
 use crate::sign_in::SignedIn;
 use crate::sign_in::device::SignInDevice;
 
@@ -44,6 +45,12 @@ pub(crate) struct OneTimeCodes {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
+/// Code that was redeemed, and the account that it signs in.
+pub(crate) struct RedeemedCode {
+    pub(crate) hash: TokenHash,
+    pub(crate) account: Account,
+}
+
 impl OneTimeCodes {
     /// Issues a code that is redeemed with the verifier of this challenge.
     pub(crate) async fn issue(
@@ -60,13 +67,26 @@ impl OneTimeCodes {
         }
     }
 
-    /// Starts the session, if the code and its verifier match.
+    /// Starts the session of a device, if the code and its verifier match.
     pub(crate) async fn redeem(
         &self,
         code: &Secret<String>,
         verifier: &Secret<String>,
         device: SignInDevice,
     ) -> Result<SignedIn, RedeemError> {
+        let RedeemedCode { hash, account } = self.spend(code, verifier).await?;
+        let method = SignInMethod::IdentityProvider;
+        let grant = self.sessions.start(&account, method, device).await?;
+        self.settle(hash, SessionRef { user: account.user, session: grant.session }).await?;
+        Ok(SignedIn { account, grant })
+    }
+
+    /// Consumes a code. The caller starts a session of the account and then settles the code.
+    pub(crate) async fn spend(
+        &self,
+        code: &Secret<String>,
+        verifier: &Secret<String>,
+    ) -> Result<RedeemedCode, RedeemError> {
         let hash = sessions::token_hash::of_presented(code).ok_or(RedeemError::InvalidGrant)?;
         let challenge = CodeChallenge::from_verifier(verifier);
         let presented = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
@@ -79,23 +99,23 @@ impl OneTimeCodes {
             }
         };
         let account = self.accounts.find(user).await?.ok_or(RedeemError::InvalidGrant)?;
-        self.begin(hash, account, device).await
+        Ok(RedeemedCode { hash, account })
     }
 
-    /// Starts the session and records it at the code before its tokens are returned: a concurrent
-    /// replay finds one or the other.
-    async fn begin(
+    /// Records a session at its code before its tokens are returned: a concurrent replay finds one
+    /// or the other. Ends the session if the replay came first.
+    pub(crate) async fn settle(
         &self,
         hash: TokenHash,
-        account: Account,
-        device: SignInDevice,
-    ) -> Result<SignedIn, RedeemError> {
-        let method = SignInMethod::IdentityProvider;
-        let grant = self.sessions.start(&account, method, device).await?;
-        if self.store.settle(hash, grant.session).await? {
-            return Ok(SignedIn { account, grant });
+        session: SessionRef,
+    ) -> Result<(), RedeemError> {
+        if self.store.settle(hash, session.session).await? {
+            return Ok(());
         }
-        self.sessions.end(&grant.refresh).await?;
+        match self.sessions.revoke(session, session.session).await {
+            Ok(()) | Err(RevokeError::Unknown | RevokeError::Gone) => {}
+            Err(RevokeError::Unavailable(err)) => return Err(err.into()),
+        }
         Err(RedeemError::InvalidGrant)
     }
 

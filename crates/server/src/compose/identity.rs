@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    AccessTokens, AccountDeletion, AccountExport, AccountStore, Accounts, AdminSignIn, ApiKeyStore,
-    ApiKeys, AppPasswordStore, AppPasswords, CallerCache, ConsoleSessions, FactorChallenges,
+    AccessTokens, AccountDeletion, AccountExport, AccountStore, Accounts, ApiKeyStore, ApiKeys,
+    AppPasswordStore, AppPasswords, BrowserSignIn, CallerCache, ConsoleSessions, FactorChallenges,
     FactorPorts, FactorProofs, FactorSettings, FirstAdmin, FirstAdminPorts, Identity,
     PasswordThrottleStore, RateLimitStore, Reauthenticator, RefreshKeys, Registration,
     RegistrationPorts, Seats, SecondFactors, Sessions, SignIn, SignInHistory, SignInLog,
@@ -80,8 +80,14 @@ pub(super) fn compose(
     let data = SqlPersonalData::new(base.db.clone(), base.sealer.clone());
     let accounts = Arc::clone(&proofs.ports.accounts);
     let sign_in = sign_in(base, parts, &verification);
+    let provider_sign_in = providers::compose(base, parts)?;
     Ok(Identity {
-        admin_sign_in: AdminSignIn::new(sign_in.clone(), parts.consoles.clone()),
+        browser_sign_in: BrowserSignIn::new(
+            sign_in.clone(),
+            passkey_sign_in.clone(),
+            provider_sign_in.clone(),
+            parts.consoles.clone(),
+        ),
         consoles: parts.consoles.clone(),
         accounts: Accounts::new(accounts, callers.clone(), base.clock()),
         api_keys: ApiKeys::new(api_keys, proofs.clone(), callers.clone()),
@@ -98,7 +104,7 @@ pub(super) fn compose(
         passkeys,
         password_resets,
         passwords,
-        provider_sign_in: providers::compose(base, parts)?,
+        provider_sign_in,
         reauthenticator,
         registration: registration(base, parts, &verification),
         second_factors: SecondFactors::new(proofs.clone(), callers.clone()),

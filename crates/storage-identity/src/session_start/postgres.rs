@@ -161,7 +161,7 @@ impl SessionStartQuery {
             session: DbUid(session.0),
             app_password: app_password.map(|it| DbUid(it.0)),
             stays: DbUid(stays.0),
-            console: start.new.console,
+            console: start.new.browser.is_some(),
             max: start.max(),
             device_id: device.device_id.clone(),
             user_agent: device.user_agent.clone(),

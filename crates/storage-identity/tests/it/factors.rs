@@ -85,7 +85,7 @@ async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {
         method,
         app_password: None,
         device,
-        console: false,
+        browser: None,
     };
     SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), only(ended)).await.unwrap();
     session

@@ -41,7 +41,7 @@ pub(crate) fn new_session(user: UserId, hash: TokenHash, at: Timestamp) -> NewSe
         method: SignInMethod::Password,
         app_password: None,
         device: device(),
-        console: false,
+        browser: None,
     }
 }
 

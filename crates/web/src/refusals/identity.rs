@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use pia_identity::{
-    AccountError, AdminSignInError, DeclareError, RefreshError, RegisterError, RevokeError,
+    AccountError, BrowserSignInError, DeclareError, RefreshError, RegisterError, RevokeError,
     SignInError, Violation,
 };
 use serde_json::json;
@@ -67,20 +67,22 @@ impl From<SignInError> for ApiError {
     }
 }
 
-impl From<AdminSignInError> for ApiError {
-    fn from(err: AdminSignInError) -> Self {
+impl From<BrowserSignInError> for ApiError {
+    fn from(err: BrowserSignInError) -> Self {
         match err {
-            AdminSignInError::Password(err) => err.into(),
-            AdminSignInError::Factor(err) => err.into(),
-            AdminSignInError::NoRole => {
+            BrowserSignInError::Password(err) => err.into(),
+            BrowserSignInError::Factor(err) => err.into(),
+            BrowserSignInError::Passkey(err) => err.into(),
+            BrowserSignInError::Code(err) => err.into(),
+            BrowserSignInError::NoRole => {
                 let message = "This account has no administrative role.";
                 Self::refused(StatusCode::FORBIDDEN, "forbidden", message)
             }
-            AdminSignInError::FactorRequired => {
+            BrowserSignInError::FactorRequired => {
                 let message = "Set up an authenticator app for this account first.";
                 Self::refused(StatusCode::FORBIDDEN, "second_factor_required", message)
             }
-            AdminSignInError::Unavailable(err) => err.into(),
+            BrowserSignInError::Unavailable(err) => err.into(),
         }
     }
 }
