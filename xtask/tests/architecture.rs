@@ -22,6 +22,7 @@ const SHARED: &[(&str, &str)] = &[
     ("pia-http", "pia-web"),
     ("pia-server", "pia-settings"),
     ("pia-console", "pia-web"),
+    ("pia-console", "pia-http"),
     ("pia-mcp", "pia-web"),
     ("pia-scim", "pia-web"),
     ("pia-uplink", "pia-web"),

@@ -69,7 +69,7 @@ pub struct Api {
 
 impl Api {
     /// Runs a use case on its own task, with the limits of [`Runner::run`].
-    pub(crate) async fn run<T, E, F>(&self, use_case: F) -> Result<T, HttpError>
+    pub async fn run<T, E, F>(&self, use_case: F) -> Result<T, HttpError>
     where
         F: Future<Output = Result<T, E>> + Send + 'static,
         T: Send + 'static,

@@ -28,7 +28,7 @@ pub use ai::AiApi;
 pub use api::Api;
 pub use assignments::AssignmentsApi;
 pub use auth::BrowserRedirects;
-pub(crate) use error::HttpError;
+pub use error::HttpError;
 pub use examples::examples;
 pub use knowledge::KnowledgeApi;
 pub use openapi::{admin_document, document};

@@ -142,10 +142,13 @@ impl Gates {
             | Access::Owner
             | Access::OwnerOrGone
             | Access::Console(_)
-            | Access::GroupConsole(_) => {
+            | Access::GroupConsole(_)
+            | Access::ConsolePage(_)
+            | Access::GroupPage(_)
+            | Access::AccountPage => {
                 let state = self.caller_state(request, credential, route).await?;
-                if route.console_roles().is_some() {
-                    self.check_forgery(request)?;
+                if route.accepts_cookie() {
+                    self.check_forgery(request, route)?;
                 }
                 request.extensions_mut().insert(Caller(state));
             }
@@ -308,7 +311,7 @@ impl Gates {
 
 /// Returns whether the caller is a manager whose group is not the one in the path.
 fn manages_another_group(request: &ServiceRequest, route: &Route, state: CallerState) -> bool {
-    let Access::GroupConsole(_) = route.access else { return false };
+    let (Access::GroupConsole(_) | Access::GroupPage(_)) = route.access else { return false };
     // The router has yet to match the path.
     let mut segments = route.path.split('/').zip(request.path().split('/'));
     let named = segments.find(|(pattern, _)| *pattern == "{id}");

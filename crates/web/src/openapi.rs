@@ -135,7 +135,9 @@ fn security(credentials: AcceptedCredentials) -> Value {
     match credentials {
         AcceptedCredentials::Session => json!([{ "bearer": [] }]),
         AcceptedCredentials::SessionOrApiKey => json!([{ "bearer": [] }, { "apiKey": [] }]),
-        AcceptedCredentials::ConsoleCookie => json!([{ "console": [] }]),
+        AcceptedCredentials::ConsoleCookie | AcceptedCredentials::BrowserCookie => {
+            json!([{ "console": [] }])
+        }
         AcceptedCredentials::ScimToken | AcceptedCredentials::PodToken => json!([]),
         AcceptedCredentials::ServiceKey => json!([{ "serviceKey": [] }]),
     }

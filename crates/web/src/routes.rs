@@ -62,6 +62,14 @@ pub enum Access {
     /// Administrators as for [`Console`](Self::Console); accounts with one of
     /// these roles see the group in the path as missing unless it is theirs.
     GroupConsole(&'static [Role]),
+    /// Accounts as for [`Console`](Self::Console), for a page: a form carries
+    /// the CSRF token in its body, where its handler verifies it.
+    ConsolePage(&'static [Role]),
+    /// Accounts as for [`GroupConsole`](Self::GroupConsole), for a page.
+    GroupPage(&'static [Role]),
+    /// Any account, from a browser that is signed in, for a page about that
+    /// account.
+    AccountPage,
     /// Caller with the metrics token or, where none is set, from the machine itself.
     Operator,
     /// Identity provider with a SCIM token of this scope.
@@ -83,6 +91,9 @@ pub enum AcceptedCredentials {
     SessionOrApiKey,
     /// Cookie of a browser in the console, and nothing else.
     ConsoleCookie,
+    /// Cookie of a browser in the console or in the pages of one's own account,
+    /// and nothing else.
+    BrowserCookie,
     /// A SCIM token, which belongs to no account, and nothing else.
     ScimToken,
     /// Service key in `X-Service-Key`, which belongs to no account, and nothing
@@ -242,9 +253,12 @@ impl Route {
     /// that is not called from there.
     pub(crate) fn console_roles(&self) -> Option<Vec<Role>> {
         match self.access {
-            Access::Console(roles) => Some(roles.to_vec()),
-            Access::GroupConsole(roles) => Some([&[Role::Admin], roles].concat()),
+            Access::Console(roles) | Access::ConsolePage(roles) => Some(roles.to_vec()),
+            Access::GroupConsole(roles) | Access::GroupPage(roles) => {
+                Some([&[Role::Admin], roles].concat())
+            }
             Access::Anonymous
+            | Access::AccountPage
             | Access::Bearer
             | Access::KbManager
             | Access::Owner
@@ -254,6 +268,19 @@ impl Route {
             | Access::Service
             | Access::Pod => None,
         }
+    }
+
+    /// Returns whether it is a page for browsers that are signed in.
+    pub(crate) fn is_page(&self) -> bool {
+        matches!(self.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
+    }
+
+    /// Returns whether it accepts the cookie of a browser.
+    pub(crate) fn accepts_cookie(&self) -> bool {
+        matches!(
+            self.credentials,
+            AcceptedCredentials::ConsoleCookie | AcceptedCredentials::BrowserCookie
+        )
     }
 
     /// Returns whether it is closed to accounts with this role because they do
@@ -274,7 +301,8 @@ impl Route {
                 self.credentials,
                 AcceptedCredentials::Session | AcceptedCredentials::SessionOrApiKey
             ),
-            SessionScope::Console => self.credentials == AcceptedCredentials::ConsoleCookie,
+            SessionScope::Console => self.accepts_cookie(),
+            SessionScope::Account => self.credentials == AcceptedCredentials::BrowserCookie,
             SessionScope::Key(_) => self.accepts_keys(),
         }
     }

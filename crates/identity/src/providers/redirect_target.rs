@@ -52,6 +52,12 @@ pub enum DestinationError {
 }
 
 impl RedirectTarget {
+    /// Returns whether a target is a page of this server that a sign-in may
+    /// lead to.
+    pub fn is_page(target: &str) -> bool {
+        is_page(target)
+    }
+
     /// Parses these parameters: checks first whether a challenge is permitted for the target, then
     /// the target itself.
     pub(crate) fn parse(

@@ -9,6 +9,7 @@ use pia_kernel::Secret;
 
 use super::{Gates, text};
 use crate::ApiError;
+use crate::routes::Route;
 
 /// Header with the CSRF token of the browser.
 const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
@@ -28,8 +29,14 @@ impl Gates {
     }
 
     /// Refuses a write that a page of another site may have sent: it must carry
-    /// the CSRF token, and none of its headers may name another origin.
-    pub(super) fn check_forgery(&self, request: &ServiceRequest) -> Result<(), ApiError> {
+    /// the CSRF token, and none of its headers may name another origin. A form
+    /// carries the token in its body, where its handler verifies it by
+    /// [`Self::check_form`].
+    pub(super) fn check_forgery(
+        &self,
+        request: &ServiceRequest,
+        route: &Route,
+    ) -> Result<(), ApiError> {
         if [Method::GET, Method::HEAD].contains(request.method()) {
             return Ok(());
         }
@@ -37,7 +44,8 @@ impl Gates {
             return Err(ApiError::unauthenticated());
         };
         let expected = Secret::new(ConsoleSessions::csrf_token(cookie));
-        let has_token = text(request, CSRF_TOKEN).is_some_and(|it| expected.ct_eq(it));
+        let has_token =
+            route.is_page() || text(request, CSRF_TOKEN).is_some_and(|it| expected.ct_eq(it));
         let origins = request.headers().get_all(ORIGIN);
         let mut origins = origins.map(|it| it.to_str().unwrap_or_default());
         let same_origin = origins.all(|it| self.console_cookie.is_own_origin(it));
@@ -45,7 +53,18 @@ impl Gates {
         if has_token && same_origin && same_site {
             return Ok(());
         }
-        let message = "Send the `X-CSRF-Token` of your session, from a page of this server.";
-        Err(ApiError::refused(StatusCode::FORBIDDEN, "csrf_rejected", message))
+        Err(csrf_rejected())
     }
+
+    /// Refuses a form without the CSRF token of the request's session.
+    pub fn check_form(&self, request: &HttpRequest, token: &str) -> Result<(), ApiError> {
+        let expected = self.csrf_token(request).map(Secret::new);
+        let has_token = expected.is_some_and(|it| it.ct_eq(token));
+        if has_token { Ok(()) } else { Err(csrf_rejected()) }
+    }
+}
+
+fn csrf_rejected() -> ApiError {
+    let message = "Send the `X-CSRF-Token` of your session, from a page of this server.";
+    ApiError::refused(StatusCode::FORBIDDEN, "csrf_rejected", message)
 }

@@ -20,7 +20,9 @@ impl Gates {
         route: &Route,
     ) -> Result<Option<Credential>, ApiError> {
         match route.credentials {
-            AcceptedCredentials::ConsoleCookie => return Ok(self.console_session(request)),
+            AcceptedCredentials::ConsoleCookie | AcceptedCredentials::BrowserCookie => {
+                return Ok(self.console_session(request));
+            }
             // These are verified once the call was counted.
             AcceptedCredentials::ScimToken
             | AcceptedCredentials::ServiceKey
@@ -55,9 +57,7 @@ impl Gates {
         route: &Route,
     ) -> Result<Option<CallerState>, ApiError> {
         match credential {
-            Credential::Session(session)
-                if route.credentials == AcceptedCredentials::ConsoleCookie =>
-            {
+            Credential::Session(session) if route.accepts_cookie() => {
                 let consoles = self.consoles.clone();
                 self.runner.run(async move { consoles.caller(session).await }).await
             }

@@ -79,7 +79,17 @@ impl BrowserRedirects {
 
     /// Returns the secret that the browser got when its sign-in started.
     pub(super) fn browser_secret(&self, request: &HttpRequest) -> Option<Secret<String>> {
-        let expected = self.cookie_name(BROWSER);
+        self.cookie_secret(request, BROWSER)
+    }
+
+    /// Returns the verifier of the code with which a browser returned to a page
+    /// of this server.
+    pub fn verifier(&self, request: &HttpRequest) -> Option<Secret<String>> {
+        self.cookie_secret(request, VERIFIER)
+    }
+
+    fn cookie_secret(&self, request: &HttpRequest, name: &str) -> Option<Secret<String>> {
+        let expected = self.cookie_name(name);
         let cookies = request.headers().get_all(COOKIE).filter_map(|it| it.to_str().ok());
         let mut pairs = cookies.flat_map(|it| it.split(';')).filter_map(|it| it.split_once('='));
         let cookie = pairs.find(|(name, _)| name.trim() == expected);
