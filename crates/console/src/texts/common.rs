@@ -1,0 +1,52 @@
+//! Texts of every page.
+
+use pia_kernel::Language;
+
+use crate::ui::Text;
+
+pub(crate) const SKIP: Text = Text::new("Skip to content", "Zum Inhalt springen");
+pub(crate) const MENU: Text = Text::new("Menu", "Menü");
+pub(crate) const TRAIL: Text = Text::new("Breadcrumbs", "Pfad");
+pub(crate) const SIGN_OUT: Text = Text::new("Sign out", "Abmelden");
+/// Name of the other language, in that language.
+pub(crate) const OTHER_LANGUAGE: Text = Text::new("Deutsch", "English");
+pub(crate) const OPTIONAL: Text = Text::new("(optional)", "(freiwillig)");
+pub(crate) const ERROR_PREFIX: Text = Text::new("Error: ", "Fehler: ");
+pub(crate) const NEXT_PAGE: Text = Text::new("Next page", "Nächste Seite");
+pub(crate) const SEARCH: Text = Text::new("Search", "Suchen");
+pub(crate) const RESET_FILTERS: Text = Text::new("Clear filters", "Filter entfernen");
+pub(crate) const SAVE: Text = Text::new("Save", "Speichern");
+pub(crate) const DELETE: Text = Text::new("Delete", "Löschen");
+pub(crate) const NAME: Text = Text::new("Name", "Name");
+pub(crate) const DESCRIPTION: Text = Text::new("Description", "Beschreibung");
+pub(crate) const CREATED: Text = Text::new("Created", "Erstellt");
+pub(crate) const STATUS: Text = Text::new("Status", "Status");
+pub(crate) const YES: Text = Text::new("Yes", "Ja");
+pub(crate) const NO: Text = Text::new("No", "Nein");
+pub(crate) const NEVER: Text = Text::new("Never", "Nie");
+
+/// Confirmations after a form, by their names in the query.
+const DONE: &[(&str, Text)] = &[
+    ("saved", Text::new("Your changes are saved.", "Die Änderungen sind gespeichert.")),
+    ("created", Text::new("Created.", "Erstellt.")),
+    ("deleted", Text::new("Deleted.", "Gelöscht.")),
+    ("ended", Text::new("Ended.", "Beendet.")),
+    ("moved", Text::new("Moved.", "Verschoben.")),
+    ("revoked", Text::new("Revoked.", "Widerrufen.")),
+    ("sent", Text::new("Sent.", "Gesendet.")),
+    ("queued", Text::new("Queued.", "Eingereiht.")),
+    ("signed-out", Text::new("You are signed out.", "Sie sind abgemeldet.")),
+];
+
+/// Returns the confirmation with this name.
+pub(crate) fn done(name: &str) -> Option<Text> {
+    DONE.iter().find(|it| it.0 == name).map(|it| it.1)
+}
+
+/// Returns the other language.
+pub(crate) fn other(language: Language) -> Language {
+    match language {
+        Language::En => Language::De,
+        Language::De => Language::En,
+    }
+}

@@ -1,0 +1,14 @@
+//! Components of the pages of the console and of accounts. A page is a
+//! [`View`]: a title and sections of facts, tables, forms and charts.
+
+pub(crate) mod chart;
+pub(crate) mod form;
+pub(crate) mod format;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod view;
+
+pub(crate) use form::{Field, Form};
+pub(crate) use table::{Cell, Row, Search, Table};
+pub(crate) use text::Text;
+pub(crate) use view::{Section, View};

@@ -1,0 +1,88 @@
+//! Bar charts, drawn as SVG, with a table of their numbers.
+
+/// Width of a chart, in units of its SVG.
+const WIDTH: f64 = 720.0;
+/// Height of a chart.
+const HEIGHT: f64 = 160.0;
+
+/// Bar chart of a series.
+pub(crate) struct Chart {
+    /// Title, and the text of the picture for screen readers.
+    pub(crate) title: String,
+    /// Label of the disclosure of the numbers.
+    pub(crate) numbers_label: String,
+    /// Heading of the column of labels.
+    pub(crate) label_heading: String,
+    /// Bars in order.
+    pub(crate) bars: Vec<ChartBar>,
+}
+
+/// Bar of a chart.
+pub(crate) struct ChartBar {
+    /// Label: a day.
+    pub(crate) label: String,
+    /// Formatted value.
+    pub(crate) text: String,
+    /// Value.
+    pub(crate) value: f64,
+}
+
+/// Rectangle of a bar.
+pub(crate) struct BarShape<'a> {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) bar: &'a ChartBar,
+}
+
+impl Chart {
+    /// Returns the rectangles of the bars, scaled to the highest.
+    pub(crate) fn shapes(&self) -> Vec<BarShape<'_>> {
+        let highest = self.bars.iter().map(|it| it.value).fold(0.0, f64::max);
+        let count = u32::try_from(self.bars.len()).map_or(1.0, f64::from).max(1.0);
+        let slot = WIDTH / count;
+        let mut x = 0.0;
+        let mut shapes = Vec::new();
+        for bar in &self.bars {
+            let share = if highest > 0.0 { bar.value / highest } else { 0.0 };
+            let height = (share * HEIGHT).round();
+            shapes.push(BarShape {
+                x: x + slot * 0.1,
+                y: HEIGHT - height,
+                width: slot * 0.8,
+                height,
+                bar,
+            });
+            x += slot;
+        }
+        shapes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_scaled_to_the_highest_and_none_divides_by_zero() {
+        let bars = |values: &[f64]| {
+            let bars = values.iter().map(|value| ChartBar {
+                label: String::new(),
+                text: String::new(),
+                value: *value,
+            });
+            let chart = Chart {
+                title: String::new(),
+                numbers_label: String::new(),
+                label_heading: String::new(),
+                bars: bars.collect(),
+            };
+            chart.shapes().iter().map(|it| it.height as u32).collect::<Vec<_>>()
+        };
+
+        assert_eq!(bars(&[1.0, 4.0, 0.0]), [40, 160, 0]);
+        assert_eq!(bars(&[0.0]), [0]);
+        assert!(bars(&[]).is_empty());
+    }
+}

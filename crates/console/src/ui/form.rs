@@ -1,0 +1,201 @@
+//! Forms.
+
+/// Form that is sent to a page of this server.
+#[derive(Default)]
+pub(crate) struct Form {
+    /// Path of its target, without the leading slash.
+    pub(crate) action: String,
+    /// Fields in order.
+    pub(crate) fields: Vec<Field>,
+    /// Label of its button.
+    pub(crate) submit: String,
+    /// Name of what the button acts on, for screen readers; empty if the label
+    /// says it.
+    pub(crate) about: String,
+    /// True for an action that destroys something.
+    pub(crate) is_danger: bool,
+    /// True if it uploads files.
+    pub(crate) has_files: bool,
+    /// Behaviour that the script adds: `passkey-create`, `passkey-get`.
+    pub(crate) script: &'static str,
+    /// Options of that behaviour, as JSON.
+    pub(crate) options: String,
+}
+
+/// Field of a form.
+#[derive(Default)]
+pub(crate) struct Field {
+    /// Name in the submitted form.
+    pub(crate) name: String,
+    /// Label.
+    pub(crate) label: String,
+    /// Hint below the label; empty for none.
+    pub(crate) hint: String,
+    /// True if the browser requires a value.
+    pub(crate) is_required: bool,
+    /// Error of the submitted value; empty for none.
+    pub(crate) error: String,
+    /// Kind of control, with its value.
+    pub(crate) control: FieldControl,
+}
+
+/// Control of a field.
+pub(crate) enum FieldControl {
+    /// One line: its type, autocomplete token and value.
+    Input {
+        /// HTML type: `email`.
+        kind: &'static str,
+        /// HTML autocomplete token.
+        autocomplete: &'static str,
+        /// Current value. Passwords are never sent back.
+        value: String,
+    },
+    /// Several lines.
+    Lines {
+        /// Current value.
+        value: String,
+        /// Number of visible lines.
+        rows: u8,
+    },
+    /// Selection of one option.
+    Select(Vec<SelectOption>),
+    /// Check boxes: each sends the name with its value.
+    Checks(Vec<SelectOption>),
+    /// File, with the accepted types.
+    File(&'static str),
+    /// Value that is not displayed.
+    Hidden(String),
+}
+
+/// Option of a selection.
+pub(crate) struct SelectOption {
+    /// Submitted value.
+    pub(crate) value: String,
+    /// Label.
+    pub(crate) label: String,
+    /// True if it is selected.
+    pub(crate) is_selected: bool,
+}
+
+impl Default for FieldControl {
+    fn default() -> Self {
+        Self::Hidden(String::new())
+    }
+}
+
+impl Form {
+    /// Creates a form with a button.
+    pub(crate) fn new(action: impl Into<String>, submit: impl Into<String>) -> Self {
+        Self { action: action.into(), submit: submit.into(), ..Self::default() }
+    }
+
+    /// Adds a field.
+    pub(crate) fn field(mut self, field: Field) -> Self {
+        self.fields.push(field);
+        self
+    }
+
+    /// Adds a value that is not displayed.
+    pub(crate) fn hidden(self, name: &str, value: impl Into<String>) -> Self {
+        self.field(Field {
+            name: name.to_owned(),
+            control: FieldControl::Hidden(value.into()),
+            ..Field::default()
+        })
+    }
+
+    /// Marks it as destroying something.
+    pub(crate) fn danger(self) -> Self {
+        Self { is_danger: true, ..self }
+    }
+
+    /// Names what its button acts on, for screen readers.
+    pub(crate) fn about(self, about: impl Into<String>) -> Self {
+        Self { about: about.into(), ..self }
+    }
+}
+
+impl Field {
+    fn new(name: &str, label: impl Into<String>, control: FieldControl) -> Self {
+        let (name, label) = (name.to_owned(), label.into());
+        Self { name, label, is_required: true, control, ..Self::default() }
+    }
+
+    /// Creates a line of text.
+    pub(crate) fn text(name: &str, label: impl Into<String>, value: impl Into<String>) -> Self {
+        Self::input(name, label, ("text", "off"), value)
+    }
+
+    /// Creates a line of an HTML type and autocomplete token.
+    pub(crate) fn input(
+        name: &str,
+        label: impl Into<String>,
+        (kind, autocomplete): (&'static str, &'static str),
+        value: impl Into<String>,
+    ) -> Self {
+        let value = value.into();
+        Self::new(name, label, FieldControl::Input { kind, autocomplete, value })
+    }
+
+    /// Creates a password field. `autocomplete` is `current-password` or
+    /// `new-password`.
+    pub(crate) fn password(
+        name: &str,
+        label: impl Into<String>,
+        autocomplete: &'static str,
+    ) -> Self {
+        Self::input(name, label, ("password", autocomplete), "")
+    }
+
+    /// Creates a field of several lines.
+    pub(crate) fn lines(name: &str, label: impl Into<String>, value: impl Into<String>) -> Self {
+        Self::new(name, label, FieldControl::Lines { value: value.into(), rows: 8 })
+    }
+
+    /// Creates a selection of `(value, label)`, with the selected value.
+    pub(crate) fn select<V: Into<String>, L: Into<String>>(
+        name: &str,
+        label: impl Into<String>,
+        options: impl IntoIterator<Item = (V, L)>,
+        selected: &str,
+    ) -> Self {
+        let options = options.into_iter().map(|(value, label)| {
+            let value = value.into();
+            SelectOption { is_selected: value == selected, value, label: label.into() }
+        });
+        Self::new(name, label, FieldControl::Select(options.collect()))
+    }
+
+    /// Creates check boxes.
+    pub(crate) fn checks(name: &str, label: impl Into<String>, options: Vec<SelectOption>) -> Self {
+        Self { is_required: false, ..Self::new(name, label, FieldControl::Checks(options)) }
+    }
+
+    /// Creates a file field.
+    pub(crate) fn file(name: &str, label: impl Into<String>, accept: &'static str) -> Self {
+        Self::new(name, label, FieldControl::File(accept))
+    }
+
+    /// Sets the hint.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: hint.into(), ..self }
+    }
+
+    /// Makes it optional.
+    pub(crate) fn optional(self) -> Self {
+        Self { is_required: false, ..self }
+    }
+
+    /// Returns its id within a section.
+    pub(crate) fn id(&self, section: &str) -> String {
+        format!("{section}-{}", self.name)
+    }
+
+    /// Returns the ids of the texts that describe it.
+    pub(crate) fn described_by(&self, section: &str) -> String {
+        let id = self.id(section);
+        let hint = (!self.hint.is_empty()).then(|| format!("{id}-hint"));
+        let error = (!self.error.is_empty()).then(|| format!("{id}-fault"));
+        [hint, error].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,90 @@
+//! Times, numbers and sizes in the form of a language.
+
+use chrono::{DateTime, Utc};
+use pia_kernel::{Language, Timestamp};
+
+/// Formats a time to the minute: `26 Nov 2026, 09:42 UTC`.
+pub(crate) fn time(language: Language, at: Timestamp) -> String {
+    let at = DateTime::<Utc>::from(at);
+    let pattern = match language {
+        Language::En => "%-d %b %Y, %H:%M UTC",
+        Language::De => "%d.%m.%Y, %H:%M UTC",
+    };
+    at.format(pattern).to_string()
+}
+
+/// Formats the day of a time: `26 Nov 2026`.
+pub(crate) fn day(language: Language, at: Timestamp) -> String {
+    let at = DateTime::<Utc>::from(at);
+    let pattern = match language {
+        Language::En => "%-d %b %Y",
+        Language::De => "%d.%m.%Y",
+    };
+    at.format(pattern).to_string()
+}
+
+/// Formats a whole number with separators: `1,234,567`.
+pub(crate) fn number(language: Language, number: impl Into<i128>) -> String {
+    let number: i128 = number.into();
+    let separator = match language {
+        Language::En => ',',
+        Language::De => '.',
+    };
+    let digits = number.unsigned_abs().to_string();
+    let mut formatted = String::from(if number < 0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            formatted.push(separator);
+        }
+        formatted.push(digit);
+    }
+    formatted
+}
+
+/// Formats a number of bytes: `1.5 MiB`.
+pub(crate) fn bytes(language: Language, bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut unit = 0;
+    let mut tenths = u128::from(bytes) * 10;
+    while tenths >= 10_240 && unit + 1 < UNITS.len() {
+        tenths /= 1024;
+        unit += 1;
+    }
+    let whole = number(language, i128::try_from(tenths / 10).unwrap_or(i128::MAX));
+    let name = UNITS.get(unit).copied().unwrap_or_default();
+    if unit == 0 {
+        return format!("{whole} {name}");
+    }
+    let point = match language {
+        Language::En => '.',
+        Language::De => ',',
+    };
+    format!("{whole}{point}{} {name}", tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_numbers_follow_the_language() {
+        let at = Timestamp::from_micros(1_795_686_120_000_000);
+
+        assert_eq!(time(Language::En, at), "26 Nov 2026, 09:42 UTC");
+        assert_eq!(time(Language::De, at), "26.11.2026, 09:42 UTC");
+        assert_eq!(day(Language::En, at), "26 Nov 2026");
+        assert_eq!(number(Language::En, 1_234_567_i64), "1,234,567");
+        assert_eq!(number(Language::De, -1234_i64), "-1.234");
+        assert_eq!(number(Language::En, 999_u32), "999");
+    }
+
+    #[test]
+    fn sizes_have_one_decimal() {
+        for (size, expected) in
+            [(0, "0 B"), (1023, "1,023 B"), (1536, "1.5 KiB"), (5 << 30, "5.0 GiB")]
+        {
+            assert_eq!(bytes(Language::En, size), expected);
+        }
+        assert_eq!(bytes(Language::De, 1536), "1,5 KiB");
+    }
+}

@@ -1,0 +1,146 @@
+//! Tables.
+
+use super::form::Form;
+use super::view::Link;
+
+/// Table, paged by key.
+#[derive(Default)]
+pub(crate) struct Table {
+    /// Caption for screen readers.
+    pub(crate) caption: String,
+    /// Headings of the columns.
+    pub(crate) columns: Vec<String>,
+    /// Rows; each has a cell per column.
+    pub(crate) rows: Vec<Row>,
+    /// Text in place of a table without rows: what would be here, and how it
+    /// gets there.
+    pub(crate) empty: String,
+    /// Search field above the table.
+    pub(crate) search: Option<Search>,
+    /// Query of the next page, without `?`.
+    pub(crate) next: Option<String>,
+    /// Label of the link to the next page.
+    pub(crate) next_label: String,
+}
+
+/// Row of a table.
+pub(crate) struct Row {
+    /// Cells.
+    pub(crate) cells: Vec<Cell>,
+    /// Forms at the end of the row, such as one button each.
+    pub(crate) forms: Vec<Form>,
+}
+
+/// Value in a table or a list of facts.
+#[derive(Default)]
+pub(crate) struct Cell {
+    /// Text; empty is displayed as a dash.
+    pub(crate) text: String,
+    /// Second, quieter line; empty for none.
+    pub(crate) detail: String,
+    /// Path that the text links to, without the leading slash.
+    pub(crate) path: Option<String>,
+    /// Meaning of a status.
+    pub(crate) tone: Tone,
+}
+
+/// Meaning of a value, displayed as a badge unless it is plain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tone {
+    /// No badge.
+    #[default]
+    Plain,
+    /// Number, aligned to the end.
+    Number,
+    /// As it should be.
+    Good,
+    /// Needs attention.
+    Warning,
+    /// Failed.
+    Bad,
+    /// Neither.
+    Neutral,
+}
+
+/// Search field and filters above a table, sent as its query.
+pub(crate) struct Search {
+    /// Label.
+    pub(crate) label: String,
+    /// Fields: a text, and selections.
+    pub(crate) fields: Vec<super::Field>,
+    /// Label of the button.
+    pub(crate) submit: String,
+    /// Link that removes the filters, if there are any.
+    pub(crate) reset: Option<Link>,
+}
+
+impl Cell {
+    /// Creates a plain value.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Creates a link to a page, by its path without the leading slash.
+    pub(crate) fn link(text: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..Self::text(text) }
+    }
+
+    /// Creates a number.
+    pub(crate) fn number(text: impl Into<String>) -> Self {
+        Self { tone: Tone::Number, ..Self::text(text) }
+    }
+
+    /// Creates a status.
+    pub(crate) fn badge(text: impl Into<String>, tone: Tone) -> Self {
+        Self { tone, ..Self::text(text) }
+    }
+
+    /// Returns whether it is a number.
+    pub(crate) fn is_number(&self) -> bool {
+        self.tone == Tone::Number
+    }
+
+    /// Sets the second line.
+    pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), ..self }
+    }
+}
+
+impl Row {
+    /// Creates a row.
+    pub(crate) fn new(cells: Vec<Cell>) -> Self {
+        Self { cells, forms: Vec::new() }
+    }
+
+    /// Adds a form at its end.
+    pub(crate) fn form(mut self, form: Form) -> Self {
+        self.forms.push(form);
+        self
+    }
+}
+
+impl Tone {
+    /// Returns the class of the style sheet.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Number => "number",
+            Self::Good => "badge good",
+            Self::Warning => "badge warning",
+            Self::Bad => "badge bad",
+            Self::Neutral => "badge",
+        }
+    }
+}
+
+impl Table {
+    /// Returns the heading of a column.
+    pub(crate) fn heading(&self, column: &usize) -> &str {
+        self.columns.get(*column).map_or("", String::as_str)
+    }
+
+    /// Returns whether any row has a form.
+    pub(crate) fn has_forms(&self) -> bool {
+        self.rows.iter().any(|it| !it.forms.is_empty())
+    }
+}

@@ -1,0 +1,50 @@
+//! Texts in each language.
+
+use pia_kernel::Language;
+
+/// Text in each language. `{}` stands for a value, in the same order in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Text {
+    en: &'static str,
+    de: &'static str,
+}
+
+impl Text {
+    /// Creates a text.
+    pub(crate) const fn new(en: &'static str, de: &'static str) -> Self {
+        Self { en, de }
+    }
+
+    /// Returns the text in a language.
+    pub(crate) fn of(self, language: Language) -> &'static str {
+        match language {
+            Language::En => self.en,
+            Language::De => self.de,
+        }
+    }
+
+    /// Returns the text in a language with its values.
+    pub(crate) fn fill(self, language: Language, values: &[&str]) -> String {
+        let mut values = values.iter();
+        let mut parts = self.of(language).split("{}");
+        let mut filled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            filled.push_str(values.next().copied().unwrap_or_default());
+            filled.push_str(part);
+        }
+        filled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_replace_the_placeholders_and_are_not_searched_for_more() {
+        let text = Text::new("{} of {} members", "{} von {} Mitgliedern");
+
+        assert_eq!(text.fill(Language::En, &["3", "{}"]), "3 of {} members");
+        assert_eq!(text.fill(Language::De, &["3"]), "3 von  Mitgliedern");
+    }
+}

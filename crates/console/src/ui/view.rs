@@ -1,0 +1,157 @@
+//! Content of a page.
+
+use super::chart::Chart;
+use super::form::Form;
+use super::table::Table;
+
+/// Content of a page: a title and sections.
+#[derive(Default)]
+pub(crate) struct View {
+    /// Title, also of the browser's tab.
+    pub(crate) title: String,
+    /// Introduction; empty for none.
+    pub(crate) intro: String,
+    /// Pages above this one, outermost first.
+    pub(crate) trail: Vec<Link>,
+    /// Links beside the title.
+    pub(crate) actions: Vec<Link>,
+    /// Result of the form that led here.
+    pub(crate) notice: Option<Notice>,
+    /// Sections in order.
+    pub(crate) sections: Vec<Section>,
+}
+
+/// Link to a page of this server.
+pub(crate) struct Link {
+    /// Label.
+    pub(crate) label: String,
+    /// Path without the leading slash: `admin/groups`.
+    pub(crate) path: String,
+}
+
+/// Message above a page.
+pub(crate) struct Notice {
+    /// Message.
+    pub(crate) text: String,
+    /// True for an error.
+    pub(crate) is_error: bool,
+}
+
+/// Section of a page.
+pub(crate) struct Section {
+    /// Id, for links: `members`.
+    pub(crate) id: &'static str,
+    /// Heading; empty for none.
+    pub(crate) title: String,
+    /// Introduction; empty for none.
+    pub(crate) intro: String,
+    /// Contents in order.
+    pub(crate) parts: Vec<SectionPart>,
+}
+
+/// Content of a section.
+pub(crate) enum SectionPart {
+    /// Pairs of a label and a value.
+    Facts(Vec<Fact>),
+    /// Table.
+    Table(Box<Table>),
+    /// Form.
+    Form(Box<Form>),
+    /// Chart with its numbers.
+    Chart(Chart),
+    /// Paragraph.
+    Paragraph(String),
+    /// Value that is displayed once, to be copied, with its label.
+    Secret(String, String),
+    /// Picture as a `data:` URI, with its alternative text.
+    Picture(String, String),
+    /// Links.
+    Links(Vec<Link>),
+}
+
+/// Pair of a label and a value.
+pub(crate) struct Fact {
+    /// Label.
+    pub(crate) label: String,
+    /// Value.
+    pub(crate) value: super::Cell,
+}
+
+impl View {
+    /// Creates a page with a title.
+    pub(crate) fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+
+    /// Sets the introduction.
+    pub(crate) fn intro(self, intro: impl Into<String>) -> Self {
+        Self { intro: intro.into(), ..self }
+    }
+
+    /// Adds a page above this one.
+    pub(crate) fn below(mut self, label: impl Into<String>, path: impl Into<String>) -> Self {
+        self.trail.push(Link { label: label.into(), path: path.into() });
+        self
+    }
+
+    /// Adds a link beside the title.
+    pub(crate) fn action(mut self, label: impl Into<String>, path: impl Into<String>) -> Self {
+        self.actions.push(Link { label: label.into(), path: path.into() });
+        self
+    }
+
+    /// Adds a section.
+    pub(crate) fn section(mut self, section: Section) -> Self {
+        self.sections.push(section);
+        self
+    }
+
+    /// Sets an error above the page.
+    pub(crate) fn error(mut self, text: impl Into<String>) -> Self {
+        self.notice = Some(Notice { text: text.into(), is_error: true });
+        self
+    }
+}
+
+impl Section {
+    /// Creates a section with a heading.
+    pub(crate) fn new(id: &'static str, title: impl Into<String>) -> Self {
+        Self { id, title: title.into(), intro: String::new(), parts: Vec::new() }
+    }
+
+    /// Sets the introduction.
+    pub(crate) fn intro(self, intro: impl Into<String>) -> Self {
+        Self { intro: intro.into(), ..self }
+    }
+
+    /// Adds a part.
+    pub(crate) fn part(mut self, part: SectionPart) -> Self {
+        self.parts.push(part);
+        self
+    }
+
+    /// Adds pairs of a label and a value.
+    pub(crate) fn facts<L: Into<String>>(
+        self,
+        facts: impl IntoIterator<Item = (L, super::Cell)>,
+    ) -> Self {
+        let facts = facts.into_iter();
+        let facts = facts.map(|(label, value)| Fact { label: label.into(), value }).collect();
+        self.part(SectionPart::Facts(facts))
+    }
+
+    /// Adds a table.
+    pub(crate) fn table(self, table: Table) -> Self {
+        self.part(SectionPart::Table(Box::new(table)))
+    }
+
+    /// Adds a form.
+    pub(crate) fn form(self, form: Form) -> Self {
+        self.part(SectionPart::Form(Box::new(form)))
+    }
+
+    /// Adds a paragraph.
+    pub(crate) fn paragraph(self, text: impl Into<String>) -> Self {
+        self.part(SectionPart::Paragraph(text.into()))
+    }
+}
