@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pia_identity::Provider;
 use pia_kernel::{Language, RequestContext, Unavailable};
 use pia_web::{ApiError, Runner};
 
@@ -14,6 +15,10 @@ pub struct AccountPages {
     pub accounts: Arc<dyn AccountService>,
     /// Name of the server.
     pub name: String,
+    /// Identity providers that are configured.
+    pub providers: Vec<Provider>,
+    /// True if accounts may have passkeys: the public URL allows them.
+    pub has_passkeys: bool,
     /// Public URL of the server.
     pub public_url: String,
     /// Runner of use cases.

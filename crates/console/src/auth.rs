@@ -11,7 +11,7 @@ pub(crate) mod page_layout;
 pub(crate) mod page_request;
 pub(crate) mod register;
 pub(crate) mod reset_password;
-mod same_site;
+pub(crate) mod same_site;
 mod submission;
 pub(crate) mod verify_email;
 

@@ -57,11 +57,12 @@ fn links(
     let set_up = ("admin/setup", texts.set_up);
     let register = ("auth/register.html", texts.register);
     let forgot = ("auth/forgot-password.html", texts.forgot);
+    let (account, console) = (("account", texts.account), ("admin", texts.console));
     match state {
-        SetupState::Done if is_closed => vec![forgot],
-        SetupState::Done => vec![register, forgot],
+        SetupState::Done if is_closed => vec![account, forgot, console],
+        SetupState::Done => vec![register, account, forgot, console],
         SetupState::Ended(_) | SetupState::NoLicence | SetupState::Refused(_) => {
-            vec![set_up, forgot]
+            vec![set_up, account, forgot, console]
         }
     }
 }

@@ -1,18 +1,26 @@
-//! HTML pages: server setup, registration and account recovery.
+//! HTML pages: server setup, sign-in, the console, and one's own account.
 
+mod account;
 mod account_pages;
 mod accounts;
+mod admin;
 mod administrator;
 mod auth;
+mod form_fields;
 mod front;
+mod navigation;
 mod page;
+mod page_context;
 mod refusal;
 mod routes;
 mod setup;
 mod setup_pages;
+mod shell;
+mod sign_in;
 #[cfg(test)]
 mod testing;
 mod texts;
+mod ui;
 mod well_known;
 
 pub use account_pages::AccountPages;

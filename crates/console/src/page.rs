@@ -1,10 +1,10 @@
 //! HTTP responses of pages: not stored, not framed, and able to load nothing
-//! but their own style sheet and icon.
+//! but the style sheet, the script and the icon of this server.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CROSS_ORIGIN_OPENER_POLICY, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CROSS_ORIGIN_OPENER_POLICY, HeaderValue,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpResponse, ResponseError as _};
 use askama::Template;
@@ -12,6 +12,11 @@ use pia_web::ApiError;
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
+/// Policy of the pages of accounts and of the console: for passkeys a script,
+/// which sends one request, and for authenticator apps a QR code.
+const SCRIPTED_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+                               connect-src 'self'; img-src 'self' data:; form-action 'self'; \
+                               base-uri 'none'; frame-ancestors 'none'";
 
 /// Renders a template as an HTTP response.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse {
@@ -29,9 +34,24 @@ pub(crate) fn page(status: StatusCode, template: &impl Template) -> HttpResponse
         .body(html)
 }
 
+/// Renders a template with the script of the pages.
+pub(crate) fn scripted_page(status: StatusCode, template: &impl Template) -> HttpResponse {
+    let mut response = page(status, template);
+    let (headers, policy) = (response.headers_mut(), HeaderValue::from_static(SCRIPTED_POLICY));
+    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    // Otherwise browsers would send the forms without an origin.
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
 /// Serves the style sheet of all pages.
 pub(crate) async fn style() -> HttpResponse {
     asset("text/css; charset=utf-8", include_str!("../assets/style.css"))
+}
+
+/// Serves the script of the pages.
+pub(crate) async fn script() -> HttpResponse {
+    asset("text/javascript; charset=utf-8", include_str!("../assets/pages.js"))
 }
 
 /// Serves the icon of all pages.

@@ -1,6 +1,8 @@
 //! Routes of the pages, with their access rules.
 
 mod auth;
+pub(crate) mod pages;
+mod sign_in;
 
 use actix_web::http::Method;
 use pia_web::{
@@ -8,15 +10,16 @@ use pia_web::{
     OpenApiDocument, RateLimit, ResponseDoc, Route,
 };
 
-use crate::{administrator, front, page, setup};
+use crate::{account, admin, administrator, front, page, setup};
 
 const KIB: usize = 1024;
 
-/// Returns the routes of this crate. They are open to anonymous clients: before
-/// the setup the operator has no account, only the setup token.
+/// Returns the routes of this crate. Those of the setup are open to anonymous
+/// clients: before it the operator has no account, only the setup token.
 pub fn routes() -> Vec<Route> {
     let setup = [front(), show(), style(), icon(), submit(), upload(), create_first_admin()];
-    setup.into_iter().chain(auth::routes()).collect()
+    let pages = [auth::routes(), sign_in::routes(), admin::routes(), account::routes()];
+    setup.into_iter().chain(pages.into_iter().flatten()).collect()
 }
 
 fn show() -> Route {

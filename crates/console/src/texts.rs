@@ -1,8 +1,11 @@
 //! Texts of the pages, in each language. A text that is missing in one does not
 //! compile.
 
+pub(crate) mod common;
 mod de;
 mod en;
+pub(crate) mod errors;
+pub(crate) mod sign_in;
 
 use pia_identity::{FirstAdminError, Violation};
 use pia_kernel::{Language, Timestamp};
@@ -156,6 +159,8 @@ pub(crate) struct FrontTexts {
     pub(crate) intro: &'static str,
     pub(crate) unlicensed: &'static str,
     pub(crate) set_up: &'static str,
+    pub(crate) account: &'static str,
+    pub(crate) console: &'static str,
     pub(crate) register: &'static str,
     pub(crate) forgot: &'static str,
     pub(crate) api: &'static str,

@@ -10,6 +10,7 @@ use pia_web::{Dialect, reads_pages};
 
 use super::notice::refusal;
 use super::page_request::PageRequest;
+use crate::sign_in::login_redirect;
 
 /// Middleware around the gates: renders their errors, and 404 responses, as
 /// pages if a browser requested a page or is on its way to a provider and back;
@@ -24,6 +25,10 @@ pub async fn render_errors<B: MessageBody + 'static>(
         let page =
             format!("admin/setup{}", PageRequest::from_request(response.request()).layout.suffix);
         let redirect = HttpResponse::Found().insert_header((LOCATION, page)).finish();
+        return Ok(response.into_response(redirect).map_into_right_body());
+    }
+    if is_signed_out_page(&response) {
+        let redirect = login_redirect(response.request());
         return Ok(response.into_response(redirect).map_into_right_body());
     }
     if !is_json(&response) || !is_for_browser(response.request(), response.status()) {
@@ -46,6 +51,24 @@ fn is_unlicensed_front<B>(response: &ServiceResponse<B>) -> bool {
         && reads_pages(request.headers())
 }
 
+/// Returns whether a page of the console or of an account was requested without
+/// a session.
+fn is_signed_out_page<B>(response: &ServiceResponse<B>) -> bool {
+    let request = response.request();
+    response.status() == StatusCode::UNAUTHORIZED
+        && is_json(response)
+        && is_own_page(request.path())
+        && !request.path().contains("/sign-in")
+        && !request.path().ends_with("/login")
+        && reads_pages(request.headers())
+}
+
+/// Returns whether a path is one of the console or of an account.
+fn is_own_page(path: &str) -> bool {
+    let first = path.trim_start_matches('/').split('/').next();
+    matches!(first, Some("admin" | "account"))
+}
+
 fn is_json<B>(response: &ServiceResponse<B>) -> bool {
     let content_type = response.headers().get(CONTENT_TYPE);
     !response.status().is_success() && content_type.is_some_and(|it| it == "application/json")
@@ -53,7 +76,7 @@ fn is_json<B>(response: &ServiceResponse<B>) -> bool {
 
 fn is_for_browser(request: &HttpRequest, status: StatusCode) -> bool {
     let path = request.path();
-    let is_page = path == "/admin/setup"
+    let is_page = is_own_page(path)
         || match path.strip_prefix("/auth/").unwrap_or_default() {
             "login" | "callback" | "error" => true,
             page => page.rsplit_once('.').is_some_and(|(_, kind)| kind == "html"),

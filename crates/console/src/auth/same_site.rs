@@ -10,7 +10,7 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The forms need no cookie, so there is no session to abuse; but other sites
 /// must not create accounts or redeem links from their visitors' addresses.
 /// Programs send none of these headers.
-pub(super) fn is_foreign(request: &HttpRequest, public_url: &str) -> bool {
+pub(crate) fn is_foreign(request: &HttpRequest, public_url: &str) -> bool {
     // The browser compares the origins, so this is right behind any proxy.
     if let Some(site) = header(request, SITE) {
         return site != "same-origin" && site != "none";

@@ -19,8 +19,8 @@ pub(super) enum SetupPage {
 impl SetupPage {
     /// Page for a server with a licence and an administrator.
     pub(super) fn done(layout: PageLayout) -> Self {
-        let done = layout.texts.setup.done;
-        Self::Done(Notice::new(layout, done))
+        let (done, label) = (layout.texts.setup.done, layout.texts.front.account);
+        Self::Done(Notice::new(layout, done).with_link("../account", label))
     }
 
     /// Page that installs a licence; `status` explains why one is needed.

@@ -250,11 +250,13 @@ pub(super) static TEXTS: Texts = Texts {
         },
     },
     front: FrontTexts {
-        intro: "Dies ist ein Pia-Server. Öffnen Sie zum Anmelden die Pia-App und geben Sie dort \
-                die Adresse dieser Seite als Server ein.",
+        intro: "Dies ist ein Pia-Server. Um ihn zu nutzen, öffnen Sie die Pia-App und geben Sie \
+                dort die Adresse dieser Seite als Server ein.",
         unlicensed: "Die Lizenz dieses Servers ist abgelaufen. Bis es eine neue gibt, kann man sich \
                      anmelden und lesen, aber nichts schreiben.",
         set_up: "Diesen Server einrichten",
+        account: "Ihr Konto",
+        console: "Konsole für Administratoren",
         register: "Konto erstellen",
         forgot: "Passwort vergessen?",
         api: "Beschreibung der API (OpenAPI)",
@@ -278,8 +280,9 @@ pub(super) static TEXTS: Texts = Texts {
         done: NoticeTexts {
             title: "Dieser Server ist eingerichtet",
             paragraphs: &[
-                "Eine Lizenz gilt, und es gibt ein Administratorkonto. Melden Sie sich damit in \
-                 der Pia-App an.",
+                "Eine Lizenz gilt, und es gibt ein Administratorkonto.",
+                "Melden Sie sich als Nächstes bei diesem Konto an und richten Sie einen zweiten \
+                 Faktor ein. Öffnen Sie dann die Konsole.",
             ],
         },
         token: "Einrichtungscode",

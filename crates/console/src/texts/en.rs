@@ -226,11 +226,13 @@ pub(super) static TEXTS: Texts = Texts {
         },
     },
     front: FrontTexts {
-        intro: "This is a Pia server. To sign in, open the Pia app and enter the address of this \
+        intro: "This is a Pia server. To use it, open the Pia app and enter the address of this \
                 page as your server.",
         unlicensed: "The licence of this server has ended. Until there is a new one, people can sign \
                      in and read, but not write.",
         set_up: "Set up this server",
+        account: "Your account",
+        console: "Console for administrators",
         register: "Create account",
         forgot: "Forgot your password?",
         api: "API description (OpenAPI)",
@@ -251,8 +253,8 @@ pub(super) static TEXTS: Texts = Texts {
         done: NoticeTexts {
             title: "This server is set up",
             paragraphs: &[
-                "A licence is in force, and there is an administrator account. Sign in with it in \
-                 the Pia app.",
+                "A licence is in force, and there is an administrator account.",
+                "Next, sign in to that account and set up a second factor. Then open the console.",
             ],
         },
         token: "Setup token",

@@ -1,0 +1,13 @@
+//! Console of administrators and managers.
+
+mod groups;
+mod overview;
+mod users;
+
+use pia_web::Route;
+
+/// Returns the rows of the console.
+pub(crate) fn routes() -> Vec<Route> {
+    let pages = [overview::routes(), users::routes(), groups::routes()];
+    pages.into_iter().flatten().collect()
+}

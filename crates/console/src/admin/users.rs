@@ -1,0 +1,109 @@
+//! Users of the server.
+
+use pia_identity::Role;
+use pia_kernel::{Cursor, PageRequest};
+use pia_policy::{GroupMember, MemberFilter};
+use pia_web::{Paging, Route};
+
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::page;
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::view::Link;
+use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Users", "Konten");
+const EMPTY: Text = Text::new(
+    "No account matches. Invite people, or let them register.",
+    "Kein Konto passt dazu. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
+);
+pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
+const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
+const ROLE: Text = Text::new("Role", "Rolle");
+const ACTIVE: Text = Text::new("Active", "Aktiv");
+const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
+
+/// Number of rows on a page.
+pub(super) const PAGE_ROWS: u16 = 50;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![page("/admin/users", |it| it.to(list))]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let (groups, search) = (page.api.groups.clone(), page.query("search"));
+    let (filter, request) = (MemberFilter { group: None, search }, page.paging());
+    let found = page.run(async move { groups.members(filter, request).await }).await?;
+    let rows = found.items.iter().map(|it| user_row(&page, it)).collect();
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns(&page),
+        rows,
+        empty: page.t(EMPTY).to_owned(),
+        search: Some(search_form(&page, SEARCH, "admin/users")),
+        ..page.paged(found.next)
+    };
+    Ok(page.render(View::new(page.t(TITLE)).section(Section::new("users", "").table(table))))
+}
+
+/// Returns the headings of a table of users.
+pub(super) fn columns(page: &PageContext) -> Vec<String> {
+    [EMAIL, ROLE, common::STATUS, common::CREATED].map(|it| page.t(it).to_owned()).into()
+}
+
+/// Returns the row of a user.
+pub(super) fn user_row(page: &PageContext, user: &GroupMember) -> Row {
+    let name = user.display_name.clone().unwrap_or_default();
+    let status = if user.is_active {
+        Cell::badge(page.t(ACTIVE), Tone::Good)
+    } else {
+        Cell::badge(page.t(DEACTIVATED), Tone::Neutral)
+    };
+    Row::new(vec![
+        Cell::link(&user.email, format!("admin/users/{}", user.user)).detail(name),
+        Cell::text(role_name(page, &user.role)),
+        status,
+        Cell::text(format::day(page.language, user.created_at)),
+    ])
+}
+
+/// Returns the name of a role, by its name in the database.
+pub(super) fn role_name(page: &PageContext, role: &str) -> String {
+    let text = match Role::of_name(role) {
+        Some(Role::User) => Text::new("User", "Benutzer"),
+        Some(Role::KbManager) => Text::new("Knowledge manager", "Wissensverwalter"),
+        Some(Role::OrgManager) => Text::new("Organisation manager", "Organisationsverwalter"),
+        Some(Role::Admin) => Text::new("Administrator", "Administrator"),
+        None => return role.to_owned(),
+    };
+    page.t(text).to_owned()
+}
+
+/// Returns a search field above a table of a page.
+pub(super) fn search_form(page: &PageContext, label: Text, path: &str) -> Search {
+    let value = page.query("search");
+    let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
+    Search {
+        label: page.t(label).to_owned(),
+        reset: (!value.is_empty()).then_some(reset),
+        fields: vec![Field::input("search", page.t(label), ("search", "off"), value).optional()],
+        submit: page.t(common::SEARCH).to_owned(),
+    }
+}
+
+impl PageContext {
+    /// Returns the requested page of a list.
+    pub(crate) fn paging(&self) -> PageRequest {
+        let after = Paging::parse_cursor(&self.query("cursor"));
+        PageRequest { limit: PAGE_ROWS, after }
+    }
+
+    /// Returns a table with its link to the next page.
+    pub(crate) fn paged(&self, next: Option<Cursor>) -> Table {
+        Table {
+            next: next.map(|it| self.query_with("cursor", &Paging::format_cursor(it))),
+            next_label: self.t(common::NEXT_PAGE).to_owned(),
+            ..Table::default()
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Submitted form of a browser that is signed in.
+
+use actix_web::dev::Payload;
+use actix_web::http::StatusCode;
+use actix_web::web::Data;
+use actix_web::{FromRequest, HttpRequest};
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+use pia_kernel::Secret;
+use pia_web::{ApiError, Gates, RawBody};
+
+use crate::setup::is_form;
+
+/// Maximum number of fields in a form.
+const MAX_FIELDS: usize = 1000;
+
+/// Fields of a submitted form, whose CSRF token is verified.
+pub(crate) struct FormFields(Vec<(String, String)>);
+
+impl FromRequest for FormFields {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (body, request) = (RawBody::from_request(request, payload), request.clone());
+        async move {
+            let fields = Self::parse(&request, &body.await?)?;
+            let gates = request.app_data::<Data<Gates>>();
+            let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
+            gates.check_form(&request, fields.text("csrfToken"))?;
+            Ok(fields)
+        }
+        .boxed_local()
+    }
+}
+
+impl FormFields {
+    /// Parses a form without a session.
+    pub(crate) fn parse(request: &HttpRequest, body: &[u8]) -> Result<Self, ApiError> {
+        if !is_form(request) {
+            let message = "Send a form, with `application/x-www-form-urlencoded`.";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            return Err(ApiError::refused(status, "unsupported_media_type", message));
+        }
+        let fields: Option<Vec<_>> = serde_urlencoded::from_bytes(body).ok();
+        fields.filter(|it| it.len() <= MAX_FIELDS).map(Self).ok_or_else(|| {
+            ApiError::refused(StatusCode::BAD_REQUEST, "invalid_form", "The form is malformed.")
+        })
+    }
+
+    /// Returns the value of a field, trimmed; empty if it is missing.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.raw(name).trim()
+    }
+
+    /// Returns the value of a field that is not empty.
+    pub(crate) fn some(&self, name: &str) -> Option<String> {
+        Some(self.text(name)).filter(|it| !it.is_empty()).map(str::to_owned)
+    }
+
+    /// Returns a password as it was typed.
+    pub(crate) fn secret(&self, name: &str) -> Secret<String> {
+        Secret::new(self.raw(name).to_owned())
+    }
+
+    /// Returns the values of check boxes.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |it| it.0 == name).map(|it| it.1.as_str())
+    }
+
+    fn raw(&self, name: &str) -> &str {
+        self.0.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
+    }
+}

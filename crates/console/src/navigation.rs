@@ -1,0 +1,75 @@
+//! Navigation of the console and of the account pages.
+
+use pia_identity::Role;
+
+use crate::ui::Text;
+
+/// Group of pages.
+pub(crate) struct NavGroup {
+    /// Label; empty for the first group.
+    pub(crate) label: Text,
+    /// Pages in order.
+    pub(crate) items: &'static [NavItem],
+}
+
+/// Page in the navigation.
+pub(crate) struct NavItem {
+    /// Label.
+    pub(crate) label: Text,
+    /// Path without the leading slash.
+    pub(crate) path: &'static str,
+    /// Roles that see it; none for all.
+    pub(crate) roles: &'static [Role],
+}
+
+/// Roles that use the console.
+pub(crate) const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
+const ADMINS: &[Role] = &[Role::Admin];
+
+const fn item(path: &'static str, roles: &'static [Role], label: Text) -> NavItem {
+    NavItem { label, path, roles }
+}
+
+/// Pages of the console.
+pub(crate) static CONSOLE: &[NavGroup] = &[
+    NavGroup {
+        label: Text::new("", ""),
+        items: &[item("admin", ALL_ROLES, Text::new("Overview", "Übersicht"))],
+    },
+    NavGroup {
+        label: Text::new("People", "Personen"),
+        items: &[
+            item("admin/users", ADMINS, Text::new("Users", "Konten")),
+            item("admin/groups", ADMINS, Text::new("Groups", "Gruppen")),
+        ],
+    },
+    NavGroup {
+        label: Text::new("Your account", "Ihr Konto"),
+        items: &[item("account", ALL_ROLES, Text::new("Account settings", "Kontoeinstellungen"))],
+    },
+];
+
+/// Pages of one's own account.
+pub(crate) static ACCOUNT: &[NavGroup] = &[
+    NavGroup {
+        label: Text::new("", ""),
+        items: &[item("account", &[], Text::new("Profile", "Profil"))],
+    },
+    NavGroup {
+        label: Text::new("Administration", "Verwaltung"),
+        items: &[item("admin", ALL_ROLES, Text::new("Console", "Konsole"))],
+    },
+];
+
+impl NavItem {
+    /// Returns whether a role sees it.
+    pub(crate) fn is_open_to(&self, role: Role) -> bool {
+        self.roles.is_empty() || self.roles.contains(&role)
+    }
+
+    /// Returns whether a page is this one or below it.
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        let is_below = || path.strip_prefix(self.path).is_some_and(|it| it.starts_with('/'));
+        path == self.path || (!["admin", "account"].contains(&self.path) && is_below())
+    }
+}

@@ -1,0 +1,251 @@
+//! Request for a page by a browser that is signed in.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ACCEPT_LANGUAGE, COOKIE, LOCATION, SET_COOKIE};
+use actix_web::web::Data;
+use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
+use pia_http::{Api, HttpError};
+use pia_identity::{CallerState, ReauthProof};
+use pia_kernel::{Language, UserId};
+use pia_web::{ApiError, Caller, Gates};
+
+use crate::AccountPages;
+use crate::page::scripted_page;
+use crate::shell::Shell;
+use crate::texts::{common, errors};
+use crate::ui::form::{FieldControl, Form};
+use crate::ui::view::{Notice, SectionPart};
+use crate::ui::{Text, View};
+
+/// Cookie of the language that was chosen on a page.
+const LANGUAGE_COOKIE: &str = "pia_language";
+/// Lifetime of that cookie, in seconds.
+const LANGUAGE_SECONDS: u32 = 365 * 24 * 3600;
+
+/// Result of a page's handler. An error is rendered as a page.
+pub(crate) type PageResult = Result<HttpResponse, ApiError>;
+
+/// Request for a page by a browser that is signed in.
+pub(crate) struct PageContext {
+    /// Use cases.
+    pub(crate) api: Data<Api>,
+    /// Caller that the gates admitted.
+    pub(crate) caller: CallerState,
+    /// Language of the page.
+    pub(crate) language: Language,
+    request: HttpRequest,
+    csrf_token: String,
+    server_name: String,
+}
+
+impl FromRequest for PageContext {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Self::new(request))
+    }
+}
+
+impl PageContext {
+    fn new(request: &HttpRequest) -> Result<Self, ApiError> {
+        let missing = || ApiError::internal("the pages have no use cases");
+        let api = request.app_data::<Data<Api>>().ok_or_else(missing)?;
+        let gates = request.app_data::<Data<Gates>>().ok_or_else(missing)?;
+        let pages = request.app_data::<Data<AccountPages>>().ok_or_else(missing)?;
+        let caller = Caller::extract(request).into_inner()?;
+        let csrf_token = gates.csrf_token(request).ok_or_else(ApiError::unauthenticated)?;
+        Ok(Self {
+            api: Data::clone(api),
+            caller: caller.0,
+            language: language(request),
+            request: request.clone(),
+            csrf_token,
+            server_name: pages.name.clone(),
+        })
+    }
+
+    /// Returns the caller's account.
+    pub(crate) fn user(&self) -> UserId {
+        self.caller.user
+    }
+
+    /// Returns a text in the language of the page.
+    pub(crate) fn t(&self, text: Text) -> &'static str {
+        text.of(self.language)
+    }
+
+    /// Returns a text with its values.
+    pub(crate) fn fill(&self, text: Text, values: &[&str]) -> String {
+        text.fill(self.language, values)
+    }
+
+    /// Returns a parameter of the query; empty if it is missing.
+    pub(crate) fn query(&self, name: &str) -> String {
+        query_pairs(&self.request).into_iter().find(|it| it.0 == name).unwrap_or_default().1
+    }
+
+    /// Returns the query with a parameter replaced, or added.
+    pub(crate) fn query_with(&self, name: &str, value: &str) -> String {
+        let mut pairs = query_pairs(&self.request);
+        pairs.retain(|it| it.0 != name && it.0 != "done");
+        pairs.push((name.to_owned(), value.to_owned()));
+        serde_urlencoded::to_string(pairs).unwrap_or_default()
+    }
+
+    /// Runs a use case.
+    pub(crate) async fn run<T, E, F>(&self, use_case: F) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: Into<HttpError> + Send + 'static,
+    {
+        self.api.run(use_case).await.map_err(Into::into)
+    }
+
+    /// Runs a use case of identity.
+    pub(crate) async fn run_identity<T, E, F>(&self, use_case: F) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        ApiError: From<E>,
+        E: Send + 'static,
+    {
+        self.api.runner.run(async { use_case.await.map_err(ApiError::from) }).await
+    }
+
+    /// Renders a page.
+    pub(crate) fn render(&self, view: View) -> HttpResponse {
+        self.render_with(StatusCode::OK, view)
+    }
+
+    fn render_with(&self, status: StatusCode, mut view: View) -> HttpResponse {
+        if view.notice.is_none() {
+            let done = common::done(&self.query("done"));
+            view.notice = done.map(|it| Notice { text: self.t(it).to_owned(), is_error: false });
+        }
+        let shell = Shell::new(self, &self.server_name, &self.csrf_token);
+        let mut response = scripted_page(status, &shell.page(&view));
+        remember_language(&self.request, &mut response);
+        response
+    }
+
+    /// Renders a page again after its form was refused: the error above it and
+    /// at the fields that it concerns. Other errors get a page of their own.
+    pub(crate) fn refuse(&self, mut view: View, err: ApiError) -> PageResult {
+        let status = err.status_code();
+        let (code, _) = err.code_and_message();
+        let is_of_form = status.is_client_error()
+            && !["unauthorized", "csrf_rejected", "not_found"].contains(&code);
+        if !is_of_form {
+            return Err(err);
+        }
+        attach_errors(&mut view, &err);
+        Ok(self.render_with(status, view.error(errors::text(self.language, &err))))
+    }
+
+    /// Redirects to a page, by its path without the leading slash, and confirms
+    /// there what was done.
+    pub(crate) fn done(&self, path: &str, done: &str) -> PageResult {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let (path, fragment) = path.split_once('#').unwrap_or((path, ""));
+        let hash = if fragment.is_empty() { "" } else { "#" };
+        self.redirect(&format!("{path}{separator}done={done}{hash}{fragment}"))
+    }
+
+    /// Redirects to a page, by its path without the leading slash.
+    pub(crate) fn redirect(&self, path: &str) -> PageResult {
+        Ok(redirect(&self.request, path))
+    }
+
+    /// Returns the path of this request without its leading slash.
+    pub(crate) fn path(&self) -> &str {
+        self.request.path().trim_start_matches('/')
+    }
+
+    /// Returns the prefix that leads from this page to the root of the server.
+    /// The server may be mounted under a path that it does not know, so links
+    /// are relative.
+    pub(crate) fn root(&self) -> String {
+        root(&self.request)
+    }
+
+    /// Checks that the caller is the owner of the session, by a proof unless
+    /// they have signed in recently.
+    pub(crate) async fn require_owner(&self, proof: Option<ReauthProof>) -> Result<(), ApiError> {
+        let (reauthenticator, caller) = (self.api.identity.reauthenticator.clone(), self.caller);
+        self.run_identity(async move { reauthenticator.require(caller, proof).await }).await
+    }
+}
+
+/// Returns the relative prefix from a request's path to the root.
+pub(crate) fn root(request: &HttpRequest) -> String {
+    "../".repeat(request.path().matches('/').count().saturating_sub(1))
+}
+
+/// Redirects to a page of this server, by its path without the leading slash.
+pub(crate) fn redirect(request: &HttpRequest, path: &str) -> HttpResponse {
+    let target = format!("{}{path}", root(request));
+    let target = if target.is_empty() { "./".to_owned() } else { target };
+    HttpResponse::SeeOther().insert_header((LOCATION, target)).finish()
+}
+
+/// Returns the pairs of a request's query; none if it is malformed.
+pub(crate) fn query_pairs(request: &HttpRequest) -> Vec<(String, String)> {
+    serde_urlencoded::from_str(request.query_string()).unwrap_or_default()
+}
+
+/// Returns the language of a request: the one in its query, or that chosen
+/// before, or else the one that the browser prefers.
+pub(crate) fn language(request: &HttpRequest) -> Language {
+    let header = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
+    let cookies = header(COOKIE).unwrap_or_default().split(';');
+    let mut cookies = cookies.filter_map(|it| it.trim().split_once('='));
+    let chosen = cookies.find(|it| it.0 == LANGUAGE_COOKIE).and_then(|it| Language::from_tag(it.1));
+    let preferred = || header(ACCEPT_LANGUAGE).and_then(Language::preferred);
+    queried_language(request).or(chosen).or_else(preferred).unwrap_or_default()
+}
+
+fn queried_language(request: &HttpRequest) -> Option<Language> {
+    let pairs = query_pairs(request);
+    pairs.into_iter().find(|it| it.0 == "lang").and_then(|it| Language::from_tag(&it.1))
+}
+
+/// Stores the language in the browser if the query chooses one.
+pub(crate) fn remember_language(request: &HttpRequest, response: &mut HttpResponse) {
+    let Some(language) = queried_language(request) else { return };
+    let cookie = format!(
+        "{LANGUAGE_COOKIE}={}; Path=/; Max-Age={LANGUAGE_SECONDS}; SameSite=Lax; HttpOnly",
+        language.tag()
+    );
+    if let Ok(value) = cookie.parse() {
+        response.headers_mut().append(SET_COOKIE, value);
+    }
+}
+
+/// Attaches the errors of fields to the forms of a page.
+fn attach_errors(view: &mut View, err: &ApiError) {
+    let body = err.body();
+    let errors = body.get("errors").and_then(|it| it.as_array());
+    for error in errors.into_iter().flatten() {
+        let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
+        for form in view.sections.iter_mut().flat_map(|it| &mut it.parts).filter_map(form_of) {
+            let fields = form.fields.iter_mut();
+            for field in fields.filter(|it| !matches!(it.control, FieldControl::Hidden(_))) {
+                if field.name == text("field") {
+                    text("message").clone_into(&mut field.error);
+                }
+            }
+        }
+    }
+}
+
+fn form_of(part: &mut SectionPart) -> Option<&mut Form> {
+    match part {
+        SectionPart::Form(form) => Some(form),
+        _ => None,
+    }
+}

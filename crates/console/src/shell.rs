@@ -1,0 +1,117 @@
+//! Frame around a page: navigation, language and sign-out.
+
+use askama::Template;
+use pia_identity::SessionScope;
+use pia_kernel::Language;
+
+use crate::navigation::{self, NavGroup};
+use crate::page_context::PageContext;
+use crate::texts::common;
+use crate::ui::View;
+use crate::ui::form::FieldControl;
+use crate::ui::view::SectionPart;
+
+/// Frame around a page.
+pub(crate) struct Shell {
+    language: Language,
+    root: String,
+    server_name: String,
+    csrf_token: String,
+    /// Groups of links; none for pages without navigation.
+    nav: Vec<ShownGroup>,
+    /// Path of the page that the server's name links to.
+    home: &'static str,
+    other_language_query: String,
+}
+
+/// Group of links in the navigation.
+struct ShownGroup {
+    label: &'static str,
+    items: Vec<ShownItem>,
+}
+
+struct ShownItem {
+    label: &'static str,
+    path: &'static str,
+    is_current: bool,
+}
+
+/// Page within its frame.
+#[derive(Template)]
+#[template(path = "ui/page.html")]
+pub(crate) struct ShellPage<'a> {
+    shell: &'a Shell,
+    view: &'a View,
+}
+
+impl Shell {
+    /// Creates the frame of a page of a browser that is signed in.
+    pub(crate) fn new(page: &PageContext, server_name: &str, csrf_token: &str) -> Self {
+        let is_console = page.path().starts_with("admin");
+        let nav = if is_console { navigation::CONSOLE } else { navigation::ACCOUNT };
+        let caller = page.caller;
+        let visible = |group: &'static NavGroup| {
+            let items = group.items.iter().filter(|it| it.is_open_to(caller.role));
+            let items = items.filter(|it| {
+                caller.scope == SessionScope::Console || !it.path.starts_with("admin")
+            });
+            let items = items.map(|it| ShownItem {
+                label: it.label.of(page.language),
+                path: it.path,
+                is_current: it.contains(page.path()),
+            });
+            ShownGroup { label: group.label.of(page.language), items: items.collect() }
+        };
+        let nav = nav.iter().map(visible).filter(|it| !it.items.is_empty());
+        let other = common::other(page.language);
+        Self {
+            language: page.language,
+            root: page.root(),
+            server_name: server_name.to_owned(),
+            csrf_token: csrf_token.to_owned(),
+            nav: nav.collect(),
+            home: if is_console { "admin" } else { "account" },
+            other_language_query: format!("?{}", page.query_with("lang", other.tag())),
+        }
+    }
+
+    /// Creates the frame of a page before the sign-in.
+    pub(crate) fn anonymous(
+        language: Language,
+        root: String,
+        server_name: &str,
+        other_language_query: String,
+    ) -> Self {
+        Self {
+            language,
+            root,
+            server_name: server_name.to_owned(),
+            csrf_token: String::new(),
+            nav: Vec::new(),
+            home: "",
+            other_language_query,
+        }
+    }
+
+    /// Returns a page within the frame.
+    pub(crate) fn page<'a>(&'a self, view: &'a View) -> ShellPage<'a> {
+        ShellPage { shell: self, view }
+    }
+
+    fn optional(&self) -> &'static str {
+        common::OPTIONAL.of(self.language)
+    }
+
+    fn title_prefix(&self, view: &View) -> &'static str {
+        let is_error = view.notice.as_ref().is_some_and(|it| it.is_error);
+        if is_error { common::ERROR_PREFIX.of(self.language) } else { "" }
+    }
+
+    fn t(&self, text: crate::ui::Text) -> &'static str {
+        text.of(self.language)
+    }
+
+    fn other_language(&self) -> Language {
+        common::other(self.language)
+    }
+}

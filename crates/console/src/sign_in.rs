@@ -1,0 +1,163 @@
+//! Sign-in of browsers, to the console and to one's own account.
+
+mod form;
+mod session;
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderName, SET_COOKIE};
+use actix_web::web::Data;
+use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
+use pia_http::Api;
+use pia_identity::{BrowserArea, BrowserSession, RedirectTarget};
+use pia_kernel::Language;
+use pia_web::{ApiError, ConcurrencyLimiter, FromDevice, Gates, RawBody};
+
+pub(crate) use self::session::{factor, passkey, password, show, sign_out};
+use crate::AccountPages;
+use crate::auth::same_site::is_foreign;
+use crate::form_fields::FormFields;
+use crate::page::scripted_page;
+use crate::page_context::{language, query_pairs, redirect, remember_language, root};
+use crate::shell::Shell;
+use crate::texts::errors;
+use crate::ui::View;
+
+/// Header by which a page leads on to another.
+const REFRESH: HeaderName = HeaderName::from_static("refresh");
+
+/// Request for a page before the sign-in.
+pub(crate) struct SignInPage {
+    api: Data<Api>,
+    gates: Data<Gates>,
+    pages: Data<AccountPages>,
+    request: HttpRequest,
+    /// Pages that the browser signs in to.
+    area: BrowserArea,
+    language: Language,
+}
+
+impl FromRequest for SignInPage {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Self::new(request))
+    }
+}
+
+impl SignInPage {
+    fn new(request: &HttpRequest) -> Result<Self, ApiError> {
+        let missing = || ApiError::internal("the pages have no use cases");
+        let is_console = request.path().starts_with("/admin");
+        Ok(Self {
+            api: request.app_data::<Data<Api>>().cloned().ok_or_else(missing)?,
+            gates: request.app_data::<Data<Gates>>().cloned().ok_or_else(missing)?,
+            pages: request.app_data::<Data<AccountPages>>().cloned().ok_or_else(missing)?,
+            request: request.clone(),
+            area: if is_console { BrowserArea::Console } else { BrowserArea::Account },
+            language: language(request),
+        })
+    }
+
+    /// Returns the first segment of the area's paths.
+    fn folder(&self) -> &'static str {
+        match self.area {
+            BrowserArea::Console => "admin",
+            BrowserArea::Account => "account",
+        }
+    }
+
+    /// Returns a parameter of the query; empty if it is missing.
+    fn query(&self, name: &str) -> String {
+        query_pairs(&self.request).into_iter().find(|it| it.0 == name).unwrap_or_default().1
+    }
+
+    /// Parses a form of this server. The browser has no session yet, so other
+    /// sites are recognised by its headers.
+    fn fields(&self, body: &RawBody) -> Result<FormFields, ApiError> {
+        if is_foreign(&self.request, &self.pages.public_url) {
+            let message = "The form comes from another site.";
+            return Err(ApiError::refused(StatusCode::FORBIDDEN, "csrf_rejected", message));
+        }
+        FormFields::parse(&self.request, body)
+    }
+
+    fn device(&self) -> Result<pia_identity::SignInDevice, ApiError> {
+        Ok(FromDevice::extract(&self.request).into_inner()?.0)
+    }
+
+    fn sign_ins(&self) -> &ConcurrencyLimiter {
+        &self.api.sign_ins
+    }
+
+    fn render(&self, status: StatusCode, view: &View) -> HttpResponse {
+        let other = crate::texts::common::other(self.language).tag();
+        let mut pairs = query_pairs(&self.request);
+        pairs.retain(|it| it.0 == "next");
+        pairs.push(("lang".to_owned(), other.to_owned()));
+        let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
+        // A form was sent to another path than the page's.
+        let page = format!("{}{}/login?{query}", root(&self.request), self.folder());
+        let shell = Shell::anonymous(self.language, root(&self.request), &self.pages.name, page);
+        let mut response = scripted_page(status, &shell.page(view));
+        remember_language(&self.request, &mut response);
+        response
+    }
+
+    /// Renders a form again with the error of its submission.
+    fn refuse(&self, view: View, err: ApiError) -> Result<HttpResponse, ApiError> {
+        let status = err.status_code();
+        if status.is_server_error() {
+            return Err(err);
+        }
+        Ok(self.render(status, &view.error(errors::text(self.language, &err))))
+    }
+
+    /// Sends the browser its cookie and redirects it to the page that it
+    /// wanted.
+    fn signed_in(&self, session: &BrowserSession, next: &str) -> HttpResponse {
+        let mut response = redirect(&self.request, self.next(next));
+        self.set_cookie(session, &mut response);
+        response
+    }
+
+    fn set_cookie(&self, session: &BrowserSession, response: &mut HttpResponse) {
+        let cookie = self.gates.console_cookie.set(session.cookie.expose(), session.lifetime);
+        if let Ok(cookie) = cookie.parse() {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+    }
+
+    /// Returns the path to open after the sign-in, without its leading slash:
+    /// the wanted one if it is a page of this area.
+    fn next<'a>(&self, wanted: &'a str) -> &'a str
+    where
+        'static: 'a,
+    {
+        let target = wanted.trim_start_matches('/');
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let is_own = RedirectTarget::is_page(&format!("/{path}"))
+            && path.split('/').next() == Some(self.folder())
+            && query.bytes().all(|it| it.is_ascii_graphic() && it != b'#');
+        if is_own { target } else { self.folder() }
+    }
+}
+
+/// Returns the page to sign in at for a request that has no session: of the
+/// console for its pages, and otherwise of the account.
+pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
+    let folder = if request.path().starts_with("/admin") { "admin" } else { "account" };
+    let opens = request.method().is_safe();
+    let wanted = request.uri().path_and_query().map_or("", |it| it.as_str());
+    let wanted = if opens { wanted } else { "" };
+    let query = serde_urlencoded::to_string([("next", wanted)]).unwrap_or_default();
+    let query = if wanted.is_empty() || wanted == format!("/{folder}") {
+        String::new()
+    } else {
+        format!("?{query}")
+    };
+    redirect(request, &format!("{folder}/login{query}"))
+}

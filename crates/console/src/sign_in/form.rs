@@ -1,0 +1,100 @@
+//! Forms of the sign-in.
+
+use pia_identity::{BrowserArea, Provider};
+use pia_kernel::{Language, Secret};
+
+use crate::texts::sign_in as texts;
+use crate::ui::view::{Link, SectionPart};
+use crate::ui::{Field, Form, Section, Text, View};
+
+/// Values of a sign-in page.
+pub(super) struct SignInView<'a> {
+    pub(super) language: Language,
+    pub(super) area: BrowserArea,
+    /// First segment of the area's paths.
+    pub(super) folder: &'static str,
+    /// Path to open afterwards; empty for the first page of the area.
+    pub(super) next: &'a str,
+    /// Typed address.
+    pub(super) email: &'a str,
+    /// Identity providers that are configured.
+    pub(super) providers: &'a [Provider],
+    /// True if accounts may have passkeys.
+    pub(super) has_passkeys: bool,
+}
+
+impl SignInView<'_> {
+    /// Returns the page with every way to sign in.
+    pub(super) fn password(&self) -> View {
+        let title = match self.area {
+            BrowserArea::Console => texts::CONSOLE_TITLE,
+            BrowserArea::Account => texts::ACCOUNT_TITLE,
+        };
+        let autocomplete = if self.has_passkeys { "username webauthn" } else { "username" };
+        let form = Form::new(self.target(""), self.t(texts::SIGN_IN))
+            .field(Field::input("email", self.t(texts::EMAIL), ("email", autocomplete), self.email))
+            .field(Field::password("password", self.t(texts::PASSWORD), "current-password"))
+            .hidden("next", self.next);
+        let view = View::new(self.t(title)).section(Section::new("password", "").form(form));
+        let view = if self.has_passkeys { view.section(self.passkey()) } else { view };
+        let view = if self.providers.is_empty() { view } else { view.section(self.providers()) };
+        view.section(Section::new("help", "").part(SectionPart::Links(self.help())))
+    }
+
+    /// Returns the page that requests the second factor.
+    pub(super) fn factor(&self, challenge: &Secret<String>) -> View {
+        let code = Field::input("code", self.t(texts::CODE), ("text", "one-time-code"), "")
+            .hint(self.t(texts::CODE_HINT));
+        let form = Form::new(self.target("/factor"), self.t(texts::SIGN_IN))
+            .field(code)
+            .hidden("mfaToken", challenge.expose())
+            .hidden("next", self.next);
+        View::new(self.t(texts::FACTOR_TITLE)).section(Section::new("factor", "").form(form))
+    }
+
+    fn passkey(&self) -> Section {
+        let form = Form {
+            script: "passkey-get",
+            ..Form::new(self.target("/passkey"), self.t(texts::WITH_PASSKEY))
+                .hidden("challengeToken", "")
+                .hidden("credential", "")
+                .hidden("next", self.next)
+        };
+        Section::new("passkey", "").form(form)
+    }
+
+    fn providers(&self) -> Section {
+        let link = |provider: &Provider| {
+            let target = format!("/{}/login", self.folder);
+            let query = [("provider", provider.name()), ("redirect_uri", &target)];
+            let query = serde_urlencoded::to_string(query).unwrap_or_default();
+            let name = texts::provider(*provider).of(self.language);
+            Link {
+                label: texts::CONTINUE_WITH.fill(self.language, &[name]),
+                path: format!("auth/login?{query}"),
+            }
+        };
+        let links = self.providers.iter().map(link).collect();
+        Section::new("providers", "").part(SectionPart::Links(links))
+    }
+
+    fn help(&self) -> Vec<Link> {
+        let link = |label: Text, path: &str| Link {
+            label: self.t(label).to_owned(),
+            path: path.to_owned(),
+        };
+        let forgot = link(texts::FORGOT, "auth/forgot-password.html");
+        match self.area {
+            BrowserArea::Console => vec![forgot, link(texts::TO_ACCOUNT, "account/login")],
+            BrowserArea::Account => vec![forgot, link(texts::REGISTER, "auth/register.html")],
+        }
+    }
+
+    fn target(&self, step: &str) -> String {
+        format!("{}/sign-in{step}", self.folder)
+    }
+
+    fn t(&self, text: Text) -> &'static str {
+        text.of(self.language)
+    }
+}

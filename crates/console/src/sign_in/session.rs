@@ -1,0 +1,166 @@
+//! Start and end of a browser's session.
+
+use actix_web::http::header::SET_COOKIE;
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::Data;
+use actix_web::{HttpResponse, ResponseError as _};
+use pia_identity::{BrowserSignInError, FactorAnswer, RevokeError, SignInError};
+use pia_kernel::Secret;
+use pia_web::{ApiError, Gates, RawBody};
+
+use super::SignInPage;
+use super::form::SignInView;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::{errors, sign_in as texts};
+use crate::ui::view::{Link, SectionPart};
+use crate::ui::{Section, View};
+
+/// Renders the sign-in page, or completes a sign-in at an identity provider
+/// that led back to it.
+pub(crate) async fn show(page: SignInPage) -> PageResult {
+    let code = page.query("code");
+    if !code.is_empty() && page.request.method() == Method::GET {
+        return complete(&page, Secret::new(code)).await;
+    }
+    let next = page.query("next");
+    let view = page.view(&next, "").password();
+    let error = page.query("error");
+    if error.is_empty() {
+        return Ok(page.render(StatusCode::OK, &view));
+    }
+    let message = texts::PROVIDER_FAILED.of(page.language);
+    Ok(page.render(StatusCode::UNAUTHORIZED, &view.error(message)))
+}
+
+/// Signs in with a password.
+pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
+    let fields = page.fields(&body)?;
+    let (email, next) = (fields.text("email").to_owned(), fields.text("next").to_owned());
+    let (sign_in, device, area) =
+        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
+    let (typed, password) = (email.clone(), fields.secret("password"));
+    let login = async move {
+        match sign_in.password(area, &typed, password, device).await {
+            Err(BrowserSignInError::Password(SignInError::FactorNeeded { challenge })) => {
+                Ok(Err(challenge))
+            }
+            result => result.map(Ok),
+        }
+    };
+    match page.sign_ins().run(login).await {
+        Ok(Ok(session)) => Ok(page.signed_in(&session, &next)),
+        Ok(Err(challenge)) => {
+            Ok(page.render(StatusCode::OK, &page.view(&next, &email).factor(&challenge)))
+        }
+        Err(err) => page.refuse(page.view(&next, &email).password(), err),
+    }
+}
+
+/// Continues a sign-in with the second factor.
+pub(crate) async fn factor(page: SignInPage, body: RawBody) -> PageResult {
+    let fields = page.fields(&body)?;
+    let next = fields.text("next").to_owned();
+    let (sign_in, device, area) =
+        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
+    let (challenge, answer) = (fields.secret("mfaToken"), factor_answer(&fields, "code"));
+    let token = challenge.clone();
+    let login = async move { sign_in.factor(area, &token, &answer, device).await };
+    match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
+        Ok(session) => Ok(page.signed_in(&session, &next)),
+        // The challenge is over: only a new one can succeed.
+        Err(err) if err.code_and_message().0 == "invalid_mfa_token" => {
+            page.refuse(page.view(&next, "").password(), err)
+        }
+        Err(err) => page.refuse(page.view(&next, "").factor(&challenge), err),
+    }
+}
+
+/// Signs in with a passkey.
+pub(crate) async fn passkey(page: SignInPage, body: RawBody) -> PageResult {
+    let fields = page.fields(&body)?;
+    let next = fields.text("next").to_owned();
+    let (sign_in, device, area) =
+        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
+    let (token, credential) =
+        (fields.secret("challengeToken"), fields.text("credential").to_owned());
+    let login = async move { sign_in.passkey(area, &token, &credential, device).await };
+    match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
+        Ok(session) => Ok(page.signed_in(&session, &next)),
+        Err(err) => page.refuse(page.view(&next, "").password(), err),
+    }
+}
+
+/// Signs out and returns to the sign-in page.
+pub(crate) async fn sign_out(page: PageContext, _: FormFields, gates: Data<Gates>) -> PageResult {
+    let consoles = page.api.identity.consoles.clone();
+    let session = pia_web::Caller(page.caller).session_ref()?;
+    let end = async move {
+        match consoles.end(session).await {
+            // It has already ended.
+            Err(RevokeError::Unknown | RevokeError::Gone) => Ok(()),
+            result => result,
+        }
+    };
+    page.run_identity(end).await?;
+    let mut response = page.redirect("account/login?done=signed-out")?;
+    if let Ok(cookie) = gates.console_cookie.clear().parse() {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// Redeems the code of an identity provider. The page links to the wanted one
+/// instead of redirecting: the navigation began at another site, to which
+/// browsers do not send the new cookie.
+async fn complete(page: &SignInPage, code: Secret<String>) -> PageResult {
+    let (sign_in, device, area) =
+        (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
+    let verifier = page.api.browsers.verifier(&page.request);
+    let verifier = verifier.unwrap_or_else(|| Secret::new(String::new()));
+    let login = async move { sign_in.code(area, &code, &verifier, device).await };
+    let session = match page.api.runner.run(async { login.await.map_err(ApiError::from) }).await {
+        Ok(session) => session,
+        Err(err) => {
+            let text = errors::text(page.language, &err);
+            let view = page.view("", "").password().error(text);
+            return Ok(page.render(err.status_code(), &view));
+        }
+    };
+    let label = texts::CONTINUE.of(page.language).to_owned();
+    let link = Link { label, path: page.folder().to_owned() };
+    let view = View::new(texts::SIGNED_IN.of(page.language))
+        .section(Section::new("next", "").part(SectionPart::Links(vec![link])));
+    let mut response: HttpResponse = page.render(StatusCode::OK, &view);
+    page.set_cookie(&session, &mut response);
+    // Equivalent to following the link.
+    if let Ok(value) = format!("0; url=../{}", page.folder()).parse() {
+        response.headers_mut().insert(super::REFRESH, value);
+    }
+    Ok(response)
+}
+
+/// Returns the second factor in a field: a code of six digits, or a recovery
+/// code.
+pub(crate) fn factor_answer(fields: &FormFields, name: &str) -> FactorAnswer {
+    let typed: String = fields.text(name).split_whitespace().collect();
+    if typed.len() == 6 && typed.bytes().all(|it| it.is_ascii_digit()) {
+        FactorAnswer::Code(Secret::new(typed))
+    } else {
+        FactorAnswer::RecoveryCode(fields.secret(name))
+    }
+}
+
+impl SignInPage {
+    fn view<'a>(&'a self, next: &'a str, email: &'a str) -> SignInView<'a> {
+        SignInView {
+            language: self.language,
+            area: self.area,
+            folder: self.folder(),
+            next,
+            email,
+            providers: &self.pages.providers,
+            has_passkeys: self.pages.has_passkeys,
+        }
+    }
+}
