@@ -36,6 +36,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
     let oidc = node::modules("oidc-provider", "crates/server/tests/auth/oidc")?;
     let openai = node::modules("openai", "crates/server/tests/ai/openai")?;
     let openapi = node::modules("openapi-typescript", "crates/server/tests/server/openapi")?;
+    let axe = node::modules("axe", "crates/server/tests/server/pages/axe")?;
     let signalr = node::modules("signalr", "crates/signalr/tests/it/clients")?;
     let pod = node::modules("pod-ts", "examples/pod-ts")?;
     let cluster = Cluster::for_tests(interrupt)?;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Vec<String>, interrupt: &Interrupt) -> Outcome {
         .env("TEST_OPENAI", openai)
         .env("TEST_SDKS", sdks.program("python"))
         .env("TEST_OPENAPI", openapi)
+        .env("TEST_AXE", axe)
         .env("TEST_SIGNALR", signalr)
         .env("TEST_POD_TS", pod)
         .env("TEST_PYTHON", python.program("python"));

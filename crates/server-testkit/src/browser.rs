@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::Stdio;
 use std::time::Duration;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -169,6 +170,54 @@ impl Browser {
     pub async fn is_too_wide(&self) -> bool {
         let wide = "return document.documentElement.scrollWidth > window.innerWidth";
         self.run(wide, json!([])).await == true
+    }
+
+    /// Signs in on a sign-in page with a password.
+    pub async fn sign_in(&self, url: &str, email: &str, password: &str) {
+        self.goto(url).await;
+        self.find("#password-email").await;
+        let fill = "document.querySelector('#password-email').value = arguments[0]; \
+                    document.querySelector('#password-password').value = arguments[1];";
+        self.run(fill, json!([email, password])).await;
+        let button = self.find("#password button").await;
+        self.click(&button).await;
+        self.find(".wide main, .alert, #factor").await;
+    }
+
+    /// Returns the violations of accessibility rules that axe finds on the page. `axe` is the
+    /// source of axe-core.
+    pub async fn accessibility_violations(&self, axe: &str) -> Vec<String> {
+        let script = format!(
+            "{axe}; return axe.run(document, {{ resultTypes: ['violations'] }}).then(it => \
+             it.violations.flatMap(rule => rule.nodes.map(node => \
+             `${{rule.id}}: ${{node.html}} ${{node.failureSummary}}`)))"
+        );
+        let found = self.run(&script, json!([])).await;
+        let found = found.as_array().expect("a list").iter();
+        found.map(|it| it.as_str().expect("a text").to_owned()).collect()
+    }
+
+    /// Stores a picture of the page, as wide as the window and as high as its content.
+    pub async fn picture(&self, file: &std::path::Path) {
+        let size = "return [window.innerWidth, document.documentElement.scrollHeight]";
+        let size = self.run(size, json!([])).await;
+        let metrics = json!({ "cmd": "Page.captureScreenshot", "params": {
+            "captureBeyondViewport": true,
+            "clip": { "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 },
+        } });
+        let shot = self.command("POST", "goog/cdp/execute", &metrics).await;
+        let data = shot["data"].as_str().expect("a picture");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(data).expect("base64");
+        std::fs::write(file, bytes).expect("a file");
+    }
+
+    /// Switches between the light and the dark colours.
+    pub async fn prefer_colours(&self, scheme: &str) {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        let media = json!({ "cmd": "Emulation.setEmulatedMedia", "params": {
+            "features": [feature],
+        } });
+        self.command("POST", "goog/cdp/execute", &media).await;
     }
 
     /// Panics if the browser logged an error other than a 4xx status.

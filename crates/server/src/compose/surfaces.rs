@@ -141,6 +141,8 @@ pub(super) fn account_pages(
     AccountPages {
         accounts: Arc::new(accounts),
         name: base.config.latest().server.name.clone(),
+        providers: base.config.latest().oauth.providers.providers.keys().copied().collect(),
+        has_passkeys: use_cases.identity.passkey_sign_in.is_available(),
         public_url: base.config.latest().server.public_url.to_string(),
         runner: runner.clone(),
     }

@@ -2,6 +2,7 @@
 
 mod browsed;
 mod emails;
+mod signed_in;
 
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};

@@ -269,6 +269,15 @@ const EXPECTED: &str = "
     DELETE /scim/v2/Groups/{id}   groups  licensed  scim  GroupManagement
     POST /hubs/pod-uplink/negotiate  pod  licensed  pod-uplink
     GET  /hubs/pod-uplink            pod  licensed  pod-uplink
+    GET  /auth/pages.js            anyone    unlicensed global
+    GET  /admin/login              anyone    ended      global
+    POST /admin/sign-in            anyone    ended      local-auth
+    POST /admin/sign-in/factor     anyone    ended      local-auth
+    POST /admin/sign-in/passkey    anyone    ended      local-auth
+    GET  /account/login            anyone    ended      global
+    POST /account/sign-in          anyone    ended      local-auth
+    POST /account/sign-in/factor   anyone    ended      local-auth
+    POST /account/sign-in/passkey  anyone    ended      local-auth
     GET  /.well-known/change-password  anyone  ended    global
     GET  /.well-known/passkey-endpoints  anyone  ended  global
 ";
@@ -296,6 +305,7 @@ fn format_route(route: &Route) -> String {
         Access::Console(roles) if roles.contains(&Role::OrgManager) => "managers",
         Access::Console(_) => "admins",
         Access::GroupConsole(_) => "group-managers",
+        Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage => "page",
         Access::Operator => "operator",
         Access::Scim(scope) => scope.name(),
         Access::Service => "service",
@@ -334,12 +344,48 @@ fn the_table_has_the_expected_routes() {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut expected: Vec<String> =
         EXPECTED.lines().map(words).filter(|line| !line.is_empty()).collect();
-    let mut table: Vec<String> = table().iter().map(format_route).collect();
+    let others = table().into_iter().filter(|it| !is_page(it));
+    let mut table: Vec<String> = others.map(|it| format_route(&it)).collect();
 
     expected.sort();
     table.sort();
 
     assert_eq!(table, expected);
+}
+
+/// Returns whether a row is a page for browsers that are signed in.
+fn is_page(route: &Route) -> bool {
+    matches!(route.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
+}
+
+/// Pages follow one rule each, so they are not listed.
+#[test]
+fn pages_have_the_access_of_their_folders() {
+    let (all, knowledge) = (&Role::ALL[1..], &[Role::Admin, Role::KbManager][..]);
+    let managers = &[Role::Admin, Role::OrgManager][..];
+    let open: &[(&str, &[Role])] = &[
+        ("/admin", all),
+        ("/admin/knowledge", knowledge),
+        ("/admin/my-group", managers),
+    ];
+    for route in table().into_iter().filter(is_page) {
+        let is_account = route.path == "/account" || route.path.starts_with("/account/");
+        assert_eq!(is_account, route.access == Access::AccountPage, "{}", route.path);
+        assert!(is_account || route.path.starts_with("/admin"), "{}", route.path);
+        if let Access::ConsolePage(roles) = route.access {
+            let area = route.path.split('/').take(3).collect::<Vec<_>>().join("/");
+            let area = open.iter().find(|it| it.0 == area);
+            let allowed = area.map_or(&[Role::Admin][..], |it| it.1);
+            assert!(roles.iter().all(|it| allowed.contains(it)), "{}", route.path);
+        }
+        if let Access::GroupPage(_) = route.access {
+            assert!(route.path.starts_with("/admin/groups/{id}"), "{}", route.path);
+        }
+        let writes = route.method == "POST";
+        let expected = if writes && !is_account { Licensing::InForce } else { Licensing::MayHaveEnded };
+        assert_eq!(route.licensing, expected, "{}", route.path);
+        assert!(writes || route.method == "GET", "{}", route.path);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -354,7 +400,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.len(), 208);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 208);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -370,7 +416,9 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
 
     for route in &table() {
         let length = (route.body_limit + 1).to_string();
-        let answer = if let Access::Console(_) | Access::GroupConsole(_) = route.access {
+        let answer = if route.credentials == AcceptedCredentials::ConsoleCookie
+            || route.credentials == AcceptedCredentials::BrowserCookie
+        {
             let headers =
                 [("content-length", length.as_str()), ("x-csrf-token", &console.csrf_token)];
             console.send(route.method.as_str(), route.path, &headers, &Value::Null).await
@@ -411,9 +459,9 @@ fn rows_match_their_paths() {
 
         let expected_properties = (
             takes_keys,
-            !anonymous && below(&["/auth/"]),
+            !anonymous && below(&["/auth/"]) || is_page(&route),
             (anonymous && guards) || route.access == Access::Pod,
-            below(&["/admin", "/api/admin"]),
+            below(&["/admin", "/api/admin"]) && route.document != OpenApiDocument::Own,
         );
         let actual = (
             route.credentials == AcceptedCredentials::SessionOrApiKey,

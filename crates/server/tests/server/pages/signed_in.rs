@@ -1,0 +1,253 @@
+//! Pages of browsers that are signed in: access, forms, roles and every page in
+//! a browser.
+
+use pia_identity::Role;
+use pia_server_testkit::browser::Browser;
+use pia_server_testkit::client::TestResponse;
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use pia_web::{Access, AcceptedCredentials, Route};
+
+use super::{FORM, HTML, form};
+
+on_both_databases!(
+    an_account_opens_its_own_pages_and_not_the_console,
+    a_page_leads_to_the_sign_in_and_back,
+    a_form_requires_the_csrf_token_and_the_same_site,
+    pages_are_open_to_the_roles_of_their_rows,
+);
+
+const ADA: &str = "ada@example.org";
+
+/// Browser that signed in with a form, without a script.
+struct Visitor<'a> {
+    app: &'a TestApp,
+    cookie: String,
+}
+
+impl<'a> Visitor<'a> {
+    /// Signs in at the sign-in page of a folder: `admin`, `account`.
+    async fn sign_in(app: &'a TestApp, folder: &str, email: &str) -> Self {
+        let answer = sign_in(app, folder, &[("email", email), ("password", PASSWORD)]).await;
+        assert_eq!(answer.status, 303, "{}", answer.text());
+        let cookie = answer.header("set-cookie").expect("a cookie").split(';').next();
+        Self { app, cookie: cookie.expect("a value").to_owned() }
+    }
+
+    async fn get(&self, path: &str) -> TestResponse {
+        self.send("GET", path, &[], "").await
+    }
+
+    async fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
+        self.send("POST", path, &[&[FORM][..], headers].concat(), body).await
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TestResponse {
+        let own = [HTML, ("cookie", self.cookie.as_str())];
+        let headers = [&own[..], headers].concat();
+        self.app.anonymous().send(method, path, &headers, body.as_bytes()).await
+    }
+
+    /// Returns the CSRF token of a page's forms.
+    async fn csrf_token(&self) -> String {
+        let page = self.get("/account").await;
+        let text = page.text();
+        let (_, after) = text.split_once("name=\"csrfToken\" value=\"").expect("a form");
+        after.split('"').next().expect("a value").to_owned()
+    }
+}
+
+async fn sign_in(app: &TestApp, folder: &str, fields: &[(&str, &str)]) -> TestResponse {
+    let body = form(fields);
+    let path = format!("/{folder}/sign-in");
+    app.anonymous().send("POST", &path, &[FORM, HTML], body.as_bytes()).await
+}
+
+/// Starts a server that requires no second factor, with an administrator.
+async fn with_admin(database: TestDatabase) -> TestApp {
+    let app = TestConfig::on(database).with("Admin:RequireSecondFactor", false).start().await;
+    app.sign_up(ADA).await;
+    app.admin(&format!("grant {ADA} --role admin")).await.expect("a role");
+    app
+}
+
+fn pages() -> impl Iterator<Item = Route> {
+    pia_server::routes().into_iter().filter(|it| {
+        matches!(it.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
+    })
+}
+
+/// Returns the path of a row with an id that nothing has.
+fn with_unknown_ids(path: &str) -> String {
+    let segment = |it: &str| match it.starts_with('{') {
+        true => "018f0000-0000-7000-8000-00000000dead".to_owned(),
+        false => it.to_owned(),
+    };
+    path.split('/').map(segment).collect::<Vec<_>>().join("/")
+}
+
+async fn an_account_opens_its_own_pages_and_not_the_console(database: TestDatabase) {
+    let app = with_admin(database).await;
+    app.sign_up("bob@example.org").await;
+
+    let bob = Visitor::sign_in(&app, "account", "bob@example.org").await;
+    let ada = Visitor::sign_in(&app, "account", ADA).await;
+    let refused =
+        sign_in(&app, "admin", &[("email", "bob@example.org"), ("password", PASSWORD)]).await;
+    let console = Visitor::sign_in(&app, "admin", ADA).await;
+
+    assert_eq!(bob.get("/account").await.status, 200);
+    assert!(bob.get("/account").await.text().contains("bob@example.org"));
+    assert_eq!((refused.status, refused.header("set-cookie")), (403, None));
+    // Signing in to the account never opens the console, even for an administrator.
+    for visitor in [&bob, &ada] {
+        let page = visitor.get("/admin").await;
+        assert_eq!((page.status, page.header("location")), (303, Some("admin/login")));
+        let api = app.anonymous();
+        let cookie = [("cookie", visitor.cookie.as_str())];
+        let session = api.send("GET", "/api/admin/session", &cookie, b"").await;
+        assert_eq!(session.refusal(), (401, "unauthorized"));
+    }
+    assert_eq!(console.get("/admin").await.status, 200);
+    assert_eq!(console.get("/account").await.status, 200);
+}
+
+async fn a_page_leads_to_the_sign_in_and_back(database: TestDatabase) {
+    let app = with_admin(database).await;
+
+    let away = app.anonymous().send("GET", "/admin/users?search=ada", &[HTML], b"").await;
+    let program = app.anonymous().send("GET", "/admin/users", &[], b"").await;
+    let login = app.anonymous().send("GET", "/admin/login?next=%2Fadmin%2Fusers", &[HTML], b"").await;
+    let wrong = sign_in(&app, "admin", &[("email", ADA), ("password", "wrong horse battery")]).await;
+    let back = |next: &'static str| {
+        let fields = [("email", ADA), ("password", PASSWORD), ("next", next)];
+        let app = &app;
+        async move { sign_in(app, "admin", &fields).await.header("location").map(str::to_owned) }
+    };
+
+    let target = "../admin/login?next=%2Fadmin%2Fusers%3Fsearch%3Dada";
+    assert_eq!((away.status, away.header("location")), (303, Some(target)));
+    assert_eq!(program.refusal(), (401, "unauthorized"));
+    assert_eq!(login.status, 200);
+    assert!(login.text().contains("name=\"next\" value=\"/admin/users\""), "{}", login.text());
+    assert_eq!(wrong.status, 401);
+    assert!(wrong.text().contains("The email address or password is wrong"), "{}", wrong.text());
+    assert!(!wrong.text().contains("wrong horse"), "{}", wrong.text());
+    assert_eq!(back("/admin/users?search=ada").await.as_deref(), Some("../admin/users?search=ada"));
+    for foreign in ["https://evil.example", "//evil.example/admin", "/admin/../x", "/auth/error"] {
+        assert_eq!(back(foreign).await.as_deref(), Some("../admin"), "{foreign}");
+    }
+}
+
+async fn a_form_requires_the_csrf_token_and_the_same_site(database: TestDatabase) {
+    let app = with_admin(database).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+
+    for route in pages().filter(|it| it.method == "POST") {
+        let path = with_unknown_ids(route.path);
+        let body = form(&[("csrfToken", &token)]);
+        for (headers, body) in [
+            (&[][..], ""),
+            (&[], "csrfToken=wrong"),
+            (&[("origin", "https://evil.example")], &body),
+            (&[("sec-fetch-site", "cross-site")], &body),
+        ] {
+            let answer = ada.post(&path, headers, body).await;
+            assert_eq!(answer.status, 403, "{path} {headers:?} {body}: {}", answer.text());
+        }
+        let own = [("sec-fetch-site", "same-origin")];
+        if route.path != "/account/sign-out" {
+            let answer = ada.post(&path, &own, &body).await;
+            assert!(answer.status != 403 || !answer.text().contains("another site"), "{path}");
+            assert!(answer.status < 500, "{path}: {}", answer.text());
+        }
+    }
+    let out = ada.post("/account/sign-out", &[], &form(&[("csrfToken", &token)])).await;
+    assert_eq!(out.status, 303);
+    assert_eq!(ada.get("/admin").await.status, 303);
+}
+
+async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
+    let app = with_admin(database).await;
+    for (role, email) in [
+        (Role::Admin, ADA),
+        (Role::OrgManager, "olga@example.org"),
+        (Role::KbManager, "karl@example.org"),
+    ] {
+        if email != ADA {
+            app.sign_up(email).await;
+            app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
+        }
+        let visitor = Visitor::sign_in(&app, "admin", email).await;
+
+        for route in pages().filter(|it| it.method == "GET") {
+            let path = with_unknown_ids(route.path);
+            let answer = visitor.get(&path).await;
+            let expected: &[u16] = match route.access {
+                Access::ConsolePage(roles) if !roles.contains(&role) => &[403],
+                // The group of the path is nobody's.
+                Access::GroupPage(_) => &[403, 404],
+                _ if route.path.contains('{') => &[200, 404],
+                _ => &[200, 303],
+            };
+            assert!(expected.contains(&answer.status), "{role:?} {path}: {}", answer.text());
+            assert!(answer.header("content-type").is_none_or(|it| it.contains("html")
+                || answer.status == 200), "{path}");
+        }
+    }
+}
+
+/// Opens every page that the navigation names, in both languages and both
+/// colours, at the width of a desktop and of a small phone.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_is_accessible_and_fits_a_phone() {
+    let app = with_admin(TestDatabase::sqlite()).await;
+    let axe = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
+    let axe = std::path::Path::new(&axe).join("node_modules/axe-core/axe.min.js");
+    let axe = std::fs::read_to_string(axe).expect("axe-core");
+    let pictures = std::env::var_os("PIA_TEST_PICTURES").map(std::path::PathBuf::from);
+    let browser = Browser::start("en").await;
+    let url = |path: &str| format!("http://{}{path}", app.addr);
+    browser.sign_in(&url("/admin/login"), ADA, PASSWORD).await;
+    let mut paths: Vec<String> = pages()
+        .filter(|it| it.method == "GET" && !it.path.contains('{') && !is_download(it))
+        .map(|it| it.path.to_owned())
+        .collect();
+    paths.extend(["/admin/login", "/account/login"].map(str::to_owned));
+
+    for path in &paths {
+        for (language, width, colours) in
+            [("en", 1280, "light"), ("de", 1280, "dark"), ("de", 320, "light")]
+        {
+            browser.resize(width, 900).await;
+            browser.prefer_colours(colours).await;
+            browser.goto(&url(&format!("{path}?lang={language}"))).await;
+            let title = browser.states("h1").await;
+            if let Some(folder) = &pictures {
+                let name = path.trim_matches('/').replace('/', "-");
+                let file = folder.join(format!("{name}-{language}-{width}-{colours}.png"));
+                browser.picture(&file).await;
+            }
+            assert!(!title.is_empty(), "{path}");
+            assert!(!browser.is_too_wide().await, "{path} at {width}");
+            let violations = browser.accessibility_violations(&axe).await;
+            assert!(violations.is_empty(), "{path} {language} {colours}: {violations:#?}");
+            browser.found_nothing_wrong().await;
+        }
+    }
+}
+
+/// Returns whether a row sends a file.
+fn is_download(route: &Route) -> bool {
+    let cookie = [AcceptedCredentials::ConsoleCookie, AcceptedCredentials::BrowserCookie];
+    assert!(cookie.contains(&route.credentials), "{}", route.path);
+    ["export", "download"].iter().any(|it| route.path.ends_with(it))
+}
