@@ -62,7 +62,8 @@ pub enum LicenceState {
 pub enum Licensed<'a> {
     /// No licence: only the set-up is available.
     Not,
-    /// Expired licence: reading, signing out and staying signed in.
+    /// Expired licence: reading, signing in and out, securing and deleting an
+    /// account. Each route declares in the route table whether it needs more.
     Expired(&'a Licence),
     /// Licence in force.
     Valid(&'a Licence),
