@@ -35,17 +35,18 @@ impl Jwt {
             issuer: from.restart("Issuer").or("pia-server".to_owned()),
             audience: from.restart("Audience").or("pia-client".to_owned()),
         };
+        let default = SessionSettings::default();
         let sessions = SessionSettings {
             access_lifetime: from
                 .reload("AccessTokenLifetime")
-                .within(Duration::from_mins(15), SECOND..=DAY),
+                .within(default.access_lifetime, SECOND..=DAY),
             refresh_lifetime: from
                 .reload("RefreshTokenLifetime")
-                .within(DAY * 30, SECOND..=DAY * 400),
+                .within(default.refresh_lifetime, SECOND..=DAY * 400),
             grace: from
                 .reload("RefreshGrace")
-                .within(SECOND * 30, Duration::ZERO..=Duration::from_mins(5)),
-            max_sessions: from.reload("MaxSessions").within(10, 1..=100),
+                .within(default.grace, Duration::ZERO..=Duration::from_mins(5)),
+            max_sessions: from.reload("MaxSessions").within(default.max_sessions, 1..=100),
         };
         if sessions.refresh_lifetime < sessions.access_lifetime {
             let reason = "expected no less than Jwt:AccessTokenLifetime";

@@ -1,11 +1,13 @@
 //! `Operators` and `Workflow`: assignments.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use pia_assignments::AssignmentSettings;
 use pia_kernel::Secret;
 
 use super::fault::Reason;
+use super::field::Field;
 use super::section::Section;
 use super::setting::Setting;
 
@@ -13,9 +15,11 @@ use super::setting::Setting;
 const EMBEDDED: &str = "embedded";
 /// Default of `Workflow:Address` outside of Development.
 const DEFAULT_ADDRESS: &str = "workflow:7233";
-const DEFAULT_PLAINTEXT_HOURS: PlaintextHours = PlaintextHours(72);
 const MAX_PLAINTEXT_HOURS: i64 = 87_600;
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Assignments.
 #[derive(Debug, Clone)]
@@ -62,22 +66,7 @@ impl OperatorsConfig {
         let mut from = all.section("Operators");
         let is_enabled = from.restart("Enabled").or(false);
         let concurrency = from.reload("MaxConcurrentAssignments").within(4_u32, 1..=1000);
-        let per_user = from.reload("MaxConcurrentAssignmentsPerUser").within(2_u32, 1..=1000);
-        let assignments = AssignmentSettings {
-            max_steps: from.reload("MaxSteps").within(8_u32, 3..=50),
-            wall_clock: seconds(from.reload("WallClockTimeoutSeconds").within(900, 10..=604_800)),
-            max_per_user: per_user.min(concurrency),
-            max_attempts: from.reload("MaxActivityAttempts").within(3_u32, 1..=100),
-            token_ceiling: from
-                .reload("PerAssignmentTokenCeiling")
-                .within(200_000_u32, 1_000..=1_000_000_000)
-                .into(),
-            queued_grace: seconds(from.reload("QueuedGraceMinutes").within(5, 1..=1440)) * 60,
-            max_restarts: from.reload("MaxReconcileAttempts").within(5_u32, 1..=100),
-            retention: HOUR * 24 * from.reload("RetentionDays").within(30_u32, 1..=3650),
-            plaintext_retention: HOUR
-                * from.reload("PlaintextRetentionHours").or(DEFAULT_PLAINTEXT_HOURS).0,
-        };
+        let assignments = assignments(&mut from, concurrency);
         let allows_private_webhooks = from.reload("AllowPrivateWebhooks").or(false);
         let allows_private_mcp_servers = from.reload("AllowPrivateMcpServers").or(false);
         let engine = engine(&mut all.section("Workflow"));
@@ -92,12 +81,62 @@ impl OperatorsConfig {
     }
 }
 
-fn seconds(seconds: u32) -> Duration {
-    Duration::from_secs(seconds.into())
+fn assignments(from: &mut Section<'_>, concurrency: u32) -> AssignmentSettings {
+    let default = AssignmentSettings::default();
+    let max_per_user = from
+        .reload("MaxConcurrentAssignmentsPerUser")
+        .within(default.max_per_user, 1..=1000)
+        .min(concurrency);
+    AssignmentSettings {
+        max_steps: from.reload("MaxSteps").within(default.max_steps, 3..=50),
+        wall_clock: counted(
+            from.reload("WallClockTimeoutSeconds"),
+            SECOND,
+            default.wall_clock,
+            10..=604_800,
+        ),
+        max_per_user,
+        max_attempts: from.reload("MaxActivityAttempts").within(default.max_attempts, 1..=100),
+        token_ceiling: from
+            .reload("PerAssignmentTokenCeiling")
+            .within(u32::try_from(default.token_ceiling).unwrap_or(u32::MAX), 1_000..=1_000_000_000)
+            .into(),
+        queued_grace: counted(
+            from.reload("QueuedGraceMinutes"),
+            MINUTE,
+            default.queued_grace,
+            1..=1440,
+        ),
+        max_restarts: from.reload("MaxReconcileAttempts").within(default.max_restarts, 1..=100),
+        retention: counted(from.reload("RetentionDays"), DAY, default.retention, 1..=3650),
+        plaintext_retention: HOUR
+            * from.reload("PlaintextRetentionHours").or(PlaintextHours::default()).0,
+    }
+}
+
+/// Returns a duration that is configured as a number of units.
+fn counted(
+    field: Field<'_>,
+    unit: Duration,
+    default: Duration,
+    range: RangeInclusive<u32>,
+) -> Duration {
+    unit * field.within(number(default, unit), range)
+}
+
+/// Returns the number of these units in a duration.
+fn number(duration: Duration, unit: Duration) -> u32 {
+    u32::try_from(duration.as_secs() / unit.as_secs()).unwrap_or(u32::MAX)
 }
 
 /// Hours after which contents are deleted; the default if it is not positive.
 struct PlaintextHours(u32);
+
+impl Default for PlaintextHours {
+    fn default() -> Self {
+        Self(number(AssignmentSettings::default().plaintext_retention, HOUR))
+    }
+}
 
 impl Setting for PlaintextHours {
     const IS_SECRET: bool = false;
@@ -106,7 +145,7 @@ impl Setting for PlaintextHours {
         let number = text.trim().parse::<i64>().ok().filter(|it| *it <= MAX_PLAINTEXT_HOURS);
         let number = number.ok_or(Reason::form("expected a whole number up to 87600"))?;
         let hours = u32::try_from(number).ok().filter(|it| *it > 0);
-        Ok(hours.map_or(DEFAULT_PLAINTEXT_HOURS, Self))
+        Ok(hours.map_or_else(Self::default, Self))
     }
 
     fn format(&self) -> String {
