@@ -13,7 +13,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::time::timeout;
 
-use crate::dialect::{self, PreparedRequest, ResponseFormat};
+use crate::dialect::{self, PreparedRequest, ResponseFormat, ResponseMode};
 use crate::limits::UpstreamLimits;
 use crate::max_tokens_param::{MaxTokensSupport, uses_max_tokens};
 use crate::pieces::Pieces;
@@ -24,7 +24,7 @@ use crate::single;
 use crate::splitter::Splitter;
 use crate::tls::Tls;
 
-const EVENTS: &str = "text/event-stream";
+pub(crate) const EVENTS: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 
 /// Error of a client that could not be created.
@@ -99,13 +99,13 @@ impl Upstream {
     async fn request(
         &self,
         call: ChatCall,
-        accept: &'static str,
+        mode: ResponseMode,
         limits: &UpstreamLimits,
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
         let mut call = self.sampling.filter(call);
         loop {
             let retry = self.sampling.retry_copy(&call);
-            let outcome = self.request_with_max_tokens_retry(call, accept, limits).await;
+            let outcome = self.request_with_max_tokens_retry(call, mode, limits).await;
             match retry.and_then(|it| self.sampling.learn(it, &outcome)) {
                 Some(reduced) => call = reduced,
                 None => return outcome,
@@ -118,19 +118,19 @@ impl Upstream {
     async fn request_with_max_tokens_retry(
         &self,
         call: ChatCall,
-        accept: &'static str,
+        mode: ResponseMode,
         limits: &UpstreamLimits,
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
         let call = self.max_tokens.with_supported_name(call);
         if !uses_max_tokens(&call) {
-            return self.send(call, accept, limits).await;
+            return self.send(call, mode, limits).await;
         }
         let target = Arc::clone(&call.target);
         let retry = self.max_tokens.retry_call(&call);
-        let outcome = self.send(call, accept, limits).await;
+        let outcome = self.send(call, mode, limits).await;
         let name_refused = self.max_tokens.learn(&target, &outcome);
         match retry {
-            Some(retry) if name_refused => self.send(retry, accept, limits).await,
+            Some(retry) if name_refused => self.send(retry, mode, limits).await,
             _ => outcome,
         }
     }
@@ -138,19 +138,19 @@ impl Upstream {
     async fn send(
         &self,
         call: ChatCall,
-        accept: &'static str,
+        mode: ResponseMode,
         limits: &UpstreamLimits,
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
-        let prepared = dialect::prepare(&call, accept == EVENTS)?;
+        let prepared = dialect::prepare(&call, mode)?;
         // From here on only the request holds the memory of the body.
         drop(call);
-        self.post(prepared, accept, limits).await
+        self.post(prepared, mode, limits).await
     }
 
     async fn post(
         &self,
         prepared: PreparedRequest,
-        accept: &'static str,
+        mode: ResponseMode,
         limits: &UpstreamLimits,
     ) -> Result<(Response, ResponseFormat), UpstreamError> {
         let response = self
@@ -158,7 +158,7 @@ impl Upstream {
             .post(prepared.url)
             .headers(prepared.headers)
             .header(header::CONTENT_TYPE, JSON)
-            .header(header::ACCEPT, accept)
+            .header(header::ACCEPT, mode.media_type())
             .body(reqwest::Body::wrap(Pieces::new(prepared.body)))
             .send()
             .await
@@ -175,7 +175,7 @@ impl Upstream {
     async fn exchange(&self, prepared: PreparedRequest) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
         let answer = async {
-            let (response, _) = self.post(prepared, JSON, &limits).await?;
+            let (response, _) = self.post(prepared, ResponseMode::Full, &limits).await?;
             read_full(response, limits.max_answer).await
         };
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?
@@ -186,9 +186,10 @@ impl Upstream {
 impl ChatUpstream for Upstream {
     async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError> {
         let limits = self.limits.get();
-        let (response, form) = timeout(limits.first_byte, self.request(call, EVENTS, &limits))
-            .await
-            .map_err(|_elapsed| UpstreamError::Silent)??;
+        let (response, form) =
+            timeout(limits.first_byte, self.request(call, ResponseMode::Streamed, &limits))
+                .await
+                .map_err(|_elapsed| UpstreamError::Silent)??;
         match media_type(response.headers()).as_deref() {
             None | Some(EVENTS) => {
                 let splitter = Splitter::new(Arc::new(form.stream_filter()), limits.max_event);
@@ -210,7 +211,7 @@ impl ChatUpstream for Upstream {
     async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError> {
         let limits = self.limits.get();
         let answer = async {
-            let (response, form) = self.request(call, JSON, &limits).await?;
+            let (response, form) = self.request(call, ResponseMode::Full, &limits).await?;
             form.full_response(read_full(response, limits.max_answer).await?)
         };
         timeout(limits.answer, answer).await.map_err(|_elapsed| UpstreamError::Silent)?

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use pia_assistant::{ChatCall, ModelCall, ProviderType, Target, UpstreamError};
 
+use crate::client::{EVENTS, JSON};
 use crate::event_filter::EventFilter;
 pub(crate) use address::bearer;
 pub(crate) use reply::{Translate, TranslatedFrames};
@@ -28,6 +29,25 @@ pub(crate) struct PreparedRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<Bytes>,
     pub(crate) form: ResponseFormat,
+}
+
+/// Form in which an upstream is asked to respond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResponseMode {
+    /// Stream of events.
+    Streamed,
+    /// One JSON object.
+    Full,
+}
+
+impl ResponseMode {
+    /// Returns the media type of such responses.
+    pub(crate) fn media_type(self) -> &'static str {
+        match self {
+            Self::Streamed => EVENTS,
+            Self::Full => JSON,
+        }
+    }
 }
 
 /// Response format of an upstream.
@@ -59,16 +79,19 @@ impl SearchMode {
 }
 
 /// Translates a call into the format of its target.
-pub(crate) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(crate) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     match call.target.provider {
-        ProviderType::OpenAi => openai::prepare(call, streamed),
-        ProviderType::AzureOpenAi => azure::prepare(call, streamed),
-        ProviderType::Ollama => ollama::prepare(call, streamed),
-        ProviderType::OpenRouter => openrouter::prepare(call, streamed),
-        ProviderType::OpenAiCompatible => compatible::prepare(call, streamed),
-        ProviderType::Mistral => mistral::prepare(call, streamed),
-        ProviderType::VLlm => vllm::prepare(call, streamed),
-        ProviderType::Anthropic => anthropic::prepare(call, streamed),
+        ProviderType::OpenAi => openai::prepare(call, mode),
+        ProviderType::AzureOpenAi => azure::prepare(call, mode),
+        ProviderType::Ollama => ollama::prepare(call, mode),
+        ProviderType::OpenRouter => openrouter::prepare(call, mode),
+        ProviderType::OpenAiCompatible => compatible::prepare(call, mode),
+        ProviderType::Mistral => mistral::prepare(call, mode),
+        ProviderType::VLlm => vllm::prepare(call, mode),
+        ProviderType::Anthropic => anthropic::prepare(call, mode),
     }
 }
 

@@ -5,16 +5,19 @@ use pia_assistant::{CapName, ChatCall, ModelCall, Target, UpstreamError};
 use url::Url;
 
 use super::ending::BodySuffix;
-use super::{PreparedRequest, ResponseFormat, address};
+use super::{PreparedRequest, ResponseFormat, ResponseMode, address};
 
 const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
-pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     // The deployment is part of the URL and replaces the model.
     let ending = BodySuffix::default()
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort)
-        .streamed(streamed);
+        .response_mode(mode);
     Ok(PreparedRequest {
         url: url(&call.target, &["chat", "completions"])?,
         headers: address::with_key(&call.key, API_KEY, "")?,

@@ -4,14 +4,17 @@
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
 use super::ending::BodySuffix;
-use super::{PreparedRequest, ResponseFormat, address};
+use super::{PreparedRequest, ResponseFormat, ResponseMode, address};
 
-pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     let effort = call.effort.filter(|_| call.target.takes_reasoning_effort);
     let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxTokens)
         .effort(effort)
-        .streamed(streamed);
+        .response_mode(mode);
     Ok(PreparedRequest {
         url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,

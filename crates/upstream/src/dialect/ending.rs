@@ -7,6 +7,8 @@ use pia_assistant::{CapName, ChatBody, OutputCap, ReasoningEffort};
 
 use pia_json::{JsonWriter, quoted};
 
+use super::ResponseMode;
+
 /// Further members of a JSON object that is still open.
 #[derive(Debug, Default)]
 pub(super) struct BodySuffix(String);
@@ -53,12 +55,14 @@ impl BodySuffix {
         self.effort(effort.map(nearest_of_three))
     }
 
-    /// Requests a stream with usage, if `streamed`.
-    pub(super) fn streamed(self, streamed: bool) -> Self {
-        if !streamed {
-            return self;
+    /// Requests the form of the response; a stream with usage.
+    pub(super) fn response_mode(self, mode: ResponseMode) -> Self {
+        match mode {
+            ResponseMode::Streamed => {
+                self.member("stream", "true").member("stream_options", r#"{"include_usage":true}"#)
+            }
+            ResponseMode::Full => self,
         }
-        self.member("stream", "true").member("stream_options", r#"{"include_usage":true}"#)
     }
 
     /// Returns a body in OpenAI's format that ends with this suffix.

@@ -8,18 +8,21 @@ use pia_assistant::{ChatCall, UpstreamError};
 
 pub(super) use answer::{Stream, mistral_full_response};
 
-use super::{PreparedRequest, ResponseFormat, address};
+use super::{PreparedRequest, ResponseFormat, ResponseMode, address};
 
 /// Built-in tool of Mistral that is requested.
 const WEB_SEARCH: &str = "web_search";
 
-pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     let path = match call.target.agent {
         Some(_) => "/agents/completions",
         None => "/chat/completions",
     };
     let (url, headers) =
         (address::join_versioned_path(&call.target, path), address::bearer(&call.key)?);
-    let (body, search) = request::body(call, streamed)?;
+    let (body, search) = request::body(call, mode)?;
     Ok(PreparedRequest { url, headers, body, form: ResponseFormat::Mistral(search) })
 }

@@ -4,13 +4,16 @@
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
 use super::ending::BodySuffix;
-use super::{PreparedRequest, ResponseFormat, address};
+use super::{PreparedRequest, ResponseFormat, ResponseMode, address};
 
-pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     let ending = BodySuffix::model(&call.target.model)
         .cap_as(call.max_output, CapName::MaxTokens)
         .effort_of_three(call.effort)
-        .streamed(streamed);
+        .response_mode(mode);
     Ok(PreparedRequest {
         url: address::join_versioned_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,

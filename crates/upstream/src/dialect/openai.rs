@@ -4,9 +4,12 @@
 use pia_assistant::{CapName, ChatCall, UpstreamError};
 
 use super::ending::BodySuffix;
-use super::{PreparedRequest, ResponseFormat, address};
+use super::{PreparedRequest, ResponseFormat, ResponseMode, address};
 
-pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     let ending = BodySuffix::model(&call.target.model)
         .cap(call.max_output, CapName::MaxCompletionTokens)
         .effort(call.effort);
@@ -19,7 +22,7 @@ pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
     Ok(PreparedRequest {
         url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.streamed(streamed).close(&call.body),
+        body: ending.response_mode(mode).close(&call.body),
         form,
     })
 }

@@ -9,9 +9,12 @@ use serde_json::{Value, json};
 use super::cited::{self, CitationTranslator};
 use super::ending::{BodySuffix, lower};
 use super::reply::{Translate, TranslatedFrames, refusal};
-use super::{PreparedRequest, ResponseFormat, SearchMode, address};
+use super::{PreparedRequest, ResponseFormat, ResponseMode, SearchMode, address};
 
-pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     let mut ending =
         BodySuffix::model(&call.target.model).cap_as(call.max_output, CapName::MaxTokens);
     if let Some(effort) = call.effort {
@@ -24,7 +27,7 @@ pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
     Ok(PreparedRequest {
         url: address::join_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.streamed(streamed).close(&call.body),
+        body: ending.response_mode(mode).close(&call.body),
         form: ResponseFormat::OpenRouter(search),
     })
 }

@@ -62,8 +62,8 @@ fn capped(tokens: i64, name: Option<CapName>) -> Option<OutputCap> {
 }
 
 /// Returns the body that would be sent.
-fn sent(call: &ChatCall, streamed: bool) -> Value {
-    let prepared = prepare(call, streamed).unwrap();
+fn sent(call: &ChatCall, mode: ResponseMode) -> Value {
+    let prepared = prepare(call, mode).unwrap();
     serde_json::from_slice(&prepared.body.concat()).unwrap()
 }
 

@@ -4,13 +4,16 @@
 use pia_assistant::{CapName, ChatCall, ReasoningEffort, UpstreamError};
 
 use super::ending::BodySuffix;
-use super::{PreparedRequest, ResponseFormat, address};
+use super::{PreparedRequest, ResponseFormat, ResponseMode, address};
 
 /// Parameters that disable reasoning: the templates of some models know the one
 /// name, those of others the other.
 const NO_THINKING: &str = r#"{"enable_thinking":false,"thinking":false}"#;
 
-pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest, UpstreamError> {
+pub(super) fn prepare(
+    call: &ChatCall,
+    mode: ResponseMode,
+) -> Result<PreparedRequest, UpstreamError> {
     let ending = BodySuffix::model(&call.target.model).cap(call.max_output, CapName::MaxTokens);
     let ending = match call.effort {
         Some(ReasoningEffort::None) => ending.member("chat_template_kwargs", NO_THINKING),
@@ -19,7 +22,7 @@ pub(super) fn prepare(call: &ChatCall, streamed: bool) -> Result<PreparedRequest
     Ok(PreparedRequest {
         url: address::join_versioned_path(&call.target, "/chat/completions"),
         headers: address::bearer(&call.key)?,
-        body: ending.streamed(streamed).close(&call.body),
+        body: ending.response_mode(mode).close(&call.body),
         form: ResponseFormat::Common,
     })
 }

@@ -4,6 +4,8 @@ use bytes::Bytes;
 use pia_assistant::{ChatBody, ChatCall, UpstreamError};
 use serde_json::{Value, json};
 
+use crate::dialect::ResponseMode;
+
 use super::thinking::{Thinking, max_output_tokens};
 use super::turns::Conversation;
 use pia_json::{JsonWriter, Rope, RopeMembers};
@@ -11,7 +13,7 @@ use pia_json::{JsonWriter, Rope, RopeMembers};
 /// Declaration of the web search, with its limit per response.
 const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#;
 
-pub(super) fn body(call: &ChatCall, streamed: bool) -> Result<Vec<Bytes>, UpstreamError> {
+pub(super) fn body(call: &ChatCall, mode: ResponseMode) -> Result<Vec<Bytes>, UpstreamError> {
     let conversation = Conversation::parse(&call.body.messages)?;
     let target = &call.target;
     // A limit that the caller did not set must not exceed the model's.
@@ -41,7 +43,10 @@ pub(super) fn body(call: &ChatCall, streamed: bool) -> Result<Vec<Bytes>, Upstre
     conversation.write(&mut request);
     tools(&call.body, &conversation, choice, target.web_search, &mut request);
     write_parameters(&call.body, thinking, &mut request);
-    request.text(if streamed { r#","stream":true}"# } else { "}" });
+    request.text(match mode {
+        ResponseMode::Streamed => r#","stream":true}"#,
+        ResponseMode::Full => "}",
+    });
     Ok(request.into_pieces())
 }
 

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use pia_assistant::{CapName, ChatBody, ChatCall, UpstreamError};
 
 use super::WEB_SEARCH;
-use crate::dialect::SearchMode;
 use crate::dialect::ending::BodySuffix;
 use crate::dialect::reply::unreadable;
+use crate::dialect::{ResponseMode, SearchMode};
 use pia_json::{JsonWriter, Rope, quoted};
 
 /// Parameters with the same name and no further restriction.
@@ -29,7 +29,7 @@ const TOOL_CALL_ID_LEN: usize = 9;
 /// Returns the body, and whether Mistral is to search the web.
 pub(super) fn body(
     call: &ChatCall,
-    streamed: bool,
+    mode: ResponseMode,
 ) -> Result<(Vec<Bytes>, SearchMode), UpstreamError> {
     let target = &call.target;
     let messages = call.body.messages.elements().ok_or_else(unreadable)?;
@@ -51,7 +51,10 @@ pub(super) fn body(
     };
     let ending = ending.cap_as(call.max_output, CapName::MaxTokens).effort(call.effort);
     // Mistral always reports usage.
-    let ending = if streamed { ending.member("stream", "true") } else { ending };
+    let ending = match mode {
+        ResponseMode::Streamed => ending.member("stream", "true"),
+        ResponseMode::Full => ending,
+    };
     Ok((ending.close_written(request), search))
 }
 

@@ -7,7 +7,7 @@ fn claude(model: &str) -> Target {
 }
 
 fn request_body(model: &str, effort: ReasoningEffort, members: &Value) -> Value {
-    sent(&ChatCall { effort: Some(effort), ..call(claude(model), members) }, false)
+    sent(&ChatCall { effort: Some(effort), ..call(claude(model), members) }, ResponseMode::Full)
 }
 
 fn text(words: &str) -> Value {
@@ -18,7 +18,7 @@ fn text(words: &str) -> Value {
 fn it_is_called_with_its_own_headers() {
     let target = Target::new(ProviderType::Anthropic, "https://api.anthropic.com", "claude-opus-5");
 
-    let prepared = prepare(&call(target, &hello()), false).unwrap();
+    let prepared = prepare(&call(target, &hello()), ResponseMode::Full).unwrap();
 
     assert_eq!(prepared.url, "https://api.anthropic.com/v1/messages");
     assert_eq!(prepared.headers["x-api-key"], "sk-secret");
@@ -55,7 +55,7 @@ fn a_conversation_is_translated() {
         "frequency_penalty": 1,
     });
 
-    let sent = sent(&call(claude("claude-sonnet-4-5"), &body), true);
+    let sent = sent(&call(claude("claude-sonnet-4-5"), &body), ResponseMode::Streamed);
 
     let base64 = json!({ "type": "base64", "media_type": "image/jpeg", "data": "QUJD+/A=" });
     let url = json!({ "type": "url", "url": "https://images.example/a.png" });
@@ -99,7 +99,7 @@ fn an_image_is_not_copied_and_keeps_its_escapes() {
     let call =
         ChatCall { body: chat_body(vec![body.clone()]), ..call(claude("claude-opus-5"), &hello()) };
 
-    let prepared = prepare(&call, false).unwrap();
+    let prepared = prepare(&call, ResponseMode::Full).unwrap();
 
     let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
     assert!(body.as_ptr_range().contains(&large.as_ptr()));
@@ -115,8 +115,8 @@ fn the_user_begins_and_a_lone_system_message_becomes_the_users() {
     let assistant = json!({ "messages": [
         { "role": "system", "content": "s" }, { "role": "assistant", "content": "Hello." } ] });
 
-    let alone = sent(&call(claude("claude-opus-5"), &system), false);
-    let assistant_first = sent(&call(claude("claude-opus-5"), &assistant), false);
+    let alone = sent(&call(claude("claude-opus-5"), &system), ResponseMode::Full);
+    let assistant_first = sent(&call(claude("claude-opus-5"), &assistant), ResponseMode::Full);
 
     assert_eq!(alone["messages"], json!([{ "role": "user", "content": [text("Say hi.")] }]));
     assert!(alone.get("system").is_none());
@@ -134,7 +134,7 @@ fn a_tool_choice_is_translated() {
         if let Some(parallel) = parallel {
             body["parallel_tool_calls"] = parallel.into();
         }
-        sent(&call(claude("claude-opus-5"), &body), false)["tool_choice"].clone()
+        sent(&call(claude("claude-opus-5"), &body), ResponseMode::Full)["tool_choice"].clone()
     };
 
     assert_eq!(choice(json!("auto"), None), json!({ "type": "auto" }));
@@ -161,7 +161,7 @@ fn called_tools_are_declared_even_if_none_may_be_called() {
         { "role": "tool", "tool_call_id": "1", "content": "x" },
     ] });
 
-    let sent = sent(&call(claude("claude-opus-5"), &body), false);
+    let sent = sent(&call(claude("claude-opus-5"), &body), ResponseMode::Full);
 
     assert_eq!(sent["tools"], json!([{ "name": "f", "input_schema": { "type": "object" } }]));
     assert_eq!(sent["tool_choice"], json!({ "type": "none" }));
@@ -203,7 +203,7 @@ fn a_cap_limits_response_and_thinking() {
         ..call(claude("claude-sonnet-4-5"), &hello())
     };
 
-    let sent = sent(&call, false);
+    let sent = sent(&call, ResponseMode::Full);
 
     assert_eq!(sent["max_tokens"], 5000);
     assert_eq!(sent["thinking"]["budget_tokens"], 2500);
@@ -215,7 +215,7 @@ fn a_response_schema_is_translated() {
     body["response_format"] = json!({ "type": "json_schema", "json_schema": {
         "name": "x", "schema": { "type": "object" } } });
 
-    let sent = sent(&call(claude("claude-opus-5"), &body), false);
+    let sent = sent(&call(claude("claude-opus-5"), &body), ResponseMode::Full);
 
     let format = json!({ "type": "json_schema", "schema": { "type": "object" } });
     assert_eq!(sent["output_config"], json!({ "format": format }));
@@ -243,7 +243,7 @@ async fn a_stream_is_translated_into_the_common_format() {
 #[tokio::test]
 async fn search_results_are_linked_behind_the_text() {
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
-    let sent = sent(&call(searching, &hello()), false);
+    let sent = sent(&call(searching, &hello()), ResponseMode::Full);
     assert_eq!(
         sent["tools"],
         json!([{ "type": "web_search_20250305", "name": "web_search", "max_uses": 5 }])
@@ -267,7 +267,10 @@ fn a_callers_tool_of_that_name_takes_precedence() {
     body["tools"] = json!([{ "type": "function", "function": { "name": "web_search" } }]);
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
 
-    assert_eq!(sent(&call(searching, &body), false)["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        sent(&call(searching, &body), ResponseMode::Full)["tools"].as_array().unwrap().len(),
+        1
+    );
 }
 
 #[tokio::test]

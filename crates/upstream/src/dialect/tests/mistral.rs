@@ -43,7 +43,7 @@ fn a_request_has_only_known_members() {
         "max_tokens": 7,
         "stream": true,
     });
-    assert_eq!(sent(&call, true), expected);
+    assert_eq!(sent(&call, ResponseMode::Streamed), expected);
 }
 
 #[test]
@@ -51,11 +51,14 @@ fn an_agent_replaces_the_model() {
     let agent = Target { agent: Some("ag:1".to_owned()), ..target(ProviderType::Mistral) };
     let body = json!({ "messages": [], "temperature": 0.3, "top_p": 1 });
 
-    let prepared = prepare(&call(agent.clone(), &body), false).unwrap();
+    let prepared = prepare(&call(agent.clone(), &body), ResponseMode::Full).unwrap();
 
     assert_eq!(prepared.url, "https://models.example/v1/agents/completions");
-    assert_eq!(sent(&call(agent, &body), false), json!({ "messages": [], "agent_id": "ag:1" }));
-    let model = prepare(&call(target(ProviderType::Mistral), &body), false).unwrap();
+    assert_eq!(
+        sent(&call(agent, &body), ResponseMode::Full),
+        json!({ "messages": [], "agent_id": "ag:1" })
+    );
+    let model = prepare(&call(target(ProviderType::Mistral), &body), ResponseMode::Full).unwrap();
     assert_eq!(model.url, "https://models.example/v1/chat/completions");
 }
 
@@ -71,7 +74,7 @@ fn ids_of_other_models_become_valid_and_still_match() {
         { "role": "tool", "tool_call_id": "D681PevKs", "content": "2" },
     ] });
 
-    let sent = sent(&call(target(ProviderType::Mistral), &body), false);
+    let sent = sent(&call(target(ProviderType::Mistral), &body), ResponseMode::Full);
 
     let messages = &sent["messages"];
     let id = messages[0]["tool_calls"][0]["id"].as_str().unwrap();
@@ -90,7 +93,7 @@ fn a_large_message_is_not_copied() {
     let call = call(target(ProviderType::Mistral), &body);
     let messages = call.body.messages.flat();
 
-    let prepared = prepare(&call, false).unwrap();
+    let prepared = prepare(&call, ResponseMode::Full).unwrap();
 
     let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
     assert!(large.len() > 50_000);
@@ -109,7 +112,7 @@ async fn content_chunks_become_text_and_reasoning() {
 
 #[tokio::test]
 async fn its_own_search_is_hidden_except_for_citations() {
-    let sent = sent(&call(searching(), &hello()), false);
+    let sent = sent(&call(searching(), &hello()), ResponseMode::Full);
     assert_eq!(sent["tools"], json!([{ "type": "web_search" }]));
     let events = include_str!("fixtures/mistral_search_stream.sse");
 
@@ -132,7 +135,7 @@ async fn a_callers_tool_named_web_search_replaces_the_search() {
     let events = include_str!("fixtures/mistral_search_stream.sse");
     let (_server, target) = serving(ProviderType::Mistral, events, EVENTS).await;
 
-    let request = sent(&call(searching(), &body), false);
+    let request = sent(&call(searching(), &body), ResponseMode::Full);
     let parsed = streamed_from(call(Target { web_search: true, ..target }, &body)).await;
 
     assert_eq!(request["tools"], body["tools"]);

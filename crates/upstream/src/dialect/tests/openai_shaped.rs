@@ -4,7 +4,7 @@ use super::*;
 
 fn request_body(provider: ProviderType, effort: ReasoningEffort) -> Value {
     let call = ChatCall { effort: Some(effort), ..call(target(provider), &hello()) };
-    sent(&call, false)
+    sent(&call, ResponseMode::Full)
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn openai_gets_the_callers_parameters_unchanged() {
         ..call(target(ProviderType::OpenAi), &body)
     };
 
-    let prepared = prepare(&call, true).unwrap();
+    let prepared = prepare(&call, ResponseMode::Streamed).unwrap();
 
     assert_eq!(prepared.url, "https://models.example/v1/chat/completions");
     assert_eq!(prepared.headers["authorization"], "Bearer sk-secret");
@@ -25,7 +25,7 @@ fn openai_gets_the_callers_parameters_unchanged() {
         "messages": [], "temperature": 0.5, "seed": 7, "model": "m", "max_completion_tokens": 9,
         "reasoning_effort": "none", "stream": true, "stream_options": { "include_usage": true },
     });
-    assert_eq!(sent(&call, true), expected);
+    assert_eq!(sent(&call, ResponseMode::Streamed), expected);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn large_messages_are_sent_unchanged_and_not_copied() {
     let call = call(target(ProviderType::OpenAi), &body);
     let messages = call.body.messages.flat();
 
-    let prepared = prepare(&call, true).unwrap();
+    let prepared = prepare(&call, ResponseMode::Streamed).unwrap();
 
     assert!(prepared.body.iter().any(|it| it.as_ptr() == messages.as_ptr()));
 }
@@ -52,14 +52,14 @@ fn an_azure_deployment_is_part_of_the_url() {
         "https://x.openai.azure.com/",
         "https://x.openai.azure.com/openai",
     ] {
-        let prepared = prepare(&call(azure(endpoint), &hello()), false).unwrap();
+        let prepared = prepare(&call(azure(endpoint), &hello()), ResponseMode::Full).unwrap();
 
         assert_eq!(prepared.url, expected);
         assert_eq!(prepared.headers["api-key"], "sk-secret");
         assert!(prepared.headers["api-key"].is_sensitive());
         assert!(!prepared.headers.contains_key("authorization"));
     }
-    assert_eq!(sent(&call(azure(NOWHERE), &hello()), false), hello());
+    assert_eq!(sent(&call(azure(NOWHERE), &hello()), ResponseMode::Full), hello());
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_compatible_server_gets_no_parameter_that_it_may_not_know() {
             max_output: capped(5, None),
             ..call(target, &hello())
         };
-        sent(&call, false)
+        sent(&call, ResponseMode::Full)
     };
 
     let mut expected = json!({ "messages": hello()["messages"], "model": "m", "max_tokens": 5 });
@@ -84,7 +84,7 @@ fn a_compatible_server_gets_no_parameter_that_it_may_not_know() {
 fn a_cap_has_the_name_of_its_provider_type() {
     let key = |provider, name| {
         let call = ChatCall { max_output: capped(5, name), ..call(target(provider), &hello()) };
-        let body = sent(&call, false);
+        let body = sent(&call, ResponseMode::Full);
         let keys = ["max_tokens", "max_completion_tokens"];
         keys.into_iter().filter(|it| body.get(it).is_some()).collect::<Vec<_>>()
     };
@@ -141,7 +141,7 @@ fn an_effort_has_the_name_of_its_provider_type() {
 fn servers_without_a_path_are_called_with_the_usual_version() {
     for provider in [ProviderType::Ollama, ProviderType::VLlm] {
         let target = Target::new(provider, "http://localhost:11434", "m");
-        let prepared = prepare(&call(target, &hello()), false).unwrap();
+        let prepared = prepare(&call(target, &hello()), ResponseMode::Full).unwrap();
 
         assert_eq!(prepared.url, "http://localhost:11434/v1/chat/completions");
     }
@@ -185,10 +185,13 @@ async fn vllm_streams_reasoning_under_either_name() {
 fn openai_searches_if_configured() {
     let searching = Target { web_search: true, ..target(ProviderType::OpenAi) };
 
-    let prepared = prepare(&call(searching.clone(), &hello()), false).unwrap();
+    let prepared = prepare(&call(searching.clone(), &hello()), ResponseMode::Full).unwrap();
 
     assert_eq!(prepared.form, ResponseFormat::Cited);
-    assert_eq!(sent(&call(searching, &hello()), false)["web_search_options"], json!({}));
+    assert_eq!(
+        sent(&call(searching, &hello()), ResponseMode::Full)["web_search_options"],
+        json!({})
+    );
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ fn reasoning_and_search_have_its_own_format() {
         "messages": hello()["messages"], "model": "m", "reasoning": { "effort": "high" },
         "plugins": [{ "id": "web" }],
     });
-    assert_eq!(sent(&call, false), expected);
+    assert_eq!(sent(&call, ResponseMode::Full), expected);
 }
 
 #[tokio::test]
