@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::dialect::{self, PreparedRequest, ResponseFormat, ResponseMode};
 use crate::limits::UpstreamLimits;
-use crate::max_tokens_param::{MaxTokensSupport, uses_max_tokens};
+use crate::max_tokens_support::{MaxTokensSupport, uses_max_tokens};
 use crate::pieces::Pieces;
 use crate::reading::{FrameStream, Timeouts, connection_lost};
 use crate::refusal::{read_refusal, unreachable};

@@ -7,7 +7,7 @@ mod dialect;
 mod event_filter;
 mod limits;
 mod linkup;
-mod max_tokens_param;
+mod max_tokens_support;
 mod pieces;
 mod reading;
 mod refusal;
@@ -20,7 +20,7 @@ mod tokens;
 
 pub use client::{Upstream, UpstreamSetupError};
 pub use limits::UpstreamLimits;
-pub use max_tokens_param::MaxTokensSupport;
+pub use max_tokens_support::MaxTokensSupport;
 pub use sampling::SamplingSupport;
 pub use timer::TokioTimer;
 pub use tls::{Tls, TlsError};

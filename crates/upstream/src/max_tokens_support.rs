@@ -23,16 +23,17 @@ impl MaxTokensSupport {
     /// Returns the call with the name that its model is known to accept.
     pub(crate) fn with_supported_name(&self, call: ChatCall) -> ChatCall {
         if uses_max_tokens(&call) && self.cached(&call.target) == Some(CapSupport::Refused) {
-            with_new_name(call)
+            with_max_completion_tokens(call)
         } else {
             call
         }
     }
 
-    /// Returns the call to send if the old name is refused, or `None` if the
-    /// model is known to accept it, since the copy holds the entire call.
+    /// Returns the call to repeat if the old name is refused. `None` if the
+    /// model is known to accept it: a copy would hold the entire call in memory
+    /// for nothing.
     pub(crate) fn retry_call(&self, call: &ChatCall) -> Option<ChatCall> {
-        self.cached(&call.target).is_none().then(|| with_new_name(call.clone()))
+        self.cached(&call.target).is_none().then(|| with_max_completion_tokens(call.clone()))
     }
 
     /// Records the outcome of a call with the old name, and returns whether the
@@ -64,7 +65,7 @@ pub(crate) fn uses_max_tokens(call: &ChatCall) -> bool {
     is_openai && call.max_output.is_some_and(|it| it.name == Some(CapName::MaxTokens))
 }
 
-fn with_new_name(call: ChatCall) -> ChatCall {
+fn with_max_completion_tokens(call: ChatCall) -> ChatCall {
     let name = Some(CapName::MaxCompletionTokens);
     ChatCall { max_output: call.max_output.map(|it| OutputCap { name, ..it }), ..call }
 }
