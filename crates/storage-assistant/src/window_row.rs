@@ -19,7 +19,7 @@ pub(crate) struct WindowRow {
     pub(crate) total: i64,
     pub(crate) used: i64,
     pub(crate) reserved: i64,
-    pub(crate) last_used: i64,
+    pub(crate) used_last_week: i64,
     pub(crate) buckets: String,
 }
 
@@ -52,7 +52,7 @@ impl WindowRow {
             total: 0,
             used: 0,
             reserved: 0,
-            last_used: 0,
+            used_last_week: 0,
             buckets: String::new(),
         };
         row.set(&window);
@@ -61,12 +61,12 @@ impl WindowRow {
 
     /// Copies the values of a window.
     pub(crate) fn set(&mut self, window: &Window) {
-        let Window { key: _, week, total, used, reserved, last_used, buckets } = window;
+        let Window { key: _, week, total, used, reserved, used_last_week, buckets } = window;
         self.week = week.map(DbInstant);
         self.total = total.0;
         self.used = used.0;
         self.reserved = reserved.0;
-        self.last_used = last_used.0;
+        self.used_last_week = used_last_week.0;
         let buckets = buckets.0.iter().map(|(index, amount)| format!("{index}:{amount}"));
         self.buckets = buckets.collect::<Vec<_>>().join(",");
     }
@@ -81,7 +81,7 @@ impl WindowRow {
             total: Micros(self.total),
             used: Micros(self.used),
             reserved: Micros(self.reserved),
-            last_used: Micros(self.last_used),
+            used_last_week: Micros(self.used_last_week),
             buckets: buckets?,
         })
     }
@@ -120,7 +120,7 @@ mod tests {
             total: Micros(1),
             used: Micros(2),
             reserved: Micros(3),
-            last_used: Micros(4),
+            used_last_week: Micros(4),
             buckets: Buckets(vec![(-1, 5), (7, 8)]),
             ..Window::new(key)
         };

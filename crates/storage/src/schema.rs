@@ -177,7 +177,8 @@ diesel::table! {
         total -> BigInt,
         used -> BigInt,
         reserved -> BigInt,
-        last_used -> BigInt,
+        #[sql_name = "last_used"]
+        used_last_week -> BigInt,
         buckets -> Text,
     }
 }

@@ -125,7 +125,7 @@ pub struct Window {
     /// Amount reserved by open calls.
     pub reserved: Micros,
     /// Amount spent in the previous week.
-    pub last_used: Micros,
+    pub used_last_week: Micros,
     /// Spending by time, for rolling windows.
     pub buckets: Buckets,
 }
@@ -139,7 +139,7 @@ impl Window {
             total: Micros(0),
             used: Micros(0),
             reserved: Micros(0),
-            last_used: Micros(0),
+            used_last_week: Micros(0),
             buckets: Buckets::default(),
         }
     }
@@ -159,7 +159,7 @@ impl Window {
             self.used = self.buckets.sum();
         } else if self.is_over(weeks, now) {
             let was_last_week = self.week.is_some_and(|it| it + Weeks::HALF > weeks.before(now));
-            self.last_used = if was_last_week { self.used } else { Micros(0) };
+            self.used_last_week = if was_last_week { self.used } else { Micros(0) };
             self.used = Micros(0);
             self.total = if self.key.kind == WindowKind::Pool { UNFILLED_TOTAL } else { Micros(0) };
             self.week = Some(weeks.start(now));
@@ -229,7 +229,7 @@ mod tests {
         let mut amounts = Vec::new();
         for at in [monday(), monday() + WEEK, monday() + WEEK * 3] {
             window.roll_over(Weeks::UTC, at);
-            amounts.push((window.used.0, window.last_used.0));
+            amounts.push((window.used.0, window.used_last_week.0));
             window.spend(Micros(5), at);
         }
 
@@ -259,13 +259,13 @@ mod tests {
             window.spend(Micros(5), wednesday);
 
             window.roll_over(zone(to), wednesday);
-            let same = (window.used.0, window.last_used.0);
+            let same = (window.used.0, window.used_last_week.0);
             window.roll_over(zone(from), zone(from).end(wednesday) - Duration::from_secs(1));
-            let back = (window.used.0, window.last_used.0);
+            let back = (window.used.0, window.used_last_week.0);
             window.roll_over(zone(to), zone(to).end(wednesday));
 
             assert_eq!((same, back), ((5, 0), (5, 0)), "{from} {to}");
-            assert_eq!((window.used.0, window.last_used.0), (0, 5), "{from} {to}");
+            assert_eq!((window.used.0, window.used_last_week.0), (0, 5), "{from} {to}");
         }
     }
 

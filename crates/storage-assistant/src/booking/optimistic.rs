@@ -84,7 +84,7 @@ const HELD: &str = "
 /// again.
 const STILL: &str = "
         WHERE w.key = b.key AND w.used = b.used AND w.reserved = b.reserved
-            AND w.total = b.total AND w.last_used = b.last_used AND w.buckets = b.buckets
+            AND w.total = b.total AND w.last_used = b.used_last_week AND w.buckets = b.buckets
             AND w.week IS NOT DISTINCT FROM b.week
         ORDER BY w.key FOR UPDATE OF w
     ), put AS (";

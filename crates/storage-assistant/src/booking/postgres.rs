@@ -134,7 +134,7 @@ columns! {
         total: BigInt = i64,
         used: BigInt = i64,
         reserved: BigInt = i64,
-        last_used: BigInt = i64,
+        used_last_week: BigInt = i64,
         buckets: Text = String,
     }
 }
@@ -179,7 +179,7 @@ columns! {
 pub(super) const PUT: &str = "
     UPDATE credit_windows AS w SET
         week = v.week, total = v.total, used = v.used, reserved = v.reserved,
-        last_used = v.last_used, buckets = v.buckets
+        last_used = v.used_last_week, buckets = v.buckets
     FROM ";
 
 pub(super) const OPEN: &str = "

@@ -133,7 +133,7 @@ impl QueryFragment<Sqlite> for UpdateWindow<'_> {
         out.push_sql(", reserved = ");
         out.push_bind_param::<BigInt, _>(&row.reserved)?;
         out.push_sql(", last_used = ");
-        out.push_bind_param::<BigInt, _>(&row.last_used)?;
+        out.push_bind_param::<BigInt, _>(&row.used_last_week)?;
         out.push_sql(", buckets = ");
         out.push_bind_param::<Text, _>(&row.buckets)?;
         out.push_sql(" WHERE key = ");
