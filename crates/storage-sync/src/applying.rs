@@ -189,7 +189,7 @@ impl PushTransaction<'_> {
             size: i32::try_from(body.len()).unwrap_or(i32::MAX),
             digest,
             body: Some(sealed_bodies::seal(self.seal, key, &body)?),
-            beaten: None,
+            last_rejected_digest: None,
         })
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct ItemRow {
     pub(crate) size: i32,
     pub(crate) digest: Vec<u8>,
     pub(crate) body: Option<Vec<u8>>,
-    pub(crate) beaten: Option<Vec<u8>>,
+    pub(crate) last_rejected_digest: Option<Vec<u8>>,
 }
 
 impl ItemRow {
@@ -48,7 +48,7 @@ impl ItemRow {
             size: 0,
             digest: Vec::new(),
             body: None,
-            beaten: None,
+            last_rejected_digest: None,
         }
     }
 }
@@ -80,7 +80,7 @@ macro_rules! upsert {
                 sync_items::size.eq(excluded(sync_items::size)),
                 sync_items::digest.eq(excluded(sync_items::digest)),
                 sync_items::body.eq(excluded(sync_items::body)),
-                sync_items::beaten.eq(excluded(sync_items::beaten)),
+                sync_items::last_rejected_digest.eq(excluded(sync_items::last_rejected_digest)),
             ))
     };
 }

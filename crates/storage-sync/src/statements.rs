@@ -118,7 +118,10 @@ connection_trait! {
             let Restamped { key, stamp, rejected_digest } = moved;
             let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
             diesel::update(sync_items::table.find(row))
-                .set((sync_items::stamp.eq(DbInstant(stamp)), sync_items::beaten.eq(rejected_digest)))
+                .set((
+                    sync_items::stamp.eq(DbInstant(stamp)),
+                    sync_items::last_rejected_digest.eq(rejected_digest),
+                ))
                 .execute(self)
                 .await?;
             Ok(())
@@ -171,7 +174,7 @@ struct StoredItemRow {
     encrypted: bool,
     digest: Vec<u8>,
     device_id: Option<String>,
-    beaten: Option<Vec<u8>>,
+    last_rejected_digest: Option<Vec<u8>>,
     size: i32,
 }
 
@@ -183,7 +186,7 @@ fn stored_item(row: StoredItemRow) -> Result<(ItemKey, StoredItem), DbError> {
         encrypted: row.encrypted,
         digest: row.digest,
         device: row.device_id,
-        last_rejected_digest: row.beaten,
+        last_rejected_digest: row.last_rejected_digest,
         size: row.size.unsigned_abs(),
     };
     Ok((key(row.channel, row.id)?, stored))

@@ -567,7 +567,8 @@ diesel::table! {
         size -> Integer,
         digest -> Binary,
         body -> Nullable<Binary>,
-        beaten -> Nullable<Binary>,
+        #[sql_name = "beaten"]
+        last_rejected_digest -> Nullable<Binary>,
     }
 }
 
