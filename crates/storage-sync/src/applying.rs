@@ -16,7 +16,7 @@ use pia_sync::{
 use crate::event_row::EventRow;
 use crate::item_row::{ItemRow, PutItems};
 use crate::sealed_bodies;
-use crate::statements::{PushKeys, Restamped, Statements};
+use crate::statements::{PushKeys, PushStatements, Restamped};
 
 /// Store that writes pushed changes, in SQL.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl SqlSyncStore {
             }
             // Items beyond a channel's limit make room, oldest first, without tombstones.
             for (channel, surplus) in surpluses {
-                bytes -= conn.drop_oldest(user, channel, surplus).await?;
+                bytes -= conn.delete_oldest(user, channel, surplus).await?;
             }
             if changed {
                 conn.count_change(user, at, bytes).await?;

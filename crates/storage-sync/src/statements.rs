@@ -23,7 +23,7 @@ pub(crate) struct PushKeys {
 
 connection_trait! {
     /// Statements of a push.
-    pub(crate) trait Statements {
+    pub(crate) trait PushStatements {
         /// Loads the stored state of all named items.
         async fn stored_rows(
             &mut self,
@@ -93,6 +93,7 @@ connection_trait! {
             keys: &[ItemKey],
         ) -> Result<HashMap<ItemKey, Vec<u8>>, DbError> {
             let ids: Vec<DbUid> = keys.iter().map(|it| DbUid(it.id)).collect();
+            // All channels are named, since the primary key lists them before the ids.
             let codes: Vec<i16> = Channel::ALL.iter().map(|it| it.code()).collect();
             let rows = sync_items::table
                 .filter(sync_items::user_id.eq(DbUid(user.0)))
@@ -103,7 +104,7 @@ connection_trait! {
                 .await?;
             let mut bodies = HashMap::new();
             for (code, id, body) in rows {
-                let (key, body) = (key(code, id)?, body);
+                let key = key(code, id)?;
                 bodies.extend(body.map(|it| (key, it)));
             }
             Ok(bodies)
@@ -113,9 +114,9 @@ connection_trait! {
         async fn restamp(
             &mut self,
             user: UserId,
-            moved: Restamped,
+            restamped: Restamped,
         ) -> Result<(), DbError> {
-            let Restamped { key, stamp, rejected_digest } = moved;
+            let Restamped { key, stamp, rejected_digest } = restamped;
             let row = (DbUid(user.0), key.channel.code(), DbUid(key.id));
             diesel::update(sync_items::table.find(row))
                 .set((
@@ -129,7 +130,7 @@ connection_trait! {
 
         /// Deletes the oldest `count` items of a channel, without tombstones. Returns
         /// the bytes freed.
-        async fn drop_oldest(
+        async fn delete_oldest(
             &mut self,
             user: UserId,
             channel: Channel,
