@@ -39,7 +39,7 @@ pub(crate) const ASSIGNMENTS: ExportSection = ExportSection {
         "artifact_json",
         "artifact_text",
     ],
-    read: |data, user, after| Box::pin(assignments_of(&data.db, &data.sealer, user, after)),
+    read: |data, user, after| Box::pin(read_page(&data.db, &data.sealer, user, after)),
 };
 
 /// Events, which are exported with their assignments.
@@ -165,7 +165,7 @@ struct EventRow {
 }
 
 /// Exports assignments with their contents and events, newest first.
-async fn assignments_of(
+async fn read_page(
     db: &Database,
     sealer: &Sealer,
     user: UserId,
@@ -173,8 +173,8 @@ async fn assignments_of(
 ) -> Result<ExportPage, Unavailable> {
     let after = after.unwrap_or_else(Cursor::top);
     let (at, id) = (DbInstant(after.at), DbUid(after.id));
-    let behind = assignments::created_at.le(at);
-    let behind = behind.and(assignments::created_at.lt(at).or(assignments::id.lt(id)));
+    let created = assignments::created_at;
+    let behind = created.le(at).and(created.lt(at).or(assignments::id.lt(id)));
     let page = assignments::table
         .filter(assignments::user_id.eq(DbUid(user.0)).and(behind))
         .order((assignments::created_at.desc(), assignments::id.desc()))
@@ -201,7 +201,7 @@ async fn assignments_of(
 
 impl AssignmentRow {
     fn export(mut self, events: Vec<EventRow>, seal: &PersonSeal) -> ExportedRow {
-        let place = Cursor { at: self.created_at.0, id: self.id.0 };
+        let cursor = Cursor { at: self.created_at.0, id: self.id.0 };
         let contents = [
             ("errorMessage", "assignment-error", self.error_message.take()),
             ("input", "assignment-input", self.input.take()),
@@ -217,7 +217,7 @@ impl AssignmentRow {
             fields.extend(Map::from_iter(opened));
             fields.insert("events".to_owned(), events.into());
         }
-        (place, exported)
+        (cursor, exported)
     }
 }
 
@@ -234,8 +234,8 @@ impl EventRow {
 /// Opens a text; `null` if there is none, or it was sealed under an abandoned key
 /// and cannot be read any more.
 pub(crate) fn open(seal: &PersonSeal, purpose: &str, row: DbUid, sealed: Option<Vec<u8>>) -> Value {
-    let place = SealContext { purpose, row: row.0.as_bytes() };
-    let opened = sealed.and_then(|it| seal.open_long(place, it).ok());
+    let context = SealContext { purpose, row: row.0.as_bytes() };
+    let opened = sealed.and_then(|it| seal.open_long(context, it).ok());
     let text = opened.and_then(|it| String::from_utf8(it.reveal()).ok());
     text.map_or(Value::Null, Value::String)
 }

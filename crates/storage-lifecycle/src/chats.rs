@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
-use pia_sealing::{PersonSeal, SealContext as SealedPlace, Sealer};
+use pia_sealing::{PersonSeal, SealContext, Sealer};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
@@ -100,9 +100,9 @@ fn export_chat(
     seal: &PersonSeal,
 ) -> Result<String, Unavailable> {
     let mut text = serde_json::to_string(row).map_err(|err| Unavailable::new("a chat", err))?;
-    let place = SealedPlace { purpose: "chat", row: row.id.0.as_bytes() };
+    let context = SealContext { purpose: "chat", row: row.id.0.as_bytes() };
     // A document sealed under an abandoned key cannot be read any more.
-    let document = body.and_then(|it| seal.open_long(place, it).ok());
+    let document = body.and_then(|it| seal.open_long(context, it).ok());
     if let Some(document) = document.and_then(|it| String::from_utf8(it.reveal()).ok()) {
         text.pop();
         text.reserve(document.len() + 16);

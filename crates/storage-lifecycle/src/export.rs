@@ -116,7 +116,7 @@ impl PersonalData for SqlPersonalData {
 }
 
 fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
-    let place = Cursor { at: record.at, id: record.id };
+    let cursor = Cursor { at: record.at, id: record.id };
     let changes = record.changes.and_then(|it| serde_json::from_str::<Value>(&it).ok());
     let exported = json!({
         "id": record.id,
@@ -128,7 +128,7 @@ fn entry(user: UserId, record: AuditRecord) -> ExportedRow {
         "actor": side(user, record.actor),
         "subject": side(user, record.subject),
     });
-    (place, exported)
+    (cursor, exported)
 }
 
 /// Exports one side of an entry; `null` if it is another user.

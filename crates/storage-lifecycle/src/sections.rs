@@ -60,8 +60,8 @@ macro_rules! section {
             let rows: Vec<$row> = on_conn!(db.reader(), |conn| {
                 page.select($row::as_select()).load(conn).await?
             })?;
-            let place = |it: &$row| Cursor { at: it.$at.0, id: it.id.0 };
-            Ok(rows.into_iter().map(|it| (place(&it), to_json(it))).collect())
+            let cursor = |it: &$row| Cursor { at: it.$at.0, id: it.id.0 };
+            Ok(rows.into_iter().map(|it| (cursor(&it), to_json(it))).collect())
         }
     };
 }

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
-use pia_sealing::{PersonSeal, SealContext as SealedPlace, Sealer};
+use pia_sealing::{PersonSeal, SealContext, Sealer};
 use pia_storage::schema::{ledgers, sync_items};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
@@ -92,13 +92,13 @@ async fn items_of(
     let mut page = ExportPage::default();
     let mut bytes = 0;
     for (number, row) in rows.into_iter().enumerate() {
-        let place = Cursor { at: row.stamp.0, id: row.id.0 };
+        let cursor = Cursor { at: row.stamp.0, id: row.id.0 };
         let text = export_item(&row, &seal).to_string();
         bytes += text.len();
         page.rows.push(text);
         let last = number + 1 == found;
         if bytes >= MAX_CHUNK_BYTES || last {
-            page.next = (!last || found == PAGE).then_some(place);
+            page.next = (!last || found == PAGE).then_some(cursor);
             break;
         }
     }
@@ -116,9 +116,9 @@ async fn rows(db: &Database, user: UserId, after: Cursor) -> Result<Vec<ItemRow>
 
 fn export_item(row: &ItemRow, seal: &PersonSeal) -> Value {
     let key = [&row.channel.to_be_bytes()[..], row.id.0.as_bytes()].concat();
-    let place = SealedPlace { purpose: "sync-item", row: &key };
+    let context = SealContext { purpose: "sync-item", row: &key };
     // A body sealed under an abandoned key cannot be read any more.
-    let body = row.body.as_deref().and_then(|it| seal.open(place, it).ok());
+    let body = row.body.as_deref().and_then(|it| seal.open(context, it).ok());
     let body: Option<Value> = body.and_then(|it| serde_json::from_slice(it.expose()).ok());
     let mut item = json!({
         "channel": row.channel,

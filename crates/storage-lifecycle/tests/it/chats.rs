@@ -21,9 +21,9 @@ pia_testkit::contract! {
 
 async fn chat(db: &Database, user: UserId, number: u128, document: Option<&str>) {
     let id = Uuid::from_u128(number);
-    let place = SealContext { purpose: "chat", row: id.as_bytes() };
+    let context = SealContext { purpose: "chat", row: id.as_bytes() };
     let seal = sealer(db).seal_for(user).await.unwrap().unwrap();
-    let body = document.map(|it| seal.seal(place, it.as_bytes()).unwrap());
+    let body = document.map(|it| seal.seal(context, it.as_bytes()).unwrap());
     let row = diesel::insert_into(chats::table).values((
         chats::user_id.eq(DbUid(user.0)),
         chats::id.eq(DbUid(id)),

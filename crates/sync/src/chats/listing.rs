@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn later_pages_are_always_returned() {
-        let place = Cursor { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
-        let behind = ChatListRequest { after: Some(place), ..ALL };
+        let cursor = Cursor { at: Timestamp::UNIX_EPOCH, id: Uuid::nil() };
+        let behind = ChatListRequest { after: Some(cursor), ..ALL };
 
         assert_eq!(behind.if_none_match(&["*", &behind.tag(&state())]), IfNoneMatch::Never);
     }
