@@ -103,12 +103,12 @@ impl ApiKeyStore for SqlApiKeys {
 
     async fn remove(
         &self,
-        session_ref: ApiKeyRef,
+        key_ref: ApiKeyRef,
         at: Timestamp,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {
-        let owned = api_keys::user_id.eq(DbUid(session_ref.user.0));
-        let this = api_keys::table.find(DbUid(session_ref.key.0)).filter(owned);
+        let owned = api_keys::user_id.eq(DbUid(key_ref.user.0));
+        let this = api_keys::table.find(DbUid(key_ref.key.0)).filter(owned);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
@@ -116,7 +116,7 @@ impl ApiKeyStore for SqlApiKeys {
             if diesel::delete(this).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.write_effects(&self.db, &effects(session_ref, at, &name)).await?;
+            conn.write_effects(&self.db, &effects(key_ref, at, &name)).await?;
             Ok(true)
         })?)
     }
