@@ -29,6 +29,7 @@ mod session_starts;
 mod sessions;
 mod sign_in_codes;
 mod sign_ins;
+mod token_rotation;
 
 pub use accounts::SqlAccounts;
 pub use addresses::{AddressesFolded, SqlAddresses};

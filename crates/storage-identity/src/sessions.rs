@@ -14,8 +14,9 @@ use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, Unavail
 use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
-use crate::session_rows::{ContinuedRow, ListRow, TokenRow};
+use crate::session_rows::ListRow;
 use crate::session_start::SessionStart;
+use crate::token_rotation::RotateTokens;
 
 /// Maximum number of sessions that one statement deletes, so that none holds its
 /// locks for long.
@@ -89,53 +90,16 @@ impl SessionStore for SqlSessions {
         token: PresentedToken,
         if_reused: EndEffects,
     ) -> Result<Rotation, Unavailable> {
-        let (presented, now) = (token.hash.0.to_vec(), DbInstant(token.at));
-        let continued = ContinuedRow::from(&token);
         Ok(in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
-            // The session's row is locked by the first statement, so that what
-            // follows is serialised for the session: otherwise, on PostgreSQL, a replay
-            // deleting the session could deadlock with a rotation inserting a successor.
-            let owner_session = tokens::table.find(&presented).select(tokens::session_id);
-            let active = accounts::table.filter(accounts::deactivated_at.is_null());
-            let session = diesel::update(sessions::table)
-                .filter(sessions::id.eq_any(owner_session).and(sessions::expires_at.gt(now)))
-                .filter(sessions::user_id.eq_any(active.select(accounts::id)))
-                .set(&continued)
-                .returning((sessions::id, sessions::user_id))
-                .get_result::<(DbUid, DbUid)>(conn)
-                .await
-                .optional()?;
-            let Some((session, user)) = session else {
+            let Some((user, session)) = conn.extend_session(&token).await? else {
                 return Ok(Rotation::Refused);
             };
-            let rotated = Rotation::Rotated { user: UserId(user.0), session: SessionId(session.0) };
-
-            let unspent = tokens::table.find(&presented).filter(tokens::spent_at.is_null());
-            let spent = diesel::update(unspent).set(tokens::spent_at.eq(now));
-            if spent.execute(conn).await? == 1 {
-                let row = TokenRow::unspent(token.successor, session);
-                diesel::insert_into(tokens::table).values(row).execute(conn).await?;
-                let outdated = tokens::spent_at.lt(DbInstant(token.at - token.lifetime));
-                let outdated = outdated.and(tokens::session_id.eq(session));
-                diesel::delete(tokens::table.filter(outdated)).execute(conn).await?;
-                return Ok(rotated);
+            if conn.spend(&token, session).await? || conn.is_retry(&token, session).await? {
+                return Ok(Rotation::Rotated { user, session });
             }
-
-            // A device that missed the response presents its token again.
-            let since = DbInstant(token.at - token.grace);
-            let consumed_within_grace =
-                tokens::table.find(&presented).filter(tokens::spent_at.ge(since));
-            let successor = tokens::table
-                .find(token.successor.0.to_vec())
-                .filter(tokens::spent_at.is_null().and(tokens::session_id.eq(session)));
-            let is_retry = exists(consumed_within_grace).and(exists(successor));
-            if diesel::select(is_retry).get_result::<bool>(conn).await? {
-                return Ok(rotated);
-            }
-
             // Anything else is a replay: the session ends.
-            diesel::delete(sessions::table.find(session)).execute(conn).await?;
-            conn.write_effects(&self.db, &if_reused(UserId(user.0), token.at)).await?;
+            diesel::delete(sessions::table.find(DbUid(session.0))).execute(conn).await?;
+            conn.write_effects(&self.db, &if_reused(user, token.at)).await?;
             Ok(Rotation::Reused)
         })?)
     }
