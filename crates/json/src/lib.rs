@@ -8,9 +8,11 @@
 mod members;
 mod nulls;
 mod rope;
+mod structure;
 mod writer;
 
 pub use members::{MemberKey, Members};
 pub use nulls::NullStripper;
 pub use rope::{Rope, RopeMembers};
+pub use structure::structural_bytes;
 pub use writer::{JsonWriter, quoted};

@@ -14,6 +14,7 @@ use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{FutureExt, StreamExt};
+use pia_json::structural_bytes;
 use pia_kernel::truncate;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::Instant;
@@ -105,17 +106,7 @@ impl RawBody {
 
 /// Returns an upper bound of the number of values in a JSON text.
 fn count_separators(json: &[u8]) -> usize {
-    let (mut count, mut in_text, mut escaped) = (0, false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b',' | b':' | b'[' | b'{' if !in_text => count += 1,
-            _ => {}
-        }
-    }
-    count
+    structural_bytes(json).filter(|it| matches!(it, b',' | b':' | b'[' | b'{')).count()
 }
 
 impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pia_json::Members;
+use pia_json::{Members, structural_bytes};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
@@ -141,7 +141,8 @@ fn check_section(section: &'static str, value: &str) -> Result<(), PolicyDocumen
     if !value.starts_with('{') {
         return Err(PolicyDocumentError::SectionNotAnObject(section));
     }
-    let (members, mut settings) = (members(value)?, BTreeSet::new());
+    let members = members(value)?;
+    let mut settings = BTreeSet::new();
     for (setting, _) in members.iter() {
         let folded = setting.to_ascii_lowercase();
         if let Some(setting) = DENIED.into_iter().find(|it| *it == folded) {
@@ -156,17 +157,15 @@ fn check_section(section: &'static str, value: &str) -> Result<(), PolicyDocumen
 
 /// Returns the nesting depth of objects and arrays, ignoring brackets in strings.
 fn depth(json: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
-    for byte in json.bytes() {
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    for byte in structural_bytes(json.as_bytes()) {
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
+            b'{' | b'[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }

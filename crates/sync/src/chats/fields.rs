@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use pia_json::structural_bytes;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -99,14 +100,11 @@ struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Returns whether a document is nested deeper than clients can read.
 pub(super) fn too_deep(text: &[u8]) -> bool {
-    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
-    for byte in text {
-        match (quoted, byte) {
-            (true, _) if escaped => escaped = false,
-            (true, b'\\') => escaped = true,
-            (_, b'"') => quoted = !quoted,
-            (false, b'{' | b'[') => depth += 1,
-            (false, b'}' | b']') => depth = depth.saturating_sub(1),
+    let mut depth = 0_usize;
+    for byte in structural_bytes(text) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth > MAX_DEPTH {
