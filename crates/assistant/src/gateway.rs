@@ -85,7 +85,8 @@ impl Gateway {
     /// Returns the availability of the AI proxy for the members of a group, as
     /// configured now.
     pub async fn status(&self, group: GroupId) -> Result<Status, AssistantError> {
-        let (rules, catalogue) = (self.rules.rules_of(group).await?, self.catalogue.get());
+        let rules = self.rules.rules_of(group).await?;
+        let catalogue = self.catalogue.get();
         let modes = modes(&catalogue, &rules);
         let available = !modes.is_empty() || !choices(&catalogue, &rules).is_empty();
         Ok(Status { available, modes })
@@ -105,7 +106,8 @@ impl Gateway {
     /// Returns the names that a caller may use as the `model` of a request; for
     /// OpenAI's clients they include embedding models.
     pub async fn models(&self, caller: AiCaller) -> Result<Vec<String>, AssistantError> {
-        let (rules, catalogue) = (self.rules.rules_of(caller.group).await?, self.catalogue.get());
+        let rules = self.rules.rules_of(caller.group).await?;
+        let catalogue = self.catalogue.get();
         let mut models = choices(&catalogue, &rules);
         if caller.surface == Surface::OpenAi {
             models.extend(embedders(&catalogue, &rules));

@@ -99,7 +99,8 @@ pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<AssignmentsQuery>,
 ) -> Result<Json<AssignmentList>, HttpError> {
-    let (assignments, (skip, limit)) = (api.assignments.assignments.clone(), query.bounds());
+    let assignments = api.assignments.assignments.clone();
+    let (skip, limit) = query.bounds();
     let list = api.run(async move { assignments.list(caller.0.user, skip, limit).await }).await?;
     Ok(Json(AssignmentList(list.into_iter().map(Into::into).collect())))
 }

@@ -229,7 +229,8 @@ impl ClientPolicies {
     ) -> Result<PolicyComparison, ClientPolicyError> {
         let newest = self.versions(policy).await?.first().map(|it| it.number);
         let to = to.or(newest).ok_or(ClientPolicyError::Unknown)?;
-        let (from, to) = (self.version(policy, from).await?, self.version(policy, to).await?);
+        let from = self.version(policy, from).await?;
+        let to = self.version(policy, to).await?;
         Ok(PolicyComparison::new(from, to))
     }
 

@@ -131,9 +131,12 @@ impl KeyStore for SqlKeys {
                 (ledger, proof_key_stored.first(conn).await.optional()?)
             })?;
         let (encrypted, umk_version) = ledger.unwrap_or_default();
-        let (recovery, proof_key) =
-            (proof_key_stored.is_some(), proof_key_stored.unwrap_or_default());
-        Ok(KeyState { encrypted, umk_version, recovery, proof_key })
+        Ok(KeyState {
+            encrypted,
+            umk_version,
+            recovery: proof_key_stored.is_some(),
+            proof_key: proof_key_stored.unwrap_or_default(),
+        })
     }
 
     async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable> {

@@ -87,7 +87,8 @@ pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<AssignmentsQuery>,
 ) -> Result<Json<AdminAssignments>, HttpError> {
-    let (administration, (skip, limit)) = (api.assignments.administration.clone(), query.bounds());
+    let administration = api.assignments.administration.clone();
+    let (skip, limit) = query.bounds();
     let list = api.run(async move { administration.list(skip, limit).await }).await?;
     Ok(Json(AdminAssignments(list.into_iter().map(Into::into).collect())))
 }
@@ -98,7 +99,8 @@ pub(crate) async fn terminate(
     PathId(id): PathId,
     OptionalBody(request): OptionalBody<TerminationRequest>,
 ) -> Result<Json<TerminationResponse>, HttpError> {
-    let (administration, by) = (api.assignments.administration.clone(), Some(caller.0.user));
+    let administration = api.assignments.administration.clone();
+    let by = Some(caller.0.user);
     let terminate = async move {
         administration.terminate(by, AssignmentId(id), request.reason.as_deref()).await
     };

@@ -138,7 +138,8 @@ mod tests {
 
         for err in all {
             let err = ApiError::from(HttpError::from(err));
-            let (status, (code, _message)) = (err.status_code().as_u16(), err.code_and_message());
+            let status = err.status_code().as_u16();
+            let (code, _message) = err.code_and_message();
             let (row, quoted_code) = (format!("| {status} | "), format!("`{code}`"));
             let is_listed = API.lines().any(|it| it.starts_with(&row) && it.contains(&quoted_code));
             assert!(is_listed, "{status} {code}");

@@ -111,7 +111,8 @@ impl SecondFactors {
         session_ref: SessionRef,
         password: Option<Secret<String>>,
     ) -> Result<Enrolment, EnrolError> {
-        let (FactorProofs { ports, settings, clock }, user) = (&self.proofs, session_ref.user);
+        let FactorProofs { ports, settings, clock } = &self.proofs;
+        let user = session_ref.user;
         let account = ports.accounts.find(user).await?.ok_or(EnrolError::Gone)?;
         let on = |it: &Factor| it.state == FactorState::On;
         if ports.factors.factor(user).await?.as_ref().is_some_and(on) {

@@ -45,7 +45,8 @@ impl CallerCache {
         &self,
         credential: impl Into<Credential>,
     ) -> Result<Option<CallerState>, Unavailable> {
-        let (Inner { store, clock, states }, credential) = (&*self.inner, credential.into());
+        let Inner { store, clock, states } = &*self.inner;
+        let credential = credential.into();
         let read = states.begin_read(credential.user());
         let state = match credential {
             Credential::Session(it) => store.caller_state(it.user, it.session, clock.now()).await?,
@@ -143,7 +144,8 @@ mod tests {
             .expect_caller_state()
             .times(2)
             .returning(|user, session, _| Ok(Some(good(user, session))));
-        let ((caller_cache, seconds_clock), session_ref) = (caller_cache(store), session_ref());
+        let (caller_cache, seconds_clock) = caller_cache(store);
+        let session_ref = session_ref();
 
         for second in [0, 1, 5, 6] {
             seconds_clock.set(second);
@@ -174,7 +176,8 @@ mod tests {
             let first = calls.fetch_add(1, Ordering::SeqCst) == 0;
             Ok(first.then(|| good(user, session)))
         });
-        let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
+        let (caller_cache, _) = caller_cache(store);
+        let session_ref = session_ref();
 
         let first = caller_cache.fresh(session_ref).await.unwrap();
         let second = caller_cache.fresh(session_ref).await.unwrap();
@@ -220,7 +223,8 @@ mod tests {
             invalidate(cache_in_store.get().unwrap(), SessionRef { user, session });
             Ok(Some(good(user, session)))
         });
-        let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
+        let (caller_cache, _) = caller_cache(store);
+        let session_ref = session_ref();
         gates.set(caller_cache.clone()).ok().unwrap();
 
         assert!(caller_cache.fresh(session_ref).await.unwrap().is_some());
@@ -243,7 +247,8 @@ mod tests {
     async fn an_outage_is_an_error_and_is_not_cached() {
         let mut store = MockAccountStore::new();
         store.expect_caller_state().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
-        let ((caller_cache, _), session_ref) = (caller_cache(store), session_ref());
+        let (caller_cache, _) = caller_cache(store);
+        let session_ref = session_ref();
 
         assert!(caller_cache.caller_state(session_ref).await.is_err());
         assert_eq!(caller_cache.cached(session_ref), None);

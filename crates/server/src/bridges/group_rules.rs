@@ -120,7 +120,8 @@ mod tests {
 
     #[tokio::test]
     async fn rules_are_looked_up_again_after_five_seconds() {
-        let ((rules, clock), group) = (over(counting(), group()), group());
+        let (rules, clock) = over(counting(), group());
+        let group = group();
         let mut limits = Vec::new();
 
         for pause in [0, 5, 1, 4] {
@@ -133,7 +134,8 @@ mod tests {
 
     #[tokio::test]
     async fn fresh_rules_bypass_the_cache_and_replace_it() {
-        let ((rules, _), group) = (over(counting(), group()), group());
+        let (rules, _) = over(counting(), group());
+        let group = group();
         rules.rules_of(group).await.unwrap();
 
         let fresh = rules.fresh(group).await.unwrap();
@@ -201,7 +203,8 @@ mod tests {
     async fn a_deleted_group_has_no_limits_and_is_not_cached() {
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(None));
-        let ((rules, _), gone) = (over(store, group()), group());
+        let (rules, _) = over(store, group());
+        let gone = group();
 
         for _ in 0..2 {
             assert_eq!(*rules.rules_of(gone).await.unwrap(), GroupRules::default());

@@ -293,7 +293,8 @@ mod tests {
 
     #[test]
     fn an_exported_checkpoint_reveals_truncation() {
-        let (key, (rows, checkpoints)) = (signer(1), chain(&signer(1)));
+        let key = signer(1);
+        let (rows, checkpoints) = chain(&key);
         let exported = checkpoints.last();
 
         let mut verification = Verification::new(&key, exported, None);
@@ -306,7 +307,8 @@ mod tests {
 
     #[test]
     fn a_chain_whose_beginning_was_deleted_starts_at_its_anchor() {
-        let (key, (rows, checkpoints)) = (signer(1), chain(&signer(1)));
+        let key = signer(1);
+        let (rows, checkpoints) = chain(&key);
 
         let mut verification = Verification::new(&key, None, checkpoints.first());
         verification.check(&rows[3..], &checkpoints[1..]);
