@@ -88,9 +88,10 @@ impl Embeddings {
         let request = parse(body)?;
         let rules = self.gateway.rules.rules_of(caller.group).await?;
         let catalogue = self.gateway.catalogue.get();
-        let target = catalogue.embedder(&request.model);
-        let target = target.filter(|_| may_choose(&rules, &request.model));
-        let target = Arc::clone(target.ok_or(AssistantError::UnknownModel)?);
+        let target = match catalogue.embedder(&request.model) {
+            Some(target) if may_choose(&rules, &request.model) => Arc::clone(target),
+            _ => return Err(AssistantError::UnknownModel),
+        };
         let call_request = CallRequest {
             caller,
             mode: caller.mode.unwrap_or(Mode::Assistant),

@@ -122,8 +122,8 @@ impl TextExtractor for ChildExtractor {
             Outcome::Killed => Err(ExtractError::TooComplex),
             Outcome::Ended(_, status) if status.signal().is_some() => Err(ExtractError::TooComplex),
             Outcome::Ended(answer, status) => {
-                let answer = Some(answer).filter(|_| status.success());
-                answer.and_then(framing::read_answer).unwrap_or_else(|| {
+                let answer = if status.success() { framing::read_answer(answer) } else { None };
+                answer.unwrap_or_else(|| {
                     tracing::error!(%status, "extraction of text ended without an answer");
                     Err(ExtractError::Unavailable)
                 })

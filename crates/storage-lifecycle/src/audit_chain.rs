@@ -111,9 +111,9 @@ impl SqlAuditChain {
         let parsed = exported.and_then(AuditCheckpoint::row);
         let first = self.entries(0, 1).await?.into_iter().next().and_then(|it| it.position);
         let oldest = self.checkpoints(0, i64::MAX, 1).await?.into_iter().next();
-        let anchor = oldest.filter(|_| first != Some(1));
+        let anchor = if first == Some(1) { None } else { oldest };
         let mut verification = Verification::new(&signer, parsed.as_ref(), anchor.as_ref());
-        if let Some(it) = exported.filter(|_| parsed.is_none()) {
+        if let (Some(it), None) = (exported, &parsed) {
             verification.report(ChainFault::Forged { position: it.position });
         }
         if let Some(it) = anchor.as_ref().filter(|it| it.at.0 >= retained_since) {

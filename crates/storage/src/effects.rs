@@ -46,7 +46,8 @@ crate::connection_trait! {
             effects: &SideEffects,
         ) -> Result<EffectRows, DbError> {
             let mut addresses = HashMap::new();
-            for mail in effects.mail.iter().filter(|_| db.sends_mail()) {
+            let mails = if db.sends_mail() { effects.mail.as_slice() } else { &[] };
+            for mail in mails {
                 let Recipient::User(user) = mail.to else { continue };
                 let address = accounts::table.find(DbUid(user.0)).select(accounts::email);
                 let address = address.first::<String>(self).await.optional()?;

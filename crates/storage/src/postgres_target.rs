@@ -210,7 +210,8 @@ fn url(rest: &str) -> Result<Vec<Setting>, TargetError> {
 
     let mut names = Vec::new();
     let mut ports = Vec::new();
-    for host in hosts.split(',').filter(|_| !hosts.is_empty()) {
+    let hosts: Vec<&str> = if hosts.is_empty() { Vec::new() } else { hosts.split(',').collect() };
+    for host in hosts {
         let (name, port) = match host.strip_prefix('[') {
             Some(rest) => rest.split_once(']').ok_or(TargetError::Form)?,
             None => host.split_at(host.find(':').unwrap_or(host.len())),

@@ -82,8 +82,10 @@ impl DeliveredMail {
     /// Returns the only header of this name; `None` if there are several.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(it, _)| it == name);
-        let first = found.next().map(|(_, value)| value.as_str());
-        first.filter(|_| found.next().is_none())
+        match (found.next(), found.next()) {
+            (Some((_, value)), None) => Some(value),
+            _ => None,
+        }
     }
 
     /// Returns the subject.

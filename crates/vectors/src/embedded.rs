@@ -90,9 +90,10 @@ impl VectorStore for EmbeddedVectors {
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, Unavailable> {
-        let Some(first) = first_after(after).filter(|_| limit > 0) else {
+        if limit == 0 {
             return Ok(Vec::new());
-        };
+        }
+        let Some(first) = first_after(after) else { return Ok(Vec::new()) };
         self.run(move |shard| {
             let (page, _next) = shard.read(|edge| edge.scroll(request::page(first, limit)))?;
             page.iter().map(|it| request::chunk(it.id)).collect()

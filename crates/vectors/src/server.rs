@@ -95,9 +95,10 @@ impl VectorStore for ServerVectors {
         after: Option<ChunkId>,
         limit: usize,
     ) -> Result<Vec<ChunkId>, Unavailable> {
-        let Some(first) = first_after(after).filter(|_| limit > 0) else {
+        if limit == 0 {
             return Ok(Vec::new());
-        };
+        }
+        let Some(first) = first_after(after) else { return Ok(Vec::new()) };
         let page = self.client().await?.scroll(request::page(first, limit));
         let page = within(READ_TIMEOUT, page).await.map_err(unavailable)?;
         request::chunks(page.result).map_err(unavailable)

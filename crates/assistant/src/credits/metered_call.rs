@@ -68,8 +68,9 @@ impl MeteredCall {
     /// response and it was cut off there.
     pub(crate) fn fail_incomplete(&mut self, cut_off: bool) -> AssistantError {
         self.fail(Billable::Something);
-        let Some(cause) = self.truncation_cause.take().filter(|_| cut_off) else {
-            return AssistantError::UpstreamFailed;
+        let cause = match self.truncation_cause.take() {
+            Some(cause) if cut_off => cause,
+            _ => return AssistantError::UpstreamFailed,
         };
         let tokens = self.meter.tokens_so_far(&*self.tokens);
         let rates = &self.target.rates;

@@ -325,9 +325,11 @@ impl ChatStream {
             events.push(self.head(metered_call).end(reason));
         }
         if self.usage == UsageChunks::Included {
-            let usage = self.last_usage.take().filter(|_| self.previous_usage == Usage::default());
-            let usage = usage.map(|it| it.json);
-            events.push(usage.unwrap_or_else(|| self.total_usage(metered_call)));
+            let usage = match self.last_usage.take() {
+                Some(only) if self.previous_usage == Usage::default() => only.json,
+                _ => self.total_usage(metered_call),
+            };
+            events.push(usage);
         }
         let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
         last.put_slice(DONE.as_bytes());

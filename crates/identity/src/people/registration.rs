@@ -197,8 +197,10 @@ impl Registration {
         let Some(token) = token else {
             return if rules.admit(email) { Ok(None) } else { Err(RegisterError::Closed) };
         };
-        let hash = people::invitations::hash(token).filter(|_| rules.admit_invited());
-        let hash = hash.ok_or(RegisterError::Closed)?;
+        if !rules.admit_invited() {
+            return Err(RegisterError::Closed);
+        }
+        let hash = people::invitations::hash(token).ok_or(RegisterError::Closed)?;
         Ok(Some(PresentedInvitation { hash, max_admins: self.ports.seats.admins() }))
     }
 

@@ -134,11 +134,15 @@ impl EffectRows {
         effects: &SideEffects,
         addresses: &HashMap<UserId, String>,
     ) -> Result<Self, DbError> {
-        let (origin, mut rows) = (RequestContext::current(), Self::default());
+        let origin = RequestContext::current();
+        let mut rows = Self::default();
         for entry in &effects.audit {
             rows.enter(db, entry, &origin)?;
         }
-        for mail in effects.mail.iter().filter(|_| db.sends_mail()) {
+        if !db.sends_mail() {
+            return Ok(rows);
+        }
+        for mail in &effects.mail {
             let (user, address) = match &mail.to {
                 Recipient::Address(address) => (None, Some(address)),
                 Recipient::User(user) => (Some(DbUid(user.0)), addresses.get(user)),

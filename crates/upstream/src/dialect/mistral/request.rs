@@ -71,7 +71,9 @@ fn tools(body: &ChatBody, requested: SearchMode, request: &mut JsonWriter) -> Se
     if !tools.is_empty() {
         request.text(r#","tools":["#).list(&tools).text("]");
     }
-    if let Some(choice) = body.parameter("tool_choice").filter(|_| caller_tools > 0) {
+    if caller_tools > 0
+        && let Some(choice) = body.parameter("tool_choice")
+    {
         request.text(r#","tool_choice":"#);
         match choice.string().as_deref() {
             Some("required") => request.quoted("any"),
@@ -119,9 +121,9 @@ fn tool_call(call: &Rope) -> Rope {
     let mut before = "{";
     for (key, value) in members.iter() {
         written.text(before).quoted(key).text(":");
-        match value.string().filter(|_| key == "id") {
-            Some(id) => written.quoted(&to_valid_id(&id)),
-            None => written.rope(value),
+        match (key, value.string()) {
+            ("id", Some(id)) => written.quoted(&to_valid_id(&id)),
+            _ => written.rope(value),
         };
         before = ",";
     }
