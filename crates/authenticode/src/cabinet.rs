@@ -17,6 +17,21 @@ const RESERVE_PRESENT: u16 = 4;
 /// and the tag that the data begins with.
 const RESERVED: [u8; 8] = [20, 0, 0, 0, 0, 0, 16, 0];
 
+// Offsets in the header of a cabinet ([MS-CAB], 2.1).
+const CHECKSUM: usize = 4;
+/// First part that the signature covers, up to the number in a set.
+const SIGNED_FROM: usize = 8;
+const FIRST_FILE: usize = 16;
+const FOLDER_COUNT: usize = 26;
+const FLAGS: usize = 30;
+const NUMBER_IN_SET: usize = 34;
+const RESERVE_SIZES: usize = 36;
+const SIGNATURE_OFFSET: usize = 44;
+const SIGNATURE_LENGTH: usize = 48;
+/// Second part that the signature covers, up to the signature. It begins with
+/// the last four bytes of the reserved data.
+const SIGNED_AGAIN_FROM: usize = 56;
+
 /// Errors that make a cabinet's signature unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CabinetError {
@@ -39,7 +54,8 @@ pub enum CabinetError {
 
 /// Cabinet with a signature at its end.
 pub(crate) struct SignedCabinet<'a> {
-    signed: [&'a [u8]; 3],
+    /// Parts that the signature covers.
+    signed_parts: [&'a [u8]; 3],
     /// PKCS #7 structure in DER, possibly padded.
     pub(crate) signature: &'a [u8],
 }
@@ -50,7 +66,7 @@ impl<'a> SignedCabinet<'a> {
         if !file.starts_with(MAGIC) || file.len() < HEADER_BYTES {
             return Err(CabinetError::NotACabinet);
         }
-        let flags = number(file, 30, 2)?;
+        let flags = number_at(file, FLAGS, 2)?;
         if flags != u32::from(RESERVE_PRESENT) {
             return Err(if flags & u32::from(RESERVE_PRESENT) == 0 {
                 CabinetError::Unsigned
@@ -58,32 +74,37 @@ impl<'a> SignedCabinet<'a> {
                 CabinetError::Malformed("it is a part of a set")
             });
         }
-        if number(file, 4, 4)? != 0 || number(file, 34, 2)? != 0 {
+        if number_at(file, CHECKSUM, 4)? != 0 || number_at(file, NUMBER_IN_SET, 2)? != 0 {
             return Err(CabinetError::Malformed("its header"));
         }
-        if bytes(file, 36, RESERVED.len())? != RESERVED {
+        if bytes(file, RESERVE_SIZES, RESERVED.len())? != RESERVED {
             return Err(CabinetError::Malformed("its reserved data"));
         }
-        let (offset, length) = (size(file, 44)?, size(file, 48)?);
+        let offset = size_at(file, SIGNATURE_OFFSET)?;
+        let length = size_at(file, SIGNATURE_LENGTH)?;
         if length == 0 {
             return Err(CabinetError::Unsigned);
         }
         if offset.checked_add(length) != Some(file.len()) {
             return Err(CabinetError::Malformed("the place of its signature"));
         }
-        let folders = usize::try_from(number(file, 26, 2)?).unwrap_or(usize::MAX);
+        let folders = usize::try_from(number_at(file, FOLDER_COUNT, 2)?).unwrap_or(usize::MAX);
         let first_file = folders.saturating_mul(FOLDER_BYTES).saturating_add(HEADER_BYTES);
-        if size(file, 16)? != first_file || first_file > offset {
+        if size_at(file, FIRST_FILE)? != first_file || first_file > offset {
             return Err(CabinetError::Malformed("its folders"));
         }
-        let signed = [MAGIC, bytes(file, 8, 26)?, bytes(file, 56, offset - 56)?];
-        Ok(Self { signed, signature: bytes(file, offset, length)? })
+        let signed_parts = [
+            MAGIC,
+            bytes(file, SIGNED_FROM, NUMBER_IN_SET - SIGNED_FROM)?,
+            bytes(file, SIGNED_AGAIN_FROM, offset - SIGNED_AGAIN_FROM)?,
+        ];
+        Ok(Self { signed_parts, signature: bytes(file, offset, length)? })
     }
 
     /// Returns the digest of the signed parts.
     pub(crate) fn digest(&self, algorithm: &'static Algorithm) -> Digest {
         let mut context = Context::new(algorithm);
-        for part in self.signed {
+        for part in self.signed_parts {
             context.update(part);
         }
         context.finish()
@@ -96,12 +117,12 @@ fn bytes(file: &[u8], offset: usize, length: usize) -> Result<&[u8], CabinetErro
 }
 
 /// Returns the little-endian number of up to four bytes at an offset.
-fn number(file: &[u8], offset: usize, length: usize) -> Result<u32, CabinetError> {
+fn number_at(file: &[u8], offset: usize, length: usize) -> Result<u32, CabinetError> {
     let bytes = bytes(file, offset, length)?;
     Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
-fn size(file: &[u8], offset: usize) -> Result<usize, CabinetError> {
-    let size = usize::try_from(number(file, offset, 4)?);
+fn size_at(file: &[u8], offset: usize) -> Result<usize, CabinetError> {
+    let size = usize::try_from(number_at(file, offset, 4)?);
     size.map_err(|_too_large| CabinetError::Malformed("a size"))
 }
