@@ -50,7 +50,7 @@ pub(crate) enum CallEnd {
     Completed,
     /// Ended by the upstream, or by this server's stop.
     Failed,
-    /// Without cost.
+    /// Ended without cost: it was refused, or never arrived.
     Void,
 }
 
@@ -74,7 +74,7 @@ impl MeteredCall {
         };
         let tokens = self.meter.tokens_so_far(&*self.tokens);
         let rates = &self.target.rates;
-        let charge = Charge::charge_for(rates, &tokens, self.fee);
+        let charge = Charge::new(rates, &tokens, self.fee);
         let refusal = cause.after(charge, self.clock.now());
         AssistantError::OverBudget(refusal)
     }
@@ -141,7 +141,7 @@ impl Drop for MeteredCall {
             CallEnd::Failed => CallOutcome::Failed,
         };
         let usage = self.record(outcome, tokens);
-        let charge = Charge::charge_for(&usage.rates, &tokens, self.fee);
+        let charge = Charge::new(&usage.rates, &tokens, self.fee);
         match self.reservation.take() {
             Some(reservation) => reservation.settle_call(usage, charge),
             None => self.log.record(usage),

@@ -65,7 +65,7 @@ pub(crate) struct Charge {
 
 impl Charge {
     /// Returns the charge for these tokens and this tool fee.
-    pub(crate) fn charge_for(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
+    pub(crate) fn new(rates: &Rates, tokens: &Usage, fee: Micros) -> Self {
         let hidden = rates.price_of_hidden(tokens);
         Self { hidden, expected: rates.price(tokens).minus(hidden).plus(fee) }
     }

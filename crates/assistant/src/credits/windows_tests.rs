@@ -108,7 +108,7 @@ fn the_budget_that_shortened_a_response_is_reported_as_of_the_end() {
     let refusal = grant
         .truncation_cause
         .unwrap()
-        .after(Charge::charge_for(&Rates::default(), &tokens, Micros(0)), end);
+        .after(Charge::new(&Rates::default(), &tokens, Micros(0)), end);
 
     assert_eq!(
         (refusal.period, refusal.gauge),
@@ -428,7 +428,7 @@ proptest! {
                 Step::End { which, input, output, reasoning } if !open.is_empty() => {
                     let (grant, fee) = open.swap_remove(which.index(open.len()));
                     let tokens = Usage { input, output, reasoning, ..Usage::default() };
-                    let spent = Charge::charge_for(&rates, &tokens, fee).spent(&grant.lines);
+                    let spent = Charge::new(&rates, &tokens, fee).spent(&grant.lines);
                     prop_assert!(spent <= rates.price(&tokens).plus(fee));
                     hidden = hidden.plus(rates.price_of_hidden(&tokens));
                     credit_windows.settle(&grant.lines, spent, &grant.lines);
