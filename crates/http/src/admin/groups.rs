@@ -129,7 +129,7 @@ pub(crate) async fn delete(
     Ok(Json(Done::success()))
 }
 
-pub(crate) async fn settings(
+pub(crate) async fn show_settings(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<GroupSettingsResponse>, HttpError> {
@@ -138,7 +138,7 @@ pub(crate) async fn settings(
     Ok(Json(settings.into()))
 }
 
-pub(crate) async fn change(
+pub(crate) async fn change_settings(
     caller: Caller,
     api: Data<Api>,
     PathId(id): PathId,

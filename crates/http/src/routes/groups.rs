@@ -21,8 +21,8 @@ pub(super) fn routes() -> Vec<Route> {
         create(),
         rename(),
         delete(),
-        settings(),
-        change(),
+        show_settings(),
+        change_settings(),
         members(),
         users(),
         effective(),
@@ -75,20 +75,20 @@ fn delete() -> Route {
     write(Method::DELETE, GROUP, docs, KIB, |route| route.to(groups::delete))
 }
 
-fn settings() -> Route {
+fn show_settings() -> Route {
     let answer = ResponseDoc::Json(wire::<groups::GroupSettingsResponse>);
     let docs = docs("Returns the settings of a group.", None, answer, &[UNKNOWN]);
-    read_of_group(SETTINGS, docs, |route| route.to(groups::settings))
+    read_of_group(SETTINGS, docs, |route| route.to(groups::show_settings))
 }
 
-fn change() -> Route {
+fn change_settings() -> Route {
     let docs = docs(
         "Changes settings of a group: what is omitted stays, null restores the default.",
         Some(wire::<groups::GroupSettingsRequest>),
         ResponseDoc::Json(wire::<groups::GroupSettingsResponse>),
         &[UNKNOWN],
     );
-    write(Method::PATCH, SETTINGS, docs, 64 * KIB, |route| route.to(groups::change))
+    write(Method::PATCH, SETTINGS, docs, 64 * KIB, |route| route.to(groups::change_settings))
 }
 
 fn members() -> Route {
