@@ -3,6 +3,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod connectors;
+pub(crate) mod presentation;
 pub(crate) mod searching;
 pub(crate) mod server;
 pub(crate) mod web_search;

@@ -35,7 +35,8 @@ use crate::rules::GroupRules;
 use crate::stream;
 use crate::stream::start::{StartedStream, reject_error_body, start_stream};
 use crate::tools::calls::{Call, assistant_message, tool_result};
-use crate::tools::server::{ServerToolTask, ServerTools, format_results};
+use crate::tools::presentation::format_results;
+use crate::tools::server::{ServerToolTask, ServerTools};
 use knowledge_search::{KnowledgeSearch, SEARCH_FAILED};
 
 /// Maximum number of tool calls that are run at once; further ones are refused.
