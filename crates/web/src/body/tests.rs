@@ -1,4 +1,4 @@
-//! Tests of the reading of bodies.
+//! Tests of the parsing of bodies.
 
 use serde::Deserialize;
 
@@ -59,55 +59,6 @@ fn an_array_is_rejected() {
     let refused = parse::<Inner>(b" [7]").unwrap_err();
 
     assert!(refused.to_string().starts_with("validation_failed"), "{refused}");
-}
-
-#[test]
-fn a_compressed_body_is_read_in_small_chunks() {
-    let body = Bytes::from(vec![7; INFLATE_CHUNK_BYTES * 2 + 1]);
-
-    let steps: Vec<usize> = split_for_inflating(Ok(body)).map(|it| it.unwrap().len()).collect();
-
-    assert_eq!(steps, [INFLATE_CHUNK_BYTES, INFLATE_CHUNK_BYTES, 1]);
-}
-
-#[tokio::test]
-async fn the_memory_of_a_body_is_released_with_its_last_slice() {
-    let memory = BodyMemory::new(8 * 1024 * 1024);
-    let chunk = Bytes::from(vec![7; 512 * 1024]);
-    let body = stream::iter([Ok(chunk)]).boxed_local();
-    let size = Size { content_length: 0, limit: usize::MAX };
-    let body = collect_body(body, size, Some(memory.new_permit(None))).await.unwrap().into_bytes();
-
-    let slice = body.slice(5..9);
-    drop(body);
-
-    assert!(memory.new_permit(None).grow_to(768 * 1024).is_err());
-    drop(slice);
-    assert!(memory.new_permit(None).grow_to(768 * 1024).is_ok());
-}
-
-/// Returns a body of `first` bytes, and `then` more every ten seconds.
-fn trickle(first: usize, then: usize) -> BodyChunks {
-    let start = stream::iter([Ok(Bytes::from(vec![7; first]))]);
-    let rest = stream::unfold(0, move |count| async move {
-        tokio::time::sleep(Duration::from_secs(10)).await;
-        (count < 100).then(|| (Ok(Bytes::from(vec![7; then])), count + 1))
-    });
-    start.chain(rest).boxed_local()
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_body_that_arrives_too_slowly_is_refused() {
-    let size = || Size { content_length: 0, limit: usize::MAX };
-    let started = Instant::now();
-
-    for (first, then) in [(0, 1), (8 * 1024 * 1024, 40 * 1024 - 1), (8 * 1024 * 1024, 0)] {
-        let refused = collect_body(trickle(first, then), size(), None).await.unwrap_err();
-
-        assert!(refused.to_string().starts_with("body_timeout"), "{refused}");
-    }
-    assert_eq!(started.elapsed(), 3 * RATE_WINDOW);
-    assert!(collect_body(trickle(1, 40 * 1024), size(), None).await.is_ok());
 }
 
 #[test]
