@@ -6,6 +6,7 @@ pub(crate) mod completion;
 pub(crate) mod heartbeat;
 pub(crate) mod merge;
 pub(crate) mod normalize;
+pub(crate) mod opened;
 pub(crate) mod sse;
 pub(crate) mod start;
 pub(crate) mod state;

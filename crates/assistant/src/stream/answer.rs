@@ -1,19 +1,19 @@
 //! Streams for callers.
 
-use std::future::{Future, poll_fn};
-use std::mem;
+mod closing;
+
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use futures_core::Stream;
 use pia_kernel::Clock;
-use uuid::Uuid;
 
-use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
+use crate::credits::metered_call::{Billable, MeteredCall};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
 use crate::gateway::Gateway;
@@ -21,33 +21,17 @@ use crate::guardrail;
 use crate::ports::{Frame, Frames, Timer, TimerFuture, UpstreamError};
 use crate::request::surface::Surface;
 use crate::routing::refusal::{Tools, explain_failure, explain_stream_error};
-use crate::stream::chunk::{self, ChunkHead, EventAction, UsageChunk};
+use crate::stream::chunk::{self, EventAction, UsageChunk};
 use crate::stream::heartbeat::Heartbeat;
 use crate::stream::normalize::{self, NormalizeAction};
-use crate::stream::sse::{DONE, failure, framed};
-use crate::stream::start::StartedStream;
+use crate::stream::opened::{OpenedStream, OpeningStream, open};
+use crate::stream::sse::{failure, framed};
 use crate::stream::state::StreamState;
 use crate::tools::calls::{CallerPart, ToolCallCollector};
 use crate::turn::Turn;
 use pia_json::NullStripper;
 
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
-
-type OpeningStream = Pin<Box<dyn Future<Output = Result<OpenedStream, AssistantError>> + Send>>;
-
-/// Call whose stream is open.
-struct OpenedStream {
-    /// First frame, which was read to open the stream.
-    first: Option<Frame>,
-    frames: Frames,
-    /// Set if some frames could not be parsed.
-    unreadable: bool,
-    /// Set if a part of a response was received.
-    answers: bool,
-    metered_call: MeteredCall,
-    /// Turn, if its model may call tools of the server.
-    turn: Option<Box<Turn>>,
-}
 
 /// Presence of usage in the caller's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,102 +256,6 @@ impl ChatStream {
         }
         Ok(Some(self.nulls.strip(self.stream_state.unify_heads(chunk))))
     }
-
-    /// Ends one call, and the response unless its model has called tools of the
-    /// server. A call without a readable part of a response has failed.
-    fn finish_call(&mut self, has_more_frames: bool) -> Result<Option<Bytes>, AssistantError> {
-        let Phase::Streaming(opened) = mem::replace(&mut self.phase, Phase::Over) else {
-            return Ok(None);
-        };
-        let is_lost = opened.unreadable
-            && opened.metered_call.meter.has_no_text()
-            && !self.stream_state.called;
-        let OpenedStream { frames, mut metered_call, turn, answers, .. } = *opened;
-        match turn {
-            Some(mut turn) if self.calls.only_server_calls() && turn.has_rounds_left() => {
-                turn.settle(metered_call);
-                self.previous_usage = turn.previous_usage;
-                self.last_usage = None;
-                self.stream_state.calls_before += 1;
-                let (calls, text) = mem::take(&mut self.calls).finish();
-                self.phase = Phase::Opening(Box::pin(async move {
-                    turn.serve(calls, &text).await;
-                    open(turn).await
-                }));
-                Ok(None)
-            }
-            _ if !answers || is_lost => {
-                tracing::warn!(
-                    upstream.model = metered_call.target.model,
-                    "upstream stream could not be parsed"
-                );
-                let cost = billable(&metered_call);
-                metered_call.fail(cost);
-                Err(AssistantError::UpstreamFailed)
-            }
-            _ => {
-                metered_call.end = CallEnd::Completed;
-                let last = self.last_chunk(&metered_call);
-                if has_more_frames {
-                    self.phase = Phase::Ending(frames);
-                }
-                Ok(Some(last))
-            }
-        }
-    }
-
-    /// Returns the last chunk: a finish reason if the upstream has sent none,
-    /// usage if requested, and `[DONE]`.
-    fn last_chunk(&mut self, metered_call: &MeteredCall) -> Bytes {
-        let mut events = Vec::new();
-        if !self.stream_state.ended {
-            let reason = if self.stream_state.called { "tool_calls" } else { "stop" };
-            events.push(self.head(metered_call).end(reason));
-        }
-        if self.usage == UsageChunks::Included {
-            let usage = match self.last_usage.take() {
-                Some(only) if self.previous_usage == Usage::default() => only.json,
-                _ => self.total_usage(metered_call),
-            };
-            events.push(usage);
-        }
-        let mut last = BytesMut::from(self.nulls.strip(framed(&events)));
-        last.put_slice(DONE.as_bytes());
-        last.freeze()
-    }
-
-    /// Ends the response. Its upstream call ends at once, not when the caller
-    /// has read the last chunk.
-    fn fail(&mut self, err: AssistantError, cost: Billable) -> AssistantError {
-        if let Phase::Streaming(mut opened) = mem::replace(&mut self.phase, Phase::Over) {
-            opened.metered_call.fail(cost);
-        }
-        err
-    }
-
-    fn total_usage(&mut self, metered_call: &MeteredCall) -> String {
-        let usage = chunk::usage_json(&self.previous_usage.plus(&metered_call.used()));
-        self.head(metered_call).usage(&usage)
-    }
-
-    /// Returns the first members of our own chunks: those of the upstream, if
-    /// it has sent any.
-    fn head(&mut self, metered_call: &MeteredCall) -> &ChunkHead {
-        let clock = &self.clock;
-        self.stream_state.head.get_or_insert_with(|| {
-            let id = format!("chatcmpl-{}", Uuid::now_v7().simple());
-            let created = clock.now().micros().div_euclid(1_000_000);
-            ChunkHead::new(&id, created, &metered_call.target.model)
-        })
-    }
-}
-
-/// Starts a call of a turn, which is stored only if its model may call server
-/// tools: a long conversation would otherwise stay in memory.
-async fn open(mut turn: Box<Turn>) -> Result<OpenedStream, AssistantError> {
-    let (StartedStream { first, frames, unreadable }, metered_call) = turn.open().await?;
-    let turn = turn.has_tools().then_some(turn);
-    Ok(OpenedStream { first, frames, unreadable, answers: false, metered_call, turn })
 }
 
 /// Returns whether a failed call may be billed: only if it had output.
