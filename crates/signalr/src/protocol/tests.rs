@@ -1,8 +1,10 @@
 //! Tests of both encodings: the published examples, frames that are cut, random
 //! messages and hostile input.
 
-use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+mod limits;
+mod random_messages;
+
+use serde_json::{Value, json};
 
 use super::*;
 use crate::message::InvocationResult;
@@ -250,20 +252,6 @@ fn values_that_json_cannot_express_are_refused() {
 }
 
 #[test]
-fn lengths_that_a_client_invents_reserve_no_memory() {
-    for value in [
-        &b"\xdd\xff\xff\xff\xff\xc0"[..],
-        b"\xdf\xff\xff\xff\xff\xa1a\xc0",
-        b"\xdb\xff\xff\xff\xffabc",
-        b"\xc6\xff\xff\xff\xffabc",
-        b"\xc9\xff\xff\xff\xff\xffabc",
-    ] {
-        let read = payload::read_value(&mut &value[..], 8);
-        assert_eq!(read, Err(ProtocolError::Encoding), "{value:x?}");
-    }
-}
-
-#[test]
 fn malformed_messages_are_errors() {
     for body in [
         &b""[..],
@@ -311,57 +299,6 @@ fn malformed_messages_are_errors() {
 }
 
 #[test]
-fn deep_values_are_refused() {
-    let nested = |depth: usize| (1..depth).fold(json!([]), |inner, _| json!([inner]));
-    for (protocol, depth, fits) in
-        BOTH.into_iter().flat_map(|it| [(it, 64, true), (it, 65, false), (it, 100, false)])
-    {
-        let message = HubMessage::StreamItem { invocation_id: "1".to_owned(), item: nested(depth) };
-        let frame = protocol.encode(&message);
-        let (messages, error) =
-            decode_frames(protocol, MessageLimits::default(), [frame.as_bytes()]);
-        assert_eq!(messages.len() == 1, fits, "{protocol:?} {depth}");
-        assert_eq!(error, (!fits).then_some(ProtocolError::TooDeep), "{protocol:?} {depth}");
-    }
-    let hostile = [&b"{\"type\":2,\"item\":"[..], &b"[".repeat(100_000)].concat();
-    assert_eq!(decode(HubProtocol::Json, &hostile), Err(ProtocolError::Encoding));
-    let hostile = [&b"\x94\x02\x80\xa1x"[..], &b"\x91".repeat(100_000)].concat();
-    assert_eq!(decode(HubProtocol::MessagePack, &hostile), Err(ProtocolError::TooDeep));
-}
-
-#[test]
-fn long_messages_are_refused_before_they_have_arrived() {
-    let limits = MessageLimits { max_bytes: 16, ..MessageLimits::default() };
-    for (protocol, frame) in [
-        (HubProtocol::Json, &[b'x'; 17][..]),
-        (HubProtocol::Json, b"{\"type\":6       }\x1e"),
-        (HubProtocol::MessagePack, b"\x11"),
-        (HubProtocol::MessagePack, b"\xff\xff\xff\xff\x7f"),
-    ] {
-        let (_, error) = decode_frames(protocol, limits, [frame]);
-        assert_eq!(error, Some(ProtocolError::MessageTooLarge), "{frame:x?}");
-    }
-    let (_, error) = decode_frames(HubProtocol::MessagePack, limits, [&[0xff; 5][..]]);
-    assert_eq!(error, Some(ProtocolError::Encoding));
-    let (messages, error) =
-        decode_frames(HubProtocol::Json, limits, [&b"{\"type\":6      }\x1e"[..]]);
-    assert_eq!((messages, error), (vec![HubMessage::Ping], None));
-}
-
-#[test]
-fn a_frame_has_a_limited_number_of_messages() {
-    let limits = MessageLimits { max_per_frame: 2, ..MessageLimits::default() };
-    for protocol in BOTH {
-        let pings = protocol.encode(&HubMessage::Ping).as_bytes().repeat(3);
-        let (messages, error) = decode_frames(protocol, limits, [&pings[..]]);
-        assert_eq!(messages.len(), 2);
-        assert_eq!(error, Some(ProtocolError::TooManyMessages));
-        let (messages, error) = decode_frames(protocol, limits, pings.chunks(pings.len() / 3));
-        assert_eq!((messages.len(), error), (3, None));
-    }
-}
-
-#[test]
 fn frames_may_be_cut_anywhere() {
     let messages = vec![
         invocation(Some("1"), "Grüße", &json!([{"a": [1, -2, 0.5]}, "\u{1e}"]), &["2"]),
@@ -378,118 +315,5 @@ fn frames_may_be_cut_anywhere() {
         }
         let decoded = decode_frames(protocol, MessageLimits::default(), bytes.chunks(1));
         assert_eq!(decoded, (messages.clone(), None), "{protocol:?}");
-    }
-}
-
-fn values() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<u64>().prop_map(Value::from),
-        // Fractions that decimals express exactly.
-        any::<i32>().prop_map(|it| Value::from(f64::from(it) / 4.0)),
-        any::<String>().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 32, 6, |inner| {
-        let members = prop::collection::vec((any::<String>(), inner.clone()), 0..20);
-        prop_oneof![
-            prop::collection::vec(inner, 0..20).prop_map(Value::Array),
-            members.prop_map(|it| Value::Object(it.into_iter().collect::<Map<_, _>>())),
-        ]
-    })
-}
-
-fn messages() -> impl Strategy<Value = HubMessage> {
-    let arguments = || prop::collection::vec(values(), 0..4);
-    let stream_ids = || prop::collection::vec(any::<String>(), 0..3);
-    let text = any::<String>;
-    prop_oneof![
-        (any::<Option<String>>(), text(), arguments(), stream_ids()).prop_map(
-            |(invocation_id, target, arguments, stream_ids)| HubMessage::Invocation {
-                invocation_id,
-                target,
-                arguments,
-                stream_ids
-            }
-        ),
-        (text(), text(), arguments(), stream_ids()).prop_map(
-            |(invocation_id, target, arguments, stream_ids)| HubMessage::StreamInvocation {
-                invocation_id,
-                target,
-                arguments,
-                stream_ids
-            }
-        ),
-        (text(), values())
-            .prop_map(|(invocation_id, item)| HubMessage::StreamItem { invocation_id, item }),
-        (text(), Just(Ok(None)).boxed())
-            .prop_map(|(invocation_id, result)| HubMessage::Completion { invocation_id, result }),
-        (text(), values().prop_map(|it| Ok(Some(it))).boxed())
-            .prop_map(|(invocation_id, result)| HubMessage::Completion { invocation_id, result }),
-        (text(), text().prop_map(Err))
-            .prop_map(|(invocation_id, result)| HubMessage::Completion { invocation_id, result }),
-        text().prop_map(|invocation_id| HubMessage::CancelInvocation { invocation_id }),
-        Just(HubMessage::Ping),
-        (any::<Option<String>>(), any::<bool>())
-            .prop_map(|(error, allow_reconnect)| HubMessage::Close { error, allow_reconnect }),
-        any::<u64>().prop_map(|sequence_id| HubMessage::Ack { sequence_id }),
-        any::<u64>().prop_map(|sequence_id| HubMessage::Sequence { sequence_id }),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn what_is_encoded_is_decoded(
-        messages in prop::collection::vec(messages(), 1..5),
-        step in 1_usize..64,
-    ) {
-        for protocol in BOTH {
-            let bytes: Vec<u8> = messages
-                .iter()
-                .flat_map(|it| protocol.encode(it).as_bytes().to_vec())
-                .collect();
-            let decoded = decode_frames(protocol, MessageLimits::default(), bytes.chunks(step));
-            prop_assert_eq!(decoded, (messages.clone(), None));
-        }
-    }
-
-    #[test]
-    fn random_bytes_are_decoded_alike_however_they_are_cut(
-        bytes in prop::collection::vec(any::<u8>(), 0..200),
-        step in 1_usize..64,
-    ) {
-        for protocol in BOTH {
-            let at_once = decode_frames(protocol, MessageLimits::default(), [&bytes[..]]);
-            let cut = decode_frames(protocol, MessageLimits::default(), bytes.chunks(step));
-            prop_assert_eq!(at_once, cut);
-        }
-    }
-
-    #[test]
-    fn changed_bytes_never_panic(
-        message in messages(),
-        position in any::<prop::sample::Index>(),
-        byte in any::<u8>(),
-    ) {
-        for protocol in BOTH {
-            let mut bytes = protocol.encode(&message).as_bytes().to_vec();
-            let position = position.index(bytes.len());
-            bytes[position] = byte;
-            decode_frames(protocol, MessageLimits::default(), [&bytes[..]]);
-        }
-    }
-}
-
-#[test]
-fn a_decoder_keeps_no_memory_of_messages_that_were_read() {
-    for protocol in BOTH {
-        let long = invocation(None, "m", &json!(["x".repeat(200_000)]), &[]);
-        let frame = protocol.encode(&long);
-        let mut decoder = MessageDecoder::new(protocol, MessageLimits::default());
-        decoder.push(frame.as_bytes());
-        assert_eq!(decoder.next_message(), Ok(Some(long)));
-        assert_eq!(decoder.next_message(), Ok(None));
-        assert_eq!(decoder.buffer.capacity(), 0);
     }
 }
