@@ -1,0 +1,151 @@
+//! Tests of the tools of a turn.
+
+use super::*;
+use crate::credits::rates::Micros;
+use crate::tools::UpstreamTool;
+
+const LOOKS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}]}"#;
+
+const PICTURE_ANSWER: &str = r#"{"choices":[{"message":{"content":"A cat."}}]}"#;
+
+/// Returns a tool at this price.
+fn upstream_tool(kind: &str, credits: i64) -> UpstreamTool {
+    UpstreamTool { kind: kind.to_owned(), price: Micros::credits(credits) }
+}
+
+fn body_with_tools(tools: &Value) -> Value {
+    let mut body = request_body();
+    body["tools"] = tools.clone();
+    body
+}
+
+#[tokio::test]
+async fn an_upstream_tool_is_run_only_if_it_is_priced() {
+    let searches = vec![upstream_tool("web_search", 5)];
+    let fallbacks = vec!["second".to_owned()];
+    let first = Target { upstream_tools: searches, fallbacks, ..entry("first") };
+    let with = || catalogue(vec![first.clone(), entry("second")]);
+    let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
+    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
+
+    let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
+    let refused = full(&env, with(), &body_with_tools(&unpriced)).await.unwrap_err();
+    let down = full(&env, with(), &body_with_tools(&tools)).await.unwrap_err();
+    full(&env, with(), &body_with_tools(&tools)).await.unwrap();
+
+    let AssistantError::Invalid(violations) = refused else { panic!("{refused:?}") };
+    let violations: Vec<_> = violations.iter().map(|it| (it.field.as_str(), it.code)).collect();
+    assert_eq!(violations, [("tools[1].type", "tool_not_allowed")]);
+    // The fallback may not run it, and is not called.
+    assert_eq!((down, models(&env).len()), (AssistantError::UpstreamFailed, 2));
+    assert_eq!(env.calls()[1].2["tools"], tools);
+    assert_eq!(env.usage_records()[0].spent, Micros::credits(5).plus(Micros(33_000)));
+}
+
+#[tokio::test]
+async fn a_search_is_run_by_the_server_and_hidden_from_the_caller() {
+    let found = SearchResult {
+        title: "Rust".to_owned(),
+        url: "https://rust-lang.org".to_owned(),
+        text: "news".to_owned(),
+    };
+    let env = TestEnv::with_scripts(vec![Script::Full(SEARCHES), Script::Full(ANSWER)])
+        .with_results(Ok(vec![found]));
+
+    let answer = full(&env, searching(), &request_body()).await.unwrap();
+
+    assert_eq!(answer["choices"][0]["message"], json!({ "content": "Fine." }));
+    assert_eq!(answer["usage"]["prompt_tokens"], 40);
+    assert_eq!(answer["usage"]["completion_tokens"], 5);
+    assert_eq!(env.searches().len(), 1);
+    assert_eq!(env.searches()[0].0, "news");
+    let calls = env.calls();
+    assert_eq!(calls[0].2["tools"][0]["function"]["name"], "pia_web_search");
+    let messages = calls[1].2["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool"]);
+    assert_eq!(
+        (&messages[1]["content"], &messages[2]["tool_call_id"]),
+        (&json!("I look."), &json!("a"))
+    );
+    assert!(messages[2]["content"].as_str().unwrap().contains("[Rust](https://rust-lang.org)"));
+    let usage_records: Vec<_> =
+        env.usage_records().iter().map(|it| (it.tokens.input, it.outcome)).collect();
+    assert_eq!(usage_records, [(10, CallOutcome::Completed), (30, CallOutcome::Completed)]);
+}
+
+#[tokio::test]
+async fn the_rounds_of_searches_are_limited() {
+    let scripts = (0..5).map(|_| Script::Full(SEARCHES)).chain([Script::Full(SEARCHES)]);
+    let env = TestEnv::with_scripts(scripts.collect());
+
+    let answer = full(&env, searching(), &request_body()).await.unwrap();
+
+    // The sixth call declares no tools, and its tool calls are not the
+    // caller's.
+    assert_eq!(env.searches().len(), 5);
+    assert!(env.calls()[5].2.get("tools").is_none());
+    assert!(answer["choices"][0]["message"].get("tool_calls").is_none());
+    assert_eq!(answer["choices"][0]["finish_reason"], "stop");
+}
+
+#[tokio::test]
+async fn a_picture_is_described_by_the_vision_model() {
+    let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
+    let scripts = [LOOKS, PICTURE_ANSWER, ANSWER].map(Script::Full);
+    let env = TestEnv::with_scripts(scripts.into());
+    let picture =
+        json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
+    let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
+
+    full(&env, catalogue(vec![blind, entry("eyes")]), &body).await.unwrap();
+
+    let calls = env.calls();
+    let called_models: Vec<_> = calls.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(called_models, ["first", "eyes", "first"]);
+    assert!(!calls[0].2.to_string().contains("base64"));
+    let content = &calls[1].2["messages"][0]["content"];
+    assert_eq!(content, &json!([{ "type": "text", "text": "what?" }, picture]));
+    assert_eq!(calls[2].2["messages"][2]["content"], "A cat.");
+    assert_eq!(env.usage_records().len(), 3);
+}
+
+#[tokio::test]
+async fn a_picture_is_described_by_the_vision_models_fallback() {
+    let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
+    let fallbacks = ["dark", "other"].map(str::to_owned).into();
+    let eyes = Target { fallbacks, ..entry("eyes") };
+    let dark = Target { vision: false, ..entry("dark") };
+    let picture =
+        json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
+    let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
+    let scripts = vec![
+        Script::Full(LOOKS),
+        Script::Fails(DOWN),
+        Script::Full(PICTURE_ANSWER),
+        Script::Full(ANSWER),
+    ];
+    let env = TestEnv::with_scripts(scripts);
+
+    full(&env, catalogue(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
+
+    let called_models: Vec<_> = models(&env).into_iter().map(|it| it.0).collect();
+    assert_eq!(called_models, ["first", "eyes", "other", "first"]);
+    assert_eq!(env.calls()[3].2["messages"][2]["content"], "A cat.");
+    let usage_records: Vec<_> = env.usage_records().iter().map(|it| it.model.clone()).collect();
+    assert_eq!(usage_records, ["first", "other", "first"]);
+}
+
+#[tokio::test]
+async fn tool_calls_of_the_caller_are_returned() {
+    const CALLS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"read_file","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let env = TestEnv::with_scripts(vec![Script::Full(CALLS)]);
+    let mut body = request_body();
+    body["tools"] = json!([{ "type": "function", "function": { "name": "read_file" } }]);
+
+    let answer = full(&env, searching(), &body).await.unwrap();
+
+    let call = &answer["choices"][0]["message"]["tool_calls"][0];
+    assert_eq!(call["function"]["name"], "read_file");
+    assert_eq!(env.calls()[0].2["tools"].as_array().unwrap().len(), 2);
+}
