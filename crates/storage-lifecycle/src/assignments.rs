@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::export_section::{ExportSection, page_of};
-use crate::inventory::{ErasurePolicy, InventoryTable, OURS, SAME, SHORT_LIVED, YOU};
+use crate::inventory::{
+    BOOKKEEPING, ELSEWHERE, ErasurePolicy, InventoryTable, OWN_ID, SHORT_LIVED,
+};
 use crate::schedules::SCHEDULE_TABLE;
 use crate::sections::{ExportedRow, to_json};
 
@@ -55,14 +57,14 @@ pub(crate) const ASSIGNMENT_TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::Delete,
         export: Some(ASSIGNMENTS),
         left_out: &[
-            ("user_id", YOU),
-            ("due_at", OURS),
-            ("worker_id", OURS),
-            ("fence", OURS),
-            ("failed_attempts", OURS),
-            ("restarts", OURS),
-            ("event_count", OURS),
-            ("tools", SAME),
+            ("user_id", OWN_ID),
+            ("due_at", BOOKKEEPING),
+            ("worker_id", BOOKKEEPING),
+            ("fence", BOOKKEEPING),
+            ("failed_attempts", BOOKKEEPING),
+            ("restarts", BOOKKEEPING),
+            ("event_count", BOOKKEEPING),
+            ("tools", ELSEWHERE),
             ("skill", "the instructions of the operator, which are not yours"),
             ("outputs", SHORT_LIVED),
         ],
@@ -71,29 +73,34 @@ pub(crate) const ASSIGNMENT_TABLES: &[InventoryTable] = &[
         name: "assignment_events",
         erasure: ErasurePolicy::Delete,
         export: Some(ASSIGNMENT_EVENTS),
-        left_out: &[("assignment_id", SAME), ("ordinal", SAME), ("key", OURS)],
+        left_out: &[("assignment_id", ELSEWHERE), ("ordinal", ELSEWHERE), ("key", BOOKKEEPING)],
     },
     SCHEDULE_TABLE,
     InventoryTable {
         name: "assignment_workers",
         erasure: ErasurePolicy::NotPersonal("which processes of the server are running"),
         export: None,
-        left_out: &[("id", OURS), ("host", OURS), ("started_at", OURS), ("alive_until", OURS)],
+        left_out: &[
+            ("id", BOOKKEEPING),
+            ("host", BOOKKEEPING),
+            ("started_at", BOOKKEEPING),
+            ("alive_until", BOOKKEEPING),
+        ],
     },
     InventoryTable {
         name: "operators",
         erasure: ErasurePolicy::NotPersonal("what administrators grant to groups"),
         export: None,
         left_out: &[
-            ("id", OURS),
-            ("name", OURS),
-            ("skill", OURS),
-            ("skill_name_folded", OURS),
-            ("is_custom", OURS),
-            ("is_active", OURS),
-            ("updated_at", OURS),
-            ("webhook_url", OURS),
-            ("webhook_secret", OURS),
+            ("id", BOOKKEEPING),
+            ("name", BOOKKEEPING),
+            ("skill", BOOKKEEPING),
+            ("skill_name_folded", BOOKKEEPING),
+            ("is_custom", BOOKKEEPING),
+            ("is_active", BOOKKEEPING),
+            ("updated_at", BOOKKEEPING),
+            ("webhook_url", BOOKKEEPING),
+            ("webhook_secret", BOOKKEEPING),
         ],
     },
     InventoryTable {
@@ -101,22 +108,22 @@ pub(crate) const ASSIGNMENT_TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
-            ("id", OURS),
-            ("user_id", YOU),
-            ("operator_id", OURS),
-            ("created_at", SAME),
-            ("next_at", OURS),
-            ("delivered_at", OURS),
-            ("attempts", OURS),
-            ("failure", OURS),
-            ("payload", SAME),
+            ("id", BOOKKEEPING),
+            ("user_id", OWN_ID),
+            ("operator_id", BOOKKEEPING),
+            ("created_at", ELSEWHERE),
+            ("next_at", BOOKKEEPING),
+            ("delivered_at", BOOKKEEPING),
+            ("attempts", BOOKKEEPING),
+            ("failure", BOOKKEEPING),
+            ("payload", ELSEWHERE),
         ],
     },
     InventoryTable {
         name: "operator_groups",
         erasure: ErasurePolicy::NotPersonal("which groups may use an operator"),
         export: None,
-        left_out: &[("operator_id", OURS), ("group_id", OURS)],
+        left_out: &[("operator_id", BOOKKEEPING), ("group_id", BOOKKEEPING)],
     },
 ];
 

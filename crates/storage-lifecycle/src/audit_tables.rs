@@ -1,7 +1,7 @@
 //! Tables of the audit log.
 
 use crate::export::{AUDIT_ENTRIES, AUDIT_IDENTITIES};
-use crate::inventory::{ErasurePolicy, InventoryTable, OURS, SAME, YOU};
+use crate::inventory::{BOOKKEEPING, ELSEWHERE, ErasurePolicy, InventoryTable, OWN_ID};
 
 /// Tables of the audit log.
 pub(crate) const AUDIT_TABLES: &[InventoryTable] = &[
@@ -12,10 +12,10 @@ pub(crate) const AUDIT_TABLES: &[InventoryTable] = &[
         ),
         export: Some(AUDIT_ENTRIES),
         left_out: &[
-            ("actor_commitment", OURS),
-            ("subject_commitment", OURS),
-            ("position", OURS),
-            ("link", OURS),
+            ("actor_commitment", BOOKKEEPING),
+            ("subject_commitment", BOOKKEEPING),
+            ("position", BOOKKEEPING),
+            ("link", BOOKKEEPING),
         ],
     },
     InventoryTable {
@@ -23,17 +23,17 @@ pub(crate) const AUDIT_TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::NotPersonal("signatures of the audit log"),
         export: None,
         left_out: &[
-            ("position", OURS),
-            ("link", OURS),
-            ("at", OURS),
-            ("public_key", OURS),
-            ("signature", OURS),
+            ("position", BOOKKEEPING),
+            ("link", BOOKKEEPING),
+            ("at", BOOKKEEPING),
+            ("public_key", BOOKKEEPING),
+            ("signature", BOOKKEEPING),
         ],
     },
     InventoryTable {
         name: "audit_identities",
         erasure: ErasurePolicy::Delete,
         export: Some(AUDIT_IDENTITIES),
-        left_out: &[("entry_id", SAME), ("user_id", YOU)],
+        left_out: &[("entry_id", ELSEWHERE), ("user_id", OWN_ID)],
     },
 ];

@@ -1,6 +1,6 @@
 //! Tables of the catalogue and of groups.
 
-use crate::inventory::{ErasurePolicy, InventoryTable, OURS, YOU};
+use crate::inventory::{BOOKKEEPING, ErasurePolicy, InventoryTable, OWN_ID};
 
 /// Tables of the catalogue and of groups.
 pub(crate) const CATALOGUE_TABLES: &[InventoryTable] = &[
@@ -40,100 +40,100 @@ const USER_GROUPS: InventoryTable = InventoryTable {
     ),
     export: None,
     left_out: &[
-        ("id", OURS),
-        ("name", OURS),
-        ("is_default", OURS),
-        ("created_at", OURS),
-        ("client_policy_id", OURS),
-        ("name_folded", OURS),
-        ("external_id", OURS),
+        ("id", BOOKKEEPING),
+        ("name", BOOKKEEPING),
+        ("is_default", BOOKKEEPING),
+        ("created_at", BOOKKEEPING),
+        ("client_policy_id", BOOKKEEPING),
+        ("name_folded", BOOKKEEPING),
+        ("external_id", BOOKKEEPING),
     ],
 };
 
 const GROUP_SETTINGS: InventoryTable = catalogue_table(
     "group_settings",
     &[
-        ("group_id", OURS),
-        ("knowledge_bases", OURS),
-        ("knowledge_documents", OURS),
-        ("knowledge_storage_bytes", OURS),
-        ("monthly_embedding_tokens", OURS),
-        ("managed_personas", OURS),
-        ("credits_hourly", OURS),
-        ("credits_daily", OURS),
-        ("credits_weekly", OURS),
-        ("credits_group_daily", OURS),
-        ("credits_group_weekly", OURS),
-        ("credits_pool", OURS),
-        ("mode_entries", OURS),
-        ("persona_entries", OURS),
-        ("models", OURS),
-        ("user_storage_bytes", OURS),
+        ("group_id", BOOKKEEPING),
+        ("knowledge_bases", BOOKKEEPING),
+        ("knowledge_documents", BOOKKEEPING),
+        ("knowledge_storage_bytes", BOOKKEEPING),
+        ("monthly_embedding_tokens", BOOKKEEPING),
+        ("managed_personas", BOOKKEEPING),
+        ("credits_hourly", BOOKKEEPING),
+        ("credits_daily", BOOKKEEPING),
+        ("credits_weekly", BOOKKEEPING),
+        ("credits_group_daily", BOOKKEEPING),
+        ("credits_group_weekly", BOOKKEEPING),
+        ("credits_pool", BOOKKEEPING),
+        ("mode_entries", BOOKKEEPING),
+        ("persona_entries", BOOKKEEPING),
+        ("models", BOOKKEEPING),
+        ("user_storage_bytes", BOOKKEEPING),
     ],
 );
 
 const PLUGINS: InventoryTable = catalogue_table(
     "plugins",
     &[
-        ("id", OURS),
-        ("kind", OURS),
-        ("name", OURS),
-        ("description", OURS),
-        ("icon_url", OURS),
-        ("config_json", OURS),
-        ("version", OURS),
-        ("is_preloaded", OURS),
-        ("is_active", OURS),
-        ("cab_hash", OURS),
-        ("cab_size", OURS),
-        ("updated_at", OURS),
-        ("deleted_at", OURS),
+        ("id", BOOKKEEPING),
+        ("kind", BOOKKEEPING),
+        ("name", BOOKKEEPING),
+        ("description", BOOKKEEPING),
+        ("icon_url", BOOKKEEPING),
+        ("config_json", BOOKKEEPING),
+        ("version", BOOKKEEPING),
+        ("is_preloaded", BOOKKEEPING),
+        ("is_active", BOOKKEEPING),
+        ("cab_hash", BOOKKEEPING),
+        ("cab_size", BOOKKEEPING),
+        ("updated_at", BOOKKEEPING),
+        ("deleted_at", BOOKKEEPING),
     ],
 );
 
 const GROUP_PLUGINS: InventoryTable =
-    catalogue_table("group_plugins", &[("group_id", OURS), ("plugin_id", OURS)]);
+    catalogue_table("group_plugins", &[("group_id", BOOKKEEPING), ("plugin_id", BOOKKEEPING)]);
 
 const MANAGED_PERSONAS: InventoryTable = catalogue_table(
     "managed_personas",
     &[
-        ("id", OURS),
-        ("name", OURS),
-        ("tagline", OURS),
-        ("system_prompt", OURS),
-        ("guardrails", OURS),
-        ("output_format", OURS),
-        ("expertise", OURS),
-        ("archetype", OURS),
-        ("model_type", OURS),
-        ("emoji", OURS),
-        ("accent_color", OURS),
-        ("tool_scope", OURS),
-        ("reasoning_effort", OURS),
-        ("schema_version", OURS),
-        ("is_active", OURS),
-        ("created_at", OURS),
-        ("updated_at", OURS),
-        ("deleted_at", OURS),
+        ("id", BOOKKEEPING),
+        ("name", BOOKKEEPING),
+        ("tagline", BOOKKEEPING),
+        ("system_prompt", BOOKKEEPING),
+        ("guardrails", BOOKKEEPING),
+        ("output_format", BOOKKEEPING),
+        ("expertise", BOOKKEEPING),
+        ("archetype", BOOKKEEPING),
+        ("model_type", BOOKKEEPING),
+        ("emoji", BOOKKEEPING),
+        ("accent_color", BOOKKEEPING),
+        ("tool_scope", BOOKKEEPING),
+        ("reasoning_effort", BOOKKEEPING),
+        ("schema_version", BOOKKEEPING),
+        ("is_active", BOOKKEEPING),
+        ("created_at", BOOKKEEPING),
+        ("updated_at", BOOKKEEPING),
+        ("deleted_at", BOOKKEEPING),
     ],
 );
 
 const GROUP_PERSONAS: InventoryTable =
-    catalogue_table("group_personas", &[("group_id", OURS), ("persona_id", OURS)]);
+    catalogue_table("group_personas", &[("group_id", BOOKKEEPING), ("persona_id", BOOKKEEPING)]);
 
 const PERSONA_PLUGINS: InventoryTable =
-    catalogue_table("persona_plugins", &[("persona_id", OURS), ("plugin_id", OURS)]);
+    catalogue_table("persona_plugins", &[("persona_id", BOOKKEEPING), ("plugin_id", BOOKKEEPING)]);
 
 const CLIENT_POLICIES: InventoryTable = catalogue_table(
     "client_policies",
     &[
-        ("id", OURS),
-        ("name", OURS),
-        ("description", OURS),
-        ("document", OURS),
-        ("updated_at", OURS),
-        ("deleted_at", OURS),
-        ("name_folded", OURS),
+        ("id", BOOKKEEPING),
+        ("name", BOOKKEEPING),
+        ("description", BOOKKEEPING),
+        ("document", BOOKKEEPING),
+        ("updated_at", BOOKKEEPING),
+        ("deleted_at", BOOKKEEPING),
+        ("name_folded", BOOKKEEPING),
     ],
 );
 
@@ -142,13 +142,13 @@ const CLIENT_POLICY_VERSIONS: InventoryTable = InventoryTable {
     erasure: ErasurePolicy::Anonymise("versions of policies stay, without who wrote them"),
     export: None,
     left_out: &[
-        ("policy_id", OURS),
-        ("number", OURS),
-        ("name", OURS),
-        ("description", OURS),
-        ("document", OURS),
-        ("written_at", OURS),
-        ("written_by", YOU),
+        ("policy_id", BOOKKEEPING),
+        ("number", BOOKKEEPING),
+        ("name", BOOKKEEPING),
+        ("description", BOOKKEEPING),
+        ("document", BOOKKEEPING),
+        ("written_at", BOOKKEEPING),
+        ("written_by", OWN_ID),
     ],
 };
 
@@ -156,7 +156,12 @@ const SETTING_OVERRIDES: InventoryTable = InventoryTable {
     name: "setting_overrides",
     erasure: ErasurePolicy::Anonymise("changed settings stay, without who changed them"),
     export: None,
-    left_out: &[("key", OURS), ("value", OURS), ("updated_at", OURS), ("updated_by", YOU)],
+    left_out: &[
+        ("key", BOOKKEEPING),
+        ("value", BOOKKEEPING),
+        ("updated_at", BOOKKEEPING),
+        ("updated_by", OWN_ID),
+    ],
 };
 
 const SCIM_TOKENS: InventoryTable = InventoryTable {
@@ -164,26 +169,37 @@ const SCIM_TOKENS: InventoryTable = InventoryTable {
     erasure: ErasurePolicy::Anonymise("tokens of the server stay, without who created them"),
     export: None,
     left_out: &[
-        ("id", OURS),
-        ("name", OURS),
-        ("hash", OURS),
-        ("scopes", OURS),
-        ("created_by", YOU),
-        ("created_at", OURS),
-        ("expires_at", OURS),
-        ("used_at", OURS),
+        ("id", BOOKKEEPING),
+        ("name", BOOKKEEPING),
+        ("hash", BOOKKEEPING),
+        ("scopes", BOOKKEEPING),
+        ("created_by", OWN_ID),
+        ("created_at", BOOKKEEPING),
+        ("expires_at", BOOKKEEPING),
+        ("used_at", BOOKKEEPING),
     ],
 };
 
 const PLUGIN_PACKAGES: InventoryTable = catalogue_table(
     "plugin_packages",
-    &[("plugin_id", OURS), ("hash", OURS), ("first_byte", OURS), ("bytes", OURS)],
+    &[
+        ("plugin_id", BOOKKEEPING),
+        ("hash", BOOKKEEPING),
+        ("first_byte", BOOKKEEPING),
+        ("bytes", BOOKKEEPING),
+    ],
 );
 
 const PLUGIN_ICONS: InventoryTable =
-    catalogue_table("plugin_icons", &[("plugin_id", OURS), ("png", OURS)]);
+    catalogue_table("plugin_icons", &[("plugin_id", BOOKKEEPING), ("png", BOOKKEEPING)]);
 
 const TRUSTED_CERTIFICATES: InventoryTable = catalogue_table(
     "trusted_certificates",
-    &[("id", OURS), ("name", OURS), ("thumbprint", OURS), ("der", OURS), ("updated_at", OURS)],
+    &[
+        ("id", BOOKKEEPING),
+        ("name", BOOKKEEPING),
+        ("thumbprint", BOOKKEEPING),
+        ("der", BOOKKEEPING),
+        ("updated_at", BOOKKEEPING),
+    ],
 );

@@ -8,14 +8,14 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use serde::Serialize;
 
 use crate::export_section::{ExportSection, cursor_page};
-use crate::inventory::{ErasurePolicy, InventoryTable, YOU};
+use crate::inventory::{ErasurePolicy, InventoryTable, OWN_ID};
 use crate::sections::{ExportedRow, PAGE, section, to_json};
 
 pub(crate) const AI_FEEDBACK_TABLE: InventoryTable = InventoryTable {
     name: "ai_feedback",
     erasure: ErasurePolicy::Delete,
     export: Some(AI_FEEDBACK),
-    left_out: &[("user_id", YOU), ("note", "what administrators note for themselves")],
+    left_out: &[("user_id", OWN_ID), ("note", "what administrators note for themselves")],
 };
 
 section! {

@@ -47,8 +47,8 @@ impl InventoryTable {
     }
 }
 
-pub(crate) const SAME: &str = "says nothing that is not told elsewhere";
-pub(crate) const YOU: &str = "your account's id, which the manifest tells";
+pub(crate) const ELSEWHERE: &str = "says nothing that is not told elsewhere";
+pub(crate) const OWN_ID: &str = "your account's id, which the manifest tells";
 const SECRET: &str = "a secret: whoever holds a copy of the export would hold it too";
 const RECOGNISES: &str = "only recognises a secret that you hold, and is of no other use";
 pub(crate) const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
@@ -56,7 +56,7 @@ const KEY: &str = "what sealed data is opened with; it is of use to the server a
 const WRAPPED: &str = "the key to your encrypted data, itself encrypted: your devices fetch it";
 const SUMS: &str = "sums of your usage, each call of which is told";
 const PRICES: &str = "what the operator charges everybody";
-pub(crate) const OURS: &str = "how the server keeps its books";
+pub(crate) const BOOKKEEPING: &str = "how the server keeps its books";
 
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
@@ -71,79 +71,83 @@ const TABLES: &[InventoryTable] = &[
         name: "accounts",
         erasure: ErasurePolicy::Delete,
         export: Some(ACCOUNT),
-        left_out: &[("email_folded", SAME), ("password_hash", SECRET), ("credentials_epoch", OURS)],
+        left_out: &[
+            ("email_folded", ELSEWHERE),
+            ("password_hash", SECRET),
+            ("credentials_epoch", BOOKKEEPING),
+        ],
     },
     InventoryTable {
         name: "sessions",
         erasure: ErasurePolicy::Delete,
         export: Some(SESSIONS),
-        left_out: &[("user_id", YOU)],
+        left_out: &[("user_id", OWN_ID)],
     },
     InventoryTable {
         name: "refresh_tokens",
         erasure: ErasurePolicy::Delete,
         export: None,
-        left_out: &[("hash", RECOGNISES), ("session_id", SAME), ("spent_at", OURS)],
+        left_out: &[("hash", RECOGNISES), ("session_id", ELSEWHERE), ("spent_at", BOOKKEEPING)],
     },
     InventoryTable {
         name: "sign_ins",
         erasure: ErasurePolicy::Delete,
         export: Some(LOGIN_HISTORY),
-        left_out: &[("user_id", YOU)],
+        left_out: &[("user_id", OWN_ID)],
     },
     InventoryTable {
         name: "totp_factors",
         erasure: ErasurePolicy::Delete,
         export: Some(SECOND_FACTOR),
-        left_out: &[("user_id", YOU), ("secret", SECRET), ("last_step", OURS)],
+        left_out: &[("user_id", OWN_ID), ("secret", SECRET), ("last_step", BOOKKEEPING)],
     },
     InventoryTable {
         name: "recovery_codes",
         erasure: ErasurePolicy::Delete,
         export: None,
-        left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
+        left_out: &[("user_id", OWN_ID), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "passkeys",
         erasure: ErasurePolicy::Delete,
         export: Some(PASSKEYS),
         left_out: &[
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("credential_id", RECOGNISES),
             ("credential", RECOGNISES),
-            ("counter", OURS),
+            ("counter", BOOKKEEPING),
         ],
     },
     InventoryTable {
         name: "app_passwords",
         erasure: ErasurePolicy::Delete,
         export: Some(APP_PASSWORDS),
-        left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
+        left_out: &[("user_id", OWN_ID), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "api_keys",
         erasure: ErasurePolicy::Delete,
         export: Some(API_KEYS),
-        left_out: &[("user_id", YOU), ("hash", RECOGNISES)],
+        left_out: &[("user_id", OWN_ID), ("hash", RECOGNISES)],
     },
     InventoryTable {
         name: "scim_users",
         erasure: ErasurePolicy::Delete,
         export: Some(PROVISIONING),
-        left_out: &[("user_id", YOU), ("user_name_folded", SAME)],
+        left_out: &[("user_id", OWN_ID), ("user_name_folded", ELSEWHERE)],
     },
     InventoryTable {
         name: "provider_identities",
         erasure: ErasurePolicy::Delete,
         export: Some(PROVIDER_IDENTITIES),
-        left_out: &[("user_id", YOU)],
+        left_out: &[("user_id", OWN_ID)],
     },
     InventoryTable {
         name: "devices",
         erasure: ErasurePolicy::Delete,
         export: Some(DEVICES),
         left_out: &[
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("onboarding", SHORT_LIVED),
             ("onboarding_ends_at", SHORT_LIVED),
             ("key_ciphertext", WRAPPED),
@@ -160,7 +164,7 @@ const TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("ciphertext", WRAPPED),
             ("kdf_salt", WRAPPED),
             ("kdf_memory_kib", WRAPPED),
@@ -176,16 +180,16 @@ const TABLES: &[InventoryTable] = &[
         name: "invitations",
         erasure: ErasurePolicy::Delete,
         export: Some(INVITATIONS),
-        left_out: &[("hash", RECOGNISES), ("invited_by", YOU)],
+        left_out: &[("hash", RECOGNISES), ("invited_by", OWN_ID)],
     },
     InventoryTable {
         name: "mails",
         erasure: ErasurePolicy::Delete,
         export: Some(MAILS),
         left_out: &[
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("sealed", "is on its way to you, and may hold links that open your account"),
-            ("claimed_until", OURS),
+            ("claimed_until", BOOKKEEPING),
         ],
     },
     InventoryTable {
@@ -195,7 +199,7 @@ const TABLES: &[InventoryTable] = &[
         ),
         export: Some(AI_USAGE),
         left_out: &[
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("input_rate", PRICES),
             ("output_rate", PRICES),
             ("cached_input_rate", PRICES),
@@ -209,11 +213,11 @@ const TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::Delete,
         export: None,
         left_out: &[
-            ("key", SAME),
+            ("key", ELSEWHERE),
             ("kind", SUMS),
-            ("owner_id", SAME),
-            ("user_id", YOU),
-            ("group_id", SAME),
+            ("owner_id", ELSEWHERE),
+            ("user_id", OWN_ID),
+            ("group_id", ELSEWHERE),
             ("week", SUMS),
             ("total", SUMS),
             ("used", SUMS),
@@ -238,19 +242,19 @@ const TABLES: &[InventoryTable] = &[
         name: "credit_instances",
         erasure: ErasurePolicy::NotPersonal("which processes of the server are running"),
         export: None,
-        left_out: &[("id", OURS), ("alive_until", OURS)],
+        left_out: &[("id", BOOKKEEPING), ("alive_until", BOOKKEEPING)],
     },
     InventoryTable {
         name: "chats",
         erasure: ErasurePolicy::Delete,
         export: Some(CHATS),
-        left_out: &[("user_id", YOU), ("stamp", OURS)],
+        left_out: &[("user_id", OWN_ID), ("stamp", BOOKKEEPING)],
     },
     InventoryTable {
         name: "person_salts",
         erasure: ErasurePolicy::Delete,
         export: None,
-        left_out: &[("user_id", YOU), ("salt", KEY)],
+        left_out: &[("user_id", OWN_ID), ("salt", KEY)],
     },
     InventoryTable {
         name: "factor_challenges",
@@ -258,7 +262,7 @@ const TABLES: &[InventoryTable] = &[
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("expires_at", SHORT_LIVED),
             ("tries", SHORT_LIVED),
         ],
@@ -269,7 +273,7 @@ const TABLES: &[InventoryTable] = &[
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("purpose", SHORT_LIVED),
             ("expires_at", SHORT_LIVED),
         ],
@@ -280,7 +284,7 @@ const TABLES: &[InventoryTable] = &[
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("state", SHORT_LIVED),
             ("expires_at", SHORT_LIVED),
         ],
@@ -291,11 +295,11 @@ const TABLES: &[InventoryTable] = &[
         export: None,
         left_out: &[
             ("hash", RECOGNISES),
-            ("user_id", YOU),
+            ("user_id", OWN_ID),
             ("challenge", SHORT_LIVED),
             ("expires_at", SHORT_LIVED),
             ("burned_at", SHORT_LIVED),
-            ("session_id", SAME),
+            ("session_id", ELSEWHERE),
         ],
     },
     InventoryTable {
@@ -330,43 +334,43 @@ const TABLES: &[InventoryTable] = &[
         name: "ledgers",
         erasure: ErasurePolicy::Delete,
         export: Some(LEDGER),
-        left_out: &[("user_id", YOU), ("epoch", OURS)],
+        left_out: &[("user_id", OWN_ID), ("epoch", BOOKKEEPING)],
     },
     InventoryTable {
         name: "sync_items",
         erasure: ErasurePolicy::Delete,
         export: Some(SYNC_ITEMS),
-        left_out: &[("user_id", YOU), ("digest", RECOGNISES), ("beaten", RECOGNISES)],
+        left_out: &[("user_id", OWN_ID), ("digest", RECOGNISES), ("beaten", RECOGNISES)],
     },
     InventoryTable {
         name: "sync_events",
         erasure: ErasurePolicy::Delete,
         export: Some(SYNC_EVENTS),
-        left_out: &[("user_id", YOU)],
+        left_out: &[("user_id", OWN_ID)],
     },
     InventoryTable {
         name: "catalogue",
         erasure: ErasurePolicy::NotPersonal("how often the operator changed what people are given"),
         export: None,
-        left_out: &[("id", OURS), ("version", OURS)],
+        left_out: &[("id", BOOKKEEPING), ("version", BOOKKEEPING)],
     },
     InventoryTable {
         name: "silences",
         erasure: ErasurePolicy::NotPersonal("when nobody was given anything"),
         export: None,
-        left_out: &[("began_at", OURS), ("ended_at", OURS)],
+        left_out: &[("began_at", BOOKKEEPING), ("ended_at", BOOKKEEPING)],
     },
     InventoryTable {
         name: "locks",
         erasure: ErasurePolicy::NotPersonal("who is served first"),
         export: None,
-        left_out: &[("name", OURS), ("turn", OURS)],
+        left_out: &[("name", BOOKKEEPING), ("turn", BOOKKEEPING)],
     },
     InventoryTable {
         name: "master_key",
         erasure: ErasurePolicy::NotPersonal("which key the server seals with"),
         export: None,
-        left_out: &[("id", OURS), ("key_id", OURS)],
+        left_out: &[("id", BOOKKEEPING), ("key_id", BOOKKEEPING)],
     },
 ];
 

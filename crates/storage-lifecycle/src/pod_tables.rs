@@ -1,6 +1,6 @@
 //! Tables of pods, which have no personal data.
 
-use crate::inventory::{ErasurePolicy, InventoryTable, OURS};
+use crate::inventory::{BOOKKEEPING, ErasurePolicy, InventoryTable};
 
 /// Tables of pods.
 pub(crate) const POD_TABLES: &[InventoryTable] = &[
@@ -9,30 +9,30 @@ pub(crate) const POD_TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::NotPersonal("which pods may connect"),
         export: None,
         left_out: &[
-            ("id", OURS),
-            ("name", OURS),
-            ("name_folded", OURS),
-            ("operator_id", OURS),
-            ("created_at", OURS),
-            ("mcp_url", OURS),
-            ("mcp_token", OURS),
+            ("id", BOOKKEEPING),
+            ("name", BOOKKEEPING),
+            ("name_folded", BOOKKEEPING),
+            ("operator_id", BOOKKEEPING),
+            ("created_at", BOOKKEEPING),
+            ("mcp_url", BOOKKEEPING),
+            ("mcp_token", BOOKKEEPING),
         ],
     },
     InventoryTable {
         name: "connector_groups",
         erasure: ErasurePolicy::NotPersonal("which groups may use a connector"),
         export: None,
-        left_out: &[("connector_id", OURS), ("group_id", OURS)],
+        left_out: &[("connector_id", BOOKKEEPING), ("group_id", BOOKKEEPING)],
     },
     InventoryTable {
         name: "connector_tokens",
         erasure: ErasurePolicy::NotPersonal("with which tokens pods connect"),
         export: None,
         left_out: &[
-            ("hash", OURS),
-            ("connector_id", OURS),
-            ("created_at", OURS),
-            ("expires_at", OURS),
+            ("hash", BOOKKEEPING),
+            ("connector_id", BOOKKEEPING),
+            ("created_at", BOOKKEEPING),
+            ("expires_at", BOOKKEEPING),
         ],
     },
     InventoryTable {
@@ -40,17 +40,17 @@ pub(crate) const POD_TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::NotPersonal("which pods are connected, and what they offer"),
         export: None,
         left_out: &[
-            ("id", OURS),
-            ("connector_id", OURS),
-            ("token_hash", OURS),
-            ("host", OURS),
-            ("connected_at", OURS),
-            ("alive_until", OURS),
-            ("calls", OURS),
-            ("failures", OURS),
-            ("milliseconds", OURS),
-            ("description", OURS),
-            ("is_draining", OURS),
+            ("id", BOOKKEEPING),
+            ("connector_id", BOOKKEEPING),
+            ("token_hash", BOOKKEEPING),
+            ("host", BOOKKEEPING),
+            ("connected_at", BOOKKEEPING),
+            ("alive_until", BOOKKEEPING),
+            ("calls", BOOKKEEPING),
+            ("failures", BOOKKEEPING),
+            ("milliseconds", BOOKKEEPING),
+            ("description", BOOKKEEPING),
+            ("is_draining", BOOKKEEPING),
         ],
     },
     InventoryTable {
@@ -58,12 +58,12 @@ pub(crate) const POD_TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::NotPersonal("calls between instances, for as long as they take"),
         export: None,
         left_out: &[
-            ("id", OURS),
-            ("pod_id", OURS),
-            ("expires_at", OURS),
-            ("is_claimed", OURS),
-            ("request", OURS),
-            ("reply", OURS),
+            ("id", BOOKKEEPING),
+            ("pod_id", BOOKKEEPING),
+            ("expires_at", BOOKKEEPING),
+            ("is_claimed", BOOKKEEPING),
+            ("request", BOOKKEEPING),
+            ("reply", BOOKKEEPING),
         ],
     },
 ];

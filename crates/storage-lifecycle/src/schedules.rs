@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::assignments::open;
 use crate::export_section::{ExportSection, single_page};
-use crate::inventory::{ErasurePolicy, InventoryTable, YOU};
+use crate::inventory::{ErasurePolicy, InventoryTable, OWN_ID};
 use crate::sections::to_json;
 
 pub(crate) const SCHEDULES: ExportSection = ExportSection {
@@ -37,7 +37,7 @@ pub(crate) const SCHEDULE_TABLE: InventoryTable = InventoryTable {
     name: "assignment_schedules",
     erasure: ErasurePolicy::Delete,
     export: Some(SCHEDULES),
-    left_out: &[("user_id", YOU)],
+    left_out: &[("user_id", OWN_ID)],
 };
 
 #[derive(Queryable, Selectable, Serialize)]
