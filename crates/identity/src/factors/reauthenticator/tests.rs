@@ -58,6 +58,23 @@ async fn a_sign_in_with_an_app_password_is_no_proof() {
 }
 
 #[tokio::test]
+async fn a_recent_sign_in_of_a_browser_is_proof_and_an_old_one_is_not() {
+    let world = world(Arc::default());
+    world.store.state.lock().unwrap().began_at = Some(world.clock.now());
+    let browsers = [SessionScope::Console, SessionScope::Account];
+    let callers = browsers.map(|scope| CallerState { scope, ..world.caller });
+
+    for caller in callers {
+        world.reauthenticator.require(caller, None).await.unwrap();
+    }
+    world.clock.advance(Duration::from_mins(11));
+    for caller in callers {
+        let refused = world.reauthenticator.require(caller, None).await;
+        assert!(matches!(refused, Err(OwnerError::SignInAgain)));
+    }
+}
+
+#[tokio::test]
 async fn a_password_is_proof_and_a_wrong_one_is_counted() {
     let world = world(Arc::default());
 
