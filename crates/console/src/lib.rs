@@ -11,6 +11,7 @@ mod front;
 mod navigation;
 mod page;
 mod page_context;
+mod proof;
 mod refusal;
 mod routes;
 mod setup;

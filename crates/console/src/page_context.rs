@@ -14,6 +14,7 @@ use pia_web::{ApiError, Caller, Gates};
 
 use crate::AccountPages;
 use crate::page::scripted_page;
+use crate::proof::PROOF;
 use crate::shell::Shell;
 use crate::texts::{common, errors};
 use crate::ui::form::{FieldControl, Form};
@@ -24,6 +25,8 @@ use crate::ui::{Text, View};
 const LANGUAGE_COOKIE: &str = "pia_language";
 /// Lifetime of that cookie, in seconds.
 const LANGUAGE_SECONDS: u32 = 365 * 24 * 3600;
+/// Errors of a wrong proof of ownership.
+const WRONG_PROOFS: [&str; 2] = ["invalid_proof", "invalid_password"];
 
 /// Result of a page's handler. An error is rendered as a page.
 pub(crate) type PageResult = Result<HttpResponse, ApiError>;
@@ -143,8 +146,9 @@ impl PageContext {
         if !is_of_form {
             return Err(err);
         }
-        attach_errors(&mut view, &err);
-        Ok(self.render_with(status, view.error(errors::text(self.language, &err))))
+        let rest = attach_errors(self.language, &mut view, &err);
+        let text = rest.unwrap_or_else(|| errors::text(self.language, &err));
+        Ok(self.render_with(status, view.error(text)))
     }
 
     /// Redirects to a page, by its path without the leading slash, and confirms
@@ -226,21 +230,44 @@ pub(crate) fn remember_language(request: &HttpRequest, response: &mut HttpRespon
     }
 }
 
-/// Attaches the errors of fields to the forms of a page.
-fn attach_errors(view: &mut View, err: &ApiError) {
+/// Attaches the errors of fields to the forms of a page. Returns that of a
+/// field that no form has. An error about the proof of ownership has other
+/// names in the JSON API.
+fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<String> {
+    let (code, _) = err.code_and_message();
+    if WRONG_PROOFS.contains(&code) {
+        for name in [PROOF, "currentPassword"] {
+            mark(view, name, &errors::text(language, err));
+        }
+        return None;
+    }
     let body = err.body();
     let errors = body.get("errors").and_then(|it| it.as_array());
+    let mut rest = None;
     for error in errors.into_iter().flatten() {
         let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
-        for form in view.sections.iter_mut().flat_map(|it| &mut it.parts).filter_map(form_of) {
-            let fields = form.fields.iter_mut();
-            for field in fields.filter(|it| !matches!(it.control, FieldControl::Hidden(_))) {
-                if field.name == text("field") {
-                    text("message").clone_into(&mut field.error);
-                }
-            }
+        let message = errors::field_text(language, text("code"), text("message"));
+        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
+        let has_field = mark(view, if is_proof { PROOF } else { text("field") }, &message);
+        if code == "validation_failed" && !has_field {
+            rest = rest.or(Some(message));
         }
     }
+    rest
+}
+
+/// Sets the error of a field in the forms that have it. Returns whether any
+/// has.
+fn mark(view: &mut View, name: &str, message: &str) -> bool {
+    let mut has_field = false;
+    for form in view.sections.iter_mut().flat_map(|it| &mut it.parts).filter_map(form_of) {
+        let fields = form.fields.iter_mut().filter(|it| it.name == name);
+        for field in fields.filter(|it| !matches!(it.control, FieldControl::Hidden(_))) {
+            message.clone_into(&mut field.error);
+            has_field = true;
+        }
+    }
+    has_field
 }
 
 fn form_of(part: &mut SectionPart) -> Option<&mut Form> {

@@ -15,7 +15,7 @@ use pia_identity::{BrowserArea, BrowserSession, RedirectTarget};
 use pia_kernel::Language;
 use pia_web::{ApiError, ConcurrencyLimiter, FromDevice, Gates, RawBody};
 
-pub(crate) use self::session::{factor, passkey, password, show, sign_out};
+pub(crate) use self::session::{factor, factor_answer, passkey, password, show, sign_out};
 use crate::AccountPages;
 use crate::auth::same_site::is_foreign;
 use crate::form_fields::FormFields;

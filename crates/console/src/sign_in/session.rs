@@ -12,8 +12,8 @@ use super::SignInPage;
 use super::form::SignInView;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::texts::{errors, sign_in as texts};
-use crate::ui::view::{Link, SectionPart};
+use crate::texts::{common, errors, sign_in as texts};
+use crate::ui::view::{Link, Notice, SectionPart};
 use crate::ui::{Section, View};
 
 /// Renders the sign-in page, or completes a sign-in at an identity provider
@@ -24,7 +24,9 @@ pub(crate) async fn show(page: SignInPage) -> PageResult {
         return complete(&page, Secret::new(code)).await;
     }
     let next = page.query("next");
-    let view = page.view(&next, "").password();
+    let done = common::done(&page.query("done"));
+    let notice = done.map(|it| Notice { text: it.of(page.language).to_owned(), is_error: false });
+    let view = View { notice, ..page.view(&next, "").password() };
     let error = page.query("error");
     if error.is_empty() {
         return Ok(page.render(StatusCode::OK, &view));

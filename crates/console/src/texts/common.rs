@@ -23,6 +23,7 @@ pub(crate) const CREATED: Text = Text::new("Created", "Erstellt");
 pub(crate) const STATUS: Text = Text::new("Status", "Status");
 pub(crate) const YES: Text = Text::new("Yes", "Ja");
 pub(crate) const NO: Text = Text::new("No", "Nein");
+pub(crate) const NONE: Text = Text::new("None", "Keine");
 pub(crate) const NEVER: Text = Text::new("Never", "Nie");
 
 /// Confirmations after a form, by their names in the query.
@@ -35,6 +36,50 @@ const DONE: &[(&str, Text)] = &[
     ("revoked", Text::new("Revoked.", "Widerrufen.")),
     ("sent", Text::new("Sent.", "Gesendet.")),
     ("queued", Text::new("Queued.", "Eingereiht.")),
+    ("renamed", Text::new("Renamed.", "Umbenannt.")),
+    ("removed", Text::new("Removed.", "Entfernt.")),
+    (
+        "password-changed",
+        Text::new(
+            "Your password is changed, and all other sessions are signed out.",
+            "Ihr Passwort ist geändert, und alle anderen Sitzungen sind abgemeldet.",
+        ),
+    ),
+    (
+        "factor-off",
+        Text::new(
+            "Two-factor authentication is off, and all other sessions are signed out.",
+            "Die Zwei-Faktor-Authentifizierung ist ausgeschaltet, und alle anderen Sitzungen sind \
+             abgemeldet.",
+        ),
+    ),
+    (
+        "passkey-added",
+        Text::new(
+            "Your passkey is added, and all other sessions are signed out.",
+            "Ihr Passkey ist hinzugefügt, und alle anderen Sitzungen sind abgemeldet.",
+        ),
+    ),
+    (
+        "passkey-removed",
+        Text::new(
+            "The passkey is removed, and all other sessions are signed out.",
+            "Der Passkey ist entfernt, und alle anderen Sitzungen sind abgemeldet.",
+        ),
+    ),
+    (
+        "account-deleted",
+        Text::new(
+            "Your account and all its data have been deleted. Goodbye, and thank you.",
+            "Ihr Konto und alle seine Daten sind gelöscht. Auf Wiedersehen, und danke für Ihr \
+             Vertrauen.",
+        ),
+    ),
+    ("session-ended", Text::new("The session is signed out.", "Die Sitzung ist abgemeldet.")),
+    (
+        "others-ended",
+        Text::new("All other sessions are signed out.", "Alle anderen Sitzungen sind abgemeldet."),
+    ),
     ("signed-out", Text::new("You are signed out.", "Sie sind abgemeldet.")),
 ];
 

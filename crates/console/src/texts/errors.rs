@@ -52,6 +52,102 @@ const ERRORS: &[(&str, Text)] = &[
              mit dem Passwort an.",
         ),
     ),
+    (
+        "invalid_proof",
+        Text::new(
+            "The password or code is wrong, or the code was already used.",
+            "Das Passwort oder der Code stimmt nicht, oder der Code wurde schon benutzt.",
+        ),
+    ),
+    ("invalid_password", Text::new("The password is wrong.", "Das Passwort stimmt nicht.")),
+    (
+        "fresh_sign_in_required",
+        Text::new(
+            "Confirm with your password or a code. If you have neither, sign out and in again, \
+             and repeat this within ten minutes.",
+            "Bestätigen Sie mit Ihrem Passwort oder einem Code. Wenn Sie beides nicht haben, \
+             melden Sie sich ab und wieder an und wiederholen Sie dies innerhalb von zehn Minuten.",
+        ),
+    ),
+    (
+        "invalid_mfa_code",
+        Text::new(
+            "This code is wrong or was already used. Enter the one that the app shows now.",
+            "Dieser Code stimmt nicht oder wurde schon benutzt. Geben Sie den Code ein, den die \
+             App jetzt anzeigt.",
+        ),
+    ),
+    (
+        "mfa_not_begun",
+        Text::new(
+            "The setup took too long. Start again.",
+            "Die Einrichtung hat zu lange gedauert. Beginnen Sie noch einmal.",
+        ),
+    ),
+    (
+        "mfa_already_enabled",
+        Text::new(
+            "Two-factor authentication is already on.",
+            "Die Zwei-Faktor-Authentifizierung ist schon eingeschaltet.",
+        ),
+    ),
+    (
+        "mfa_not_enabled",
+        Text::new(
+            "Two-factor authentication is off.",
+            "Die Zwei-Faktor-Authentifizierung ist ausgeschaltet.",
+        ),
+    ),
+    (
+        "no_password",
+        Text::new(
+            "This account has no password. You sign in with an identity provider.",
+            "Dieses Konto hat kein Passwort. Sie melden sich bei einem Identitätsanbieter an.",
+        ),
+    ),
+    (
+        "passkeys_unavailable",
+        Text::new(
+            "Passkeys cannot be used at this server's address.",
+            "Unter der Adresse dieses Servers lassen sich keine Passkeys verwenden.",
+        ),
+    ),
+    (
+        "passkey_limit_reached",
+        Text::new(
+            "You have the maximum number of passkeys. Remove one first.",
+            "Sie haben die Höchstzahl an Passkeys erreicht. Entfernen Sie zuerst einen.",
+        ),
+    ),
+    (
+        "invalid_passkey_response",
+        Text::new(
+            "The passkey could not be added. Start again, or use another device.",
+            "Der Passkey ließ sich nicht hinzufügen. Beginnen Sie noch einmal oder verwenden Sie \
+             ein anderes Gerät.",
+        ),
+    ),
+    (
+        "app_password_limit_reached",
+        Text::new(
+            "You have the maximum number of app passwords. Revoke one first.",
+            "Sie haben die Höchstzahl an App-Passwörtern erreicht. Widerrufen Sie zuerst eines.",
+        ),
+    ),
+    (
+        "api_key_limit_reached",
+        Text::new(
+            "You have the maximum number of API keys. Revoke one first.",
+            "Sie haben die Höchstzahl an API-Schlüsseln erreicht. Widerrufen Sie zuerst einen.",
+        ),
+    ),
+    (
+        "last_admin",
+        Text::new(
+            "You are the only administrator. Make someone else an administrator first.",
+            "Nur Sie haben die Administratorrolle. Geben Sie sie zuerst einer anderen Person.",
+        ),
+    ),
     ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
     (
         "validation_failed",
@@ -64,4 +160,26 @@ pub(crate) fn text(language: Language, err: &ApiError) -> String {
     let (code, message) = err.code_and_message();
     let listed = ERRORS.iter().find(|it| it.0 == code);
     listed.map_or_else(|| message.to_owned(), |it| it.1.of(language).to_owned())
+}
+
+/// Texts of errors of fields in German, by their codes. In English the message
+/// of the JSON API is displayed.
+const FIELD_ERRORS: &[(&str, &str)] = &[
+    ("required", "Füllen Sie dieses Feld aus."),
+    ("too_short", "Diese Angabe ist zu kurz."),
+    ("too_long", "Diese Angabe ist zu lang."),
+    ("invalid", "Prüfen Sie diese Angabe."),
+    ("unchanged", "Das neue Passwort muss sich vom bisherigen unterscheiden."),
+    (
+        "common",
+        "Dieses Passwort wird mit als Erstes erraten. Nehmen Sie ein längeres oder \
+         ungewöhnlicheres, zum Beispiel mehrere Wörter.",
+    ),
+    ("personal", "Das Passwort darf weder Ihr Name noch Ihre oder unsere Adresse sein."),
+];
+
+/// Returns the text of the error of a field in a language.
+pub(crate) fn field_text(language: Language, code: &str, message: &str) -> String {
+    let listed = FIELD_ERRORS.iter().find(|it| it.0 == code && language == Language::De);
+    listed.map_or(message, |it| it.1).to_owned()
 }

@@ -1,0 +1,101 @@
+//! Proofs of ownership that an account can present.
+
+use pia_identity::{AccountError, LOCAL, ReauthProof};
+use pia_web::{ApiError, FieldError};
+
+use crate::form_fields::FormFields;
+use crate::page_context::PageContext;
+use crate::proof::{PROOF, proof};
+use crate::sign_in::factor_answer;
+use crate::texts::sign_in as texts;
+use crate::ui::{Field, Form, Text};
+
+const PASSWORD: Text = Text::new("Your password", "Ihr Passwort");
+const CURRENT_PASSWORD: Text = Text::new("Current password", "Aktuelles Passwort");
+const OR_CODE: Text = Text::new(
+    "Or the six digits from your authenticator app.",
+    "Oder die sechs Ziffern aus Ihrer Authenticator-App.",
+);
+const MISSING: Text = Text::new(
+    "Confirm that this is your account.",
+    "Bestätigen Sie, dass dieses Konto Ihnen gehört.",
+);
+
+/// Proofs of ownership that an account can present. One without any must have
+/// signed in recently.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OwnerProofs {
+    /// True if the account has a password.
+    pub(super) has_password: bool,
+    /// True if an authenticator app is set up.
+    pub(super) has_factor: bool,
+}
+
+impl OwnerProofs {
+    /// Loads those of the caller's account.
+    pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
+        let identity = &page.api.identity;
+        let (accounts, factors) = (identity.accounts.clone(), identity.second_factors.clone());
+        let user = page.user();
+        let load = async move {
+            let has_password = accounts.me(user).await?.provider == LOCAL;
+            let has_factor = factors.overview(user).await?.is_some();
+            Ok::<_, AccountError>(Self { has_password, has_factor })
+        };
+        page.run_identity(load).await
+    }
+
+    /// Adds a field for any proof to a form.
+    pub(super) fn with_field(self, page: &PageContext, form: Form) -> Form {
+        match (self.has_password, self.has_factor) {
+            (true, true) => form.field(password(page, PASSWORD).hint(page.t(OR_CODE))),
+            _ => self.with_password(page, form),
+        }
+    }
+
+    /// Adds a field for the password to a form, or for a code if the account
+    /// has no password.
+    pub(super) fn with_password(self, page: &PageContext, form: Form) -> Form {
+        match (self.has_password, self.has_factor) {
+            (true, _) => form.field(password(page, PASSWORD)),
+            (false, true) => form.field(
+                Field::input(PROOF, page.t(texts::CODE), ("text", "one-time-code"), "")
+                    .hint(page.t(texts::CODE_HINT)),
+            ),
+            (false, false) => form,
+        }
+    }
+
+    /// Returns the submitted proof.
+    pub(super) fn parse(self, fields: &FormFields) -> Option<ReauthProof> {
+        if self.has_password || fields.some(PROOF).is_none() {
+            return proof(fields);
+        }
+        Some(ReauthProof::Factor(factor_answer(fields, PROOF)))
+    }
+
+    /// Returns the submitted proof, which is required.
+    pub(super) fn require(
+        self,
+        page: &PageContext,
+        fields: &FormFields,
+    ) -> Result<ReauthProof, ApiError> {
+        self.parse(fields).ok_or_else(|| {
+            let message = page.t(MISSING).to_owned();
+            ApiError::invalid(vec![FieldError {
+                field: PROOF.to_owned(),
+                code: "required",
+                message,
+            }])
+        })
+    }
+}
+
+/// Returns the field of the current password in a change of it.
+pub(super) fn current_password(page: &PageContext) -> Field {
+    Field::password("currentPassword", page.t(CURRENT_PASSWORD), "current-password")
+}
+
+fn password(page: &PageContext, label: Text) -> Field {
+    Field::password(PROOF, page.t(label), "current-password")
+}
