@@ -1,7 +1,9 @@
 //! Pages of one's own account.
 
 mod owner_proofs;
+mod passwords;
 mod profile;
+mod security;
 
 use pia_identity::SessionRef;
 use pia_web::{ApiError, Caller, Route};
@@ -12,6 +14,8 @@ use crate::page_context::PageContext;
 pub(crate) fn routes() -> Vec<Route> {
     [
         profile::routes(),
+        security::routes(),
+        passwords::routes(),
     ]
     .into_iter()
     .flatten()
