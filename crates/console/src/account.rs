@@ -1,8 +1,10 @@
 //! Pages of one's own account.
 
+mod authenticator;
 mod owner_proofs;
 mod passwords;
 mod profile;
+mod recovery_codes;
 mod security;
 
 use pia_identity::SessionRef;
@@ -16,6 +18,8 @@ pub(crate) fn routes() -> Vec<Route> {
         profile::routes(),
         security::routes(),
         passwords::routes(),
+        authenticator::routes(),
+        recovery_codes::routes(),
     ]
     .into_iter()
     .flatten()

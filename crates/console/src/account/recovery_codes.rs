@@ -1,0 +1,89 @@
+//! Recovery codes of the second factor.
+
+use pia_identity::RecoveryCodes;
+use pia_web::Route;
+
+use super::owner_proofs::OwnerProofs;
+use super::security::{self, links};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{account_form, account_page};
+use crate::ui::view::SectionPart;
+use crate::ui::{Form, Section, Text, View};
+
+const TITLE: Text = Text::new("New recovery codes", "Neue Wiederherstellungscodes");
+const INTRO: Text = Text::new(
+    "Create new codes if you have used most of the old ones, or if someone may have seen them. \
+     The old codes stop working, and your other sessions are signed out.",
+    "Erstellen Sie neue Codes, wenn die alten fast aufgebraucht sind oder jemand sie gesehen haben \
+     könnte. Die alten Codes gelten dann nicht mehr, und Ihre anderen Sitzungen werden abgemeldet.",
+);
+const CREATE: Text = Text::new("Create new codes", "Neue Codes erstellen");
+const CODES_TITLE: Text =
+    Text::new("Save your recovery codes", "Wiederherstellungscodes aufbewahren");
+const CODES_INTRO: Text = Text::new(
+    "If you lose your phone, sign in with one of these codes instead of the one in the app. Each \
+     works once.",
+    "Wenn Sie Ihr Telefon verlieren, melden Sie sich statt mit dem Code der App mit einem dieser \
+     Codes an. Jeder gilt einmal.",
+);
+const CODES: Text = Text::new("Recovery codes", "Wiederherstellungscodes");
+const STORE: Text = Text::new(
+    "Print this page, or copy the codes into a password manager. Do not keep them on the phone \
+     that has the app. They are not shown again.",
+    "Drucken Sie diese Seite aus, oder kopieren Sie die Codes in einen Passwortmanager. Bewahren \
+     Sie sie nicht auf dem Telefon auf, das die App hat. Sie werden nicht noch einmal angezeigt.",
+);
+const SAVED: Text = Text::new("I have saved the codes", "Ich habe die Codes aufbewahrt");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        account_page("/account/security/recovery-codes", |it| it.to(show)),
+        account_form("/account/security/recovery-codes", |it| it.to(regenerate)),
+    ]
+}
+
+async fn show(page: PageContext) -> PageResult {
+    let proofs = OwnerProofs::load(&page).await?;
+    if !proofs.has_factor {
+        return page.redirect(security::PATH);
+    }
+    Ok(page.render(form_view(&page, proofs)))
+}
+
+async fn regenerate(page: PageContext, form: FormFields) -> PageResult {
+    let proofs = OwnerProofs::load(&page).await?;
+    let (factors, session) = (page.api.identity.second_factors.clone(), page.session_ref()?);
+    let codes = match proofs.require(&page, &form) {
+        Ok(proof) => {
+            let regenerate = async move { factors.regenerate_codes(session, proof).await };
+            page.run_identity(regenerate).await
+        }
+        Err(err) => Err(err),
+    };
+    match codes {
+        Ok(codes) => Ok(page.render(codes_view(&page, &codes))),
+        Err(err) => page.refuse(form_view(&page, proofs), err),
+    }
+}
+
+fn form_view(page: &PageContext, proofs: OwnerProofs) -> View {
+    let form = Form::new("account/security/recovery-codes", page.t(CREATE));
+    View::new(page.t(TITLE))
+        .below(page.t(security::TITLE), security::PATH)
+        .intro(page.t(INTRO))
+        .section(Section::new("codes", "").form(proofs.with_field(page, form)))
+}
+
+/// Returns the page with new codes, which are displayed once.
+pub(super) fn codes_view(page: &PageContext, codes: &RecoveryCodes) -> View {
+    let lines: Vec<&str> = codes.0.iter().map(|it| it.expose().as_str()).collect();
+    let section = Section::new("codes", page.t(CODES))
+        .intro(page.t(STORE))
+        .part(SectionPart::Secret(page.t(CODES).to_owned(), lines.join("\n")))
+        .part(links(page, &[(SAVED, security::PATH)]));
+    View::new(page.t(CODES_TITLE))
+        .below(page.t(security::TITLE), security::PATH)
+        .intro(page.t(CODES_INTRO))
+        .section(section)
+}
