@@ -2,6 +2,7 @@
 
 mod authenticator;
 mod owner_proofs;
+mod passkeys;
 mod passwords;
 mod profile;
 mod recovery_codes;
@@ -20,6 +21,7 @@ pub(crate) fn routes() -> Vec<Route> {
         passwords::routes(),
         authenticator::routes(),
         recovery_codes::routes(),
+        passkeys::routes(),
     ]
     .into_iter()
     .flatten()
