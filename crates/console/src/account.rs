@@ -1,5 +1,6 @@
 //! Pages of one's own account.
 
+mod app_passwords;
 mod authenticator;
 mod owner_proofs;
 mod passkeys;
@@ -22,6 +23,7 @@ pub(crate) fn routes() -> Vec<Route> {
         authenticator::routes(),
         recovery_codes::routes(),
         passkeys::routes(),
+        app_passwords::routes(),
     ]
     .into_iter()
     .flatten()
