@@ -1,5 +1,6 @@
 //! Pages of one's own account.
 
+mod api_keys;
 mod app_passwords;
 mod authenticator;
 mod owner_proofs;
@@ -24,6 +25,7 @@ pub(crate) fn routes() -> Vec<Route> {
         recovery_codes::routes(),
         passkeys::routes(),
         app_passwords::routes(),
+        api_keys::routes(),
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,223 @@
+//! One's own API keys.
+
+use pia_identity::{ApiKeyEntry, ApiKeyOptions, CreatedApiKey};
+use pia_kernel::{ApiKeyId, Timestamp};
+use pia_web::{ApiError, FieldError, PathId, Route};
+
+use super::owner_proofs::OwnerProofs;
+use super::security::links;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{account_form, account_page};
+use crate::texts::common;
+use crate::ui::view::SectionPart;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("API keys", "API-Schlüssel");
+const INTRO: Text = Text::new(
+    "Scripts and tools call the models of this server with an API key. What they use is charged to \
+     your credits.",
+    "Skripte und Werkzeuge rufen die Modelle dieses Servers mit einem API-Schlüssel auf. Was sie \
+     verbrauchen, geht von Ihrem Guthaben ab.",
+);
+const EMPTY: Text = Text::new(
+    "You have no API keys. Create one for each script.",
+    "Sie haben keine API-Schlüssel. Erstellen Sie einen für jedes Skript.",
+);
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const BUDGET: Text = Text::new("Credits per week", "Guthaben je Woche");
+const NO_LIMIT: Text = Text::new("No limit", "Unbegrenzt");
+const NEW: Text = Text::new("New API key", "Neuer API-Schlüssel");
+const CREATE: Text = Text::new("Create API key", "API-Schlüssel erstellen");
+const NAME_HINT: Text =
+    Text::new("The script that will use it.", "Das Skript, das ihn benutzen wird.");
+const BUDGET_HINT: Text = Text::new(
+    "A limit for this key. Leave it empty to allow as much as you may use yourself.",
+    "Ein Limit für diesen Schlüssel. Leer darf er so viel verbrauchen wie Sie selbst.",
+);
+const EXPIRY: Text = Text::new("Last day of validity", "Letzter Gültigkeitstag");
+const EXPIRY_HINT: Text = Text::new(
+    "Leave it empty for a key that does not expire.",
+    "Leer läuft der Schlüssel nicht ab.",
+);
+const INVALID_NUMBER: Text = Text::new("Enter a whole number.", "Geben Sie eine ganze Zahl ein.");
+const INVALID_DAY: Text =
+    Text::new("Enter a date like 2027-12-31.", "Geben Sie ein Datum wie 2027-12-31 ein.");
+const CREATED_TITLE: Text = Text::new("Your new API key", "Ihr neuer API-Schlüssel");
+const CREATED_INTRO: Text = Text::new(
+    "Copy it to where your script reads its secrets. It is not shown again.",
+    "Kopieren Sie ihn dorthin, wo Ihr Skript seine Geheimnisse liest. Er wird nicht noch einmal \
+     angezeigt.",
+);
+const BACK: Text = Text::new("Back to API keys", "Zurück zu den API-Schlüsseln");
+const REVOKE: Text = Text::new("Revoke API key", "API-Schlüssel widerrufen");
+const REVOKE_HINT: Text = Text::new(
+    "Scripts that use this key fail from then on.",
+    "Skripte, die diesen Schlüssel benutzen, schlagen dann fehl.",
+);
+
+const PATH: &str = "account/api-keys";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        account_page("/account/api-keys", |it| it.to(list)),
+        account_form("/account/api-keys", |it| it.to(create)),
+        account_page("/account/api-keys/{id}", |it| it.to(show)),
+        account_form("/account/api-keys/{id}/revoke", |it| it.to(revoke)),
+    ]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page, OwnerProofs::load(&page).await?, None).await?;
+    Ok(page.render(view))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    let proofs = OwnerProofs::load(&page).await?;
+    let (keys, session) = (page.api.identity.api_keys.clone(), page.session_ref()?);
+    let created = match key_options(&page, &form) {
+        Ok(options) => {
+            let proof = proofs.parse(&form);
+            page.run_identity(async move { keys.create(session, options, proof).await }).await
+        }
+        Err(err) => Err(err),
+    };
+    match created {
+        Ok(created) => Ok(page.render(created_view(&page, &created))),
+        Err(err) => page.refuse(list_view(&page, proofs, Some(&form)).await?, err),
+    }
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let entry = entries(&page).await?.into_iter().find(|it| it.id == ApiKeyId(id));
+    let entry = entry.ok_or_else(ApiError::not_found)?;
+    let revoke = Form::new(format!("{PATH}/{id}/revoke"), page.t(REVOKE)).danger();
+    let facts = labels(&page).into_iter().zip(values(&page, &entry));
+    let view = View::new(&entry.name)
+        .below(page.t(TITLE), PATH)
+        .section(Section::new("api-key", "").facts(facts))
+        .section(Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke));
+    Ok(page.render(view))
+}
+
+async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (keys, session) = (page.api.identity.api_keys.clone(), page.session_ref()?);
+    page.run_identity(async move { keys.revoke(session, ApiKeyId(id)).await }).await?;
+    page.done(PATH, "revoked")
+}
+
+async fn entries(page: &PageContext) -> Result<Vec<ApiKeyEntry>, ApiError> {
+    let (keys, user) = (page.api.identity.api_keys.clone(), page.user());
+    page.run_identity(async move { keys.list(user).await }).await
+}
+
+/// Parses the properties of a new key.
+fn key_options(page: &PageContext, form: &FormFields) -> Result<ApiKeyOptions, ApiError> {
+    let credits = form.some("weeklyCredits").map(|it| it.parse::<i64>().map_err(|_err| ()));
+    let expiry = form.some("expiresAt").map(|it| end_of_day(&it).ok_or(()));
+    let error = |field: &str, text| FieldError {
+        field: field.to_owned(),
+        code: "malformed",
+        message: page.t(text).to_owned(),
+    };
+    let mut errors = Vec::new();
+    if credits == Some(Err(())) {
+        errors.push(error("weeklyCredits", INVALID_NUMBER));
+    }
+    if expiry == Some(Err(())) {
+        errors.push(error("expiresAt", INVALID_DAY));
+    }
+    if !errors.is_empty() {
+        return Err(ApiError::invalid(errors));
+    }
+    Ok(ApiKeyOptions {
+        name: form.some("name"),
+        scopes: None,
+        expires_at: expiry.and_then(Result::ok),
+        weekly_credits: credits.and_then(Result::ok),
+    })
+}
+
+/// Returns the last second of a day in UTC: `2027-12-31`.
+fn end_of_day(day: &str) -> Option<Timestamp> {
+    let day = chrono::NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?;
+    Some(day.and_hms_opt(23, 59, 59)?.and_utc().into())
+}
+
+async fn list_view(
+    page: &PageContext,
+    proofs: OwnerProofs,
+    typed: Option<&FormFields>,
+) -> Result<View, ApiError> {
+    let row = |it: &ApiKeyEntry| {
+        let mut cells = vec![Cell::link(&it.name, format!("{PATH}/{}", it.id))];
+        cells.extend(values(page, it));
+        Row::new(cells)
+    };
+    let columns = [page.t(common::NAME)].into_iter().chain(labels(page)).map(str::to_owned);
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.collect(),
+        rows: entries(page).await?.iter().map(row).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let typed = |name| typed.map_or("", |it| it.text(name));
+    let credits =
+        Field::input("weeklyCredits", page.t(BUDGET), ("number", "off"), typed("weeklyCredits"));
+    let expiry = Field::input("expiresAt", page.t(EXPIRY), ("date", "off"), typed("expiresAt"));
+    let form = Form::new(PATH, page.t(CREATE))
+        .field(Field::text("name", page.t(common::NAME), typed("name")).hint(page.t(NAME_HINT)))
+        .field(credits.hint(page.t(BUDGET_HINT)).optional())
+        .field(expiry.hint(page.t(EXPIRY_HINT)).optional());
+    let form = proofs.with_field(page, form);
+    Ok(View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .section(Section::new("api-keys", "").table(table))
+        .section(Section::new("new", page.t(NEW)).form(form)))
+}
+
+fn labels(page: &PageContext) -> [&'static str; 4] {
+    [common::CREATED, LAST_USED, EXPIRES, BUDGET].map(|it| page.t(it))
+}
+
+/// Returns the values of a key in the order of [`labels`].
+fn values(page: &PageContext, entry: &ApiKeyEntry) -> [Cell; 4] {
+    let never = || page.t(common::NEVER).to_owned();
+    let used = entry.used_at.map(|it| format::time(page.language, it)).unwrap_or_else(never);
+    let expiry = entry.expires_at.map(|it| format::time(page.language, it)).unwrap_or_else(never);
+    let budget = if entry.weekly_credits > 0 {
+        format::number(page.language, entry.weekly_credits)
+    } else {
+        page.t(NO_LIMIT).to_owned()
+    };
+    let created = format::day(page.language, entry.created_at);
+    [Cell::text(created), Cell::text(used), Cell::text(expiry), Cell::number(budget)]
+}
+
+fn created_view(page: &PageContext, created: &CreatedApiKey) -> View {
+    let (name, key) = (created.entry.name.clone(), created.key.expose().clone());
+    let section = Section::new("api-key", "")
+        .part(SectionPart::Secret(name, key))
+        .part(links(page, &[(BACK, PATH)]));
+    View::new(page.t(CREATED_TITLE))
+        .below(page.t(TITLE), PATH)
+        .intro(page.t(CREATED_INTRO))
+        .section(section)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_valid_until_the_end_of_its_last_day() {
+        let end = end_of_day("2027-12-31").map(|it| it.to_string());
+
+        assert!(end.is_some_and(|it| it.starts_with("2027-12-31T23:59:59")));
+        for day in ["", "31.12.2027", "2027-02-30", "tomorrow"] {
+            assert_eq!(end_of_day(day), None, "{day}");
+        }
+    }
+}
