@@ -3,12 +3,15 @@
 mod api_keys;
 mod app_passwords;
 mod authenticator;
+mod device_names;
 mod owner_proofs;
 mod passkeys;
 mod passwords;
 mod profile;
 mod recovery_codes;
 mod security;
+mod sessions;
+mod sign_in_history;
 
 use pia_identity::SessionRef;
 use pia_web::{ApiError, Caller, Route};
@@ -26,6 +29,7 @@ pub(crate) fn routes() -> Vec<Route> {
         passkeys::routes(),
         app_passwords::routes(),
         api_keys::routes(),
+        sessions::routes(),
     ]
     .into_iter()
     .flatten()
