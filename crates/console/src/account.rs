@@ -4,6 +4,7 @@ mod api_keys;
 mod app_passwords;
 mod authenticator;
 mod device_names;
+mod devices;
 mod owner_proofs;
 mod passkeys;
 mod passwords;
@@ -30,6 +31,7 @@ pub(crate) fn routes() -> Vec<Route> {
         app_passwords::routes(),
         api_keys::routes(),
         sessions::routes(),
+        devices::routes(),
     ]
     .into_iter()
     .flatten()

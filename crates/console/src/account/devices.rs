@@ -1,0 +1,176 @@
+//! Devices with keys of one's own encrypted account.
+
+use pia_e2ee::{Device, DeviceRow, KeyState, ListedDevice};
+use pia_kernel::Unavailable;
+use pia_policy::Feature;
+use pia_web::{ApiError, PathId, Route};
+
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{account_form, account_page};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Devices", "Geräte");
+const INTRO: Text = Text::new(
+    "These devices hold the keys of your end-to-end encrypted data. The server cannot read it.",
+    "Diese Geräte haben die Schlüssel Ihrer Ende-zu-Ende-verschlüsselten Daten. Der Server kann \
+     sie nicht lesen.",
+);
+const EMPTY: Text = Text::new(
+    "No device has keys. Turn on end-to-end encryption in the Pia app.",
+    "Kein Gerät hat Schlüssel. Schalten Sie die Ende-zu-Ende-Verschlüsselung in der Pia-App ein.",
+);
+const APPROVE_HINT: Text = Text::new(
+    "A device that waits is approved in the Pia app on one of your active devices: only they hold \
+     the keys.",
+    "Ein wartendes Gerät bestätigen Sie in der Pia-App auf einem Ihrer aktiven Geräte: Nur diese \
+     haben die Schlüssel.",
+);
+const ENCRYPTION: Text = Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung");
+const RECOVERY: Text = Text::new("Recovery code", "Wiederherstellungscode");
+const ON: Text = Text::new("On", "Ein");
+const OFF: Text = Text::new("Off", "Aus");
+const SET: Text = Text::new("Set up", "Eingerichtet");
+const NOT_SET: Text = Text::new("Not set up", "Nicht eingerichtet");
+const ACTIVE: Text = Text::new("Active", "Aktiv");
+const PENDING: Text = Text::new("Waiting for approval", "Wartet auf Bestätigung");
+const EXPIRED: Text = Text::new("Request expired", "Anfrage abgelaufen");
+const REMOVED: Text = Text::new("Removed", "Entfernt");
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const ADDED: Text = Text::new("Added", "Hinzugefügt");
+const SYSTEM: Text = Text::new("System", "System");
+const APP: Text = Text::new("App version", "App-Version");
+const FINGERPRINT: Text = Text::new("Key fingerprint", "Fingerabdruck des Schlüssels");
+const REMOVE: Text = Text::new("Remove device", "Gerät entfernen");
+const REMOVE_HINT: Text = Text::new(
+    "It gets no new keys, and has to be approved again. It stays signed in: end its session too if \
+     it is lost.",
+    "Es erhält keine neuen Schlüssel und muss neu bestätigt werden. Es bleibt angemeldet: Beenden \
+     Sie auch seine Sitzung, wenn es verloren ist.",
+);
+const LAST_DEVICE: Text = Text::new(
+    "This is your only active device. Without it, only your recovery code opens your encrypted \
+     data.",
+    "Dies ist Ihr einziges aktives Gerät. Ohne es öffnet nur Ihr Wiederherstellungscode Ihre \
+     verschlüsselten Daten.",
+);
+const LAST_KEY: Text = Text::new(
+    "This is your only active device, and you have no recovery code. If you remove it, your \
+     encrypted data is lost for good. Set up a recovery code in the app first.",
+    "Dies ist Ihr einziges aktives Gerät, und Sie haben keinen Wiederherstellungscode. Wenn Sie es \
+     entfernen, sind Ihre verschlüsselten Daten endgültig verloren. Richten Sie zuerst in der App \
+     einen Wiederherstellungscode ein.",
+);
+
+const PATH: &str = "account/devices";
+
+pub(super) fn routes() -> Vec<Route> {
+    let feature = Some(Feature::E2ee);
+    vec![
+        Route { feature, ..account_page("/account/devices", |it| it.to(list)) },
+        Route { feature, ..account_page("/account/devices/{id}", |it| it.to(show)) },
+        Route { feature, ..account_form("/account/devices/{id}/remove", |it| it.to(remove)) },
+    ]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let (devices, state) = load(&page).await?;
+    let columns = [common::NAME, common::STATUS, ADDED, LAST_USED];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: devices.iter().map(|it| row(&page, it)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let badge = |is_set: bool, yes, no| {
+        let tone = if is_set { Tone::Good } else { Tone::Neutral };
+        Cell::badge(page.t(if is_set { yes } else { no }), tone)
+    };
+    let facts = [
+        (page.t(ENCRYPTION), badge(state.encrypted, ON, OFF)),
+        (page.t(RECOVERY), badge(state.recovery, SET, NOT_SET)),
+    ];
+    let section = Section::new("devices", page.t(TITLE)).intro(page.t(APPROVE_HINT)).table(table);
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .section(Section::new("encryption", "").facts(facts))
+        .section(section);
+    Ok(page.render(view))
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let (devices, state) = load(&page).await?;
+    let active = devices.iter().filter(|it| it.device.is_active()).count();
+    let listed = devices.iter().find(|it| it.device.row == DeviceRow(id));
+    let listed = listed.ok_or_else(ApiError::not_found)?;
+    let device = &listed.device;
+    let view = View::new(&device.name)
+        .below(page.t(TITLE), PATH)
+        .section(Section::new("device", "").facts(facts(&page, listed)));
+    if device.is_revoked() {
+        return Ok(page.render(view));
+    }
+    let form = Form::new(format!("{PATH}/{id}/remove"), page.t(REMOVE)).danger();
+    let section = Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT));
+    let section = match (device.is_active() && active == 1, state.recovery) {
+        (false, _) => section,
+        (true, true) => section.paragraph(page.t(LAST_DEVICE)),
+        (true, false) => section.paragraph(page.t(LAST_KEY)),
+    };
+    Ok(page.render(view.section(section.form(form))))
+}
+
+async fn remove(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (listed, _) = load(&page).await?;
+    let device = listed.into_iter().find(|it| it.device.row == DeviceRow(id));
+    let device = device.ok_or_else(ApiError::not_found)?.device.id;
+    let (devices, user) = (page.api.e2ee.devices.clone(), page.user());
+    page.run(async move { devices.revoke(user, &device).await }).await?;
+    page.done(PATH, "removed")
+}
+
+async fn load(page: &PageContext) -> Result<(Vec<ListedDevice>, KeyState), ApiError> {
+    let (devices, user) = (page.api.e2ee.devices.clone(), page.user());
+    let load = async move {
+        Ok::<_, Unavailable>((devices.list(user).await?, devices.state(user).await?))
+    };
+    page.run_identity(load).await
+}
+
+fn row(page: &PageContext, listed: &ListedDevice) -> Row {
+    let Device { row, name, created_at, seen_at, .. } = &listed.device;
+    Row::new(vec![
+        Cell::link(name, format!("{PATH}/{}", row.0)),
+        status(page, listed),
+        Cell::text(format::day(page.language, *created_at)),
+        Cell::text(format::time(page.language, *seen_at)),
+    ])
+}
+
+fn facts(page: &PageContext, listed: &ListedDevice) -> Vec<(&'static str, Cell)> {
+    let device = &listed.device;
+    vec![
+        (page.t(common::STATUS), status(page, listed)),
+        (page.t(SYSTEM), Cell::text(device.os_version.clone().unwrap_or_default())),
+        (page.t(APP), Cell::text(device.app_version.clone().unwrap_or_default())),
+        (page.t(ADDED), Cell::text(format::time(page.language, device.created_at))),
+        (page.t(LAST_USED), Cell::text(format::time(page.language, device.seen_at))),
+        (page.t(FINGERPRINT), Cell::text(device.fingerprint().unwrap_or_default())),
+    ]
+}
+
+fn status(page: &PageContext, listed: &ListedDevice) -> Cell {
+    let (text, tone) = if listed.device.is_active() {
+        (ACTIVE, Tone::Good)
+    } else if listed.device.is_revoked() {
+        (REMOVED, Tone::Neutral)
+    } else if listed.onboarding.is_some() {
+        (PENDING, Tone::Warning)
+    } else {
+        (EXPIRED, Tone::Neutral)
+    };
+    Cell::badge(page.t(text), tone)
+}
