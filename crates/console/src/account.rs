@@ -3,6 +3,7 @@
 mod api_keys;
 mod app_passwords;
 mod authenticator;
+mod credits;
 mod device_names;
 mod devices;
 mod owner_proofs;
@@ -32,6 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
         api_keys::routes(),
         sessions::routes(),
         devices::routes(),
+        credits::routes(),
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,128 @@
+//! Credits that are left to oneself.
+
+use pia_assistant::{CreditStock, CreditView, Gauge, WeekGauge};
+use pia_web::Route;
+
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::account_page;
+use crate::ui::table::Tone;
+use crate::ui::view::Notice;
+use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Credits", "Guthaben");
+const INTRO: Text = Text::new(
+    "Each answer of a model uses credits. A call needs some in every budget below.",
+    "Jede Antwort eines Modells verbraucht Guthaben. Ein Aufruf braucht in jedem dieser Budgets \
+     noch etwas.",
+);
+const UNLIMITED: Text = Text::new("No limit applies to you.", "Für Sie gilt kein Limit.");
+const SUSPENDED: Text = Text::new(
+    "Free use of this server is suspended at the moment.",
+    "Die kostenlose Nutzung dieses Servers ist zurzeit ausgesetzt.",
+);
+const OWN: Text = Text::new("Your budgets", "Ihre Budgets");
+const GROUP: Text = Text::new("Budgets of your group", "Budgets Ihrer Gruppe");
+const GROUP_HINT: Text = Text::new(
+    "All members of your group share these.",
+    "Diese teilen sich alle Mitglieder Ihrer Gruppe.",
+);
+const BUDGET: Text = Text::new("Budget", "Budget");
+const LEFT: Text = Text::new("Left", "Übrig");
+const USED: Text = Text::new("Used", "Verbraucht");
+const LIMIT: Text = Text::new("Limit", "Limit");
+const RENEWAL: Text = Text::new("Renewal", "Erneuerung");
+const HOURLY: Text = Text::new("Any hour", "Je Stunde");
+const HOURLY_RENEWAL: Text = Text::new("An hour after use", "Eine Stunde nach dem Verbrauch");
+const DAILY: Text = Text::new("Any 24 hours", "Je 24 Stunden");
+const DAILY_RENEWAL: Text = Text::new("24 hours after use", "24 Stunden nach dem Verbrauch");
+const WEEKLY: Text = Text::new("This week", "Diese Woche");
+const POOL: Text = Text::new("Pool", "Pool");
+const POOL_DETAIL: Text =
+    Text::new("What members left of last week", "Was Mitglieder von letzter Woche übrig haben");
+const TOP_UP: Text = Text::new("Top-ups", "Zukäufe");
+const TOP_UP_RENEWAL: Text = Text::new("Do not expire", "Verfallen nicht");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![account_page("/account/credits", |it| it.to(show))]
+}
+
+async fn show(page: PageContext) -> PageResult {
+    let (credits, user, group) = (page.api.credits.clone(), page.user(), page.caller.group);
+    let credits = page.run_identity(async move { credits.view(user, group, None).await }).await?;
+    let view = View::new(page.t(TITLE));
+    let suspended = Notice { text: page.t(SUSPENDED).to_owned(), is_error: false };
+    let view = View { notice: credits.suspended.then_some(suspended), ..view };
+    if !credits.limited {
+        let section = Section::new("credits", "");
+        let section =
+            if credits.suspended { section } else { section.paragraph(page.t(UNLIMITED)) };
+        return Ok(page.render(view.section(section)));
+    }
+    let (own, shared) = (own_rows(&page, &credits), group_rows(&page, &credits));
+    let view = view.intro(page.t(INTRO));
+    let view = section(&page, view, Section::new("own", page.t(OWN)), own);
+    let group = Section::new("group", page.t(GROUP)).intro(page.t(GROUP_HINT));
+    Ok(page.render(section(&page, view, group, shared)))
+}
+
+/// Adds a section with a table of budgets, if there are any.
+fn section(page: &PageContext, view: View, section: Section, rows: Vec<Row>) -> View {
+    if rows.is_empty() {
+        return view;
+    }
+    let columns = [BUDGET, LEFT, USED, LIMIT, RENEWAL];
+    let table = Table {
+        caption: section.title.clone(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows,
+        ..Table::default()
+    };
+    view.section(section.table(table))
+}
+
+fn own_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
+    let hourly = credits.hourly.map(|it| rolling(page, (HOURLY, HOURLY_RENEWAL), it));
+    let daily = credits.daily.map(|it| rolling(page, (DAILY, DAILY_RENEWAL), it));
+    let weekly = credits.weekly.map(|it| week(page, it));
+    [hourly, daily, weekly].into_iter().flatten().collect()
+}
+
+fn group_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
+    let pool = credits.pool.map(|(stock, resets_at)| {
+        let name = Cell::text(page.t(POOL)).detail(page.t(POOL_DETAIL));
+        stock_row(page, name, stock, format::time(page.language, resets_at))
+    });
+    let top_up = credits.top_up.map(|stock| {
+        stock_row(page, Cell::text(page.t(TOP_UP)), stock, page.t(TOP_UP_RENEWAL).to_owned())
+    });
+    let daily = credits.group_daily.map(|it| rolling(page, (DAILY, DAILY_RENEWAL), it));
+    let weekly = credits.group_weekly.map(|it| week(page, it));
+    [pool, top_up, daily, weekly].into_iter().flatten().collect()
+}
+
+fn rolling(page: &PageContext, (name, renewal): (Text, Text), gauge: Gauge) -> Row {
+    gauge_row(page, page.t(name), gauge, page.t(renewal).to_owned())
+}
+
+fn week(page: &PageContext, week: WeekGauge) -> Row {
+    let renewal = format::time(page.language, week.resets_at);
+    gauge_row(page, page.t(WEEKLY), week.gauge, renewal)
+}
+
+fn gauge_row(page: &PageContext, name: &str, gauge: Gauge, renewal: String) -> Row {
+    let Gauge { limit, used } = gauge;
+    let stock = CreditStock { total: limit, used, remaining: limit.saturating_sub(used).max(0) };
+    stock_row(page, Cell::text(name), stock, renewal)
+}
+
+fn stock_row(page: &PageContext, name: Cell, stock: CreditStock, renewal: String) -> Row {
+    let CreditStock { total, used, remaining } = stock;
+    let number = |it: i64| format::number(page.language, it);
+    let left = if remaining > 0 {
+        Cell::number(number(remaining))
+    } else {
+        Cell::badge(number(remaining), Tone::Bad)
+    };
+    let (used, limit) = (Cell::number(number(used)), Cell::number(number(total)));
+    Row::new(vec![name, left, used, limit, Cell::text(renewal)])
+}
