@@ -4,6 +4,7 @@ mod api_keys;
 mod app_passwords;
 mod authenticator;
 mod credits;
+mod data;
 mod device_names;
 mod devices;
 mod owner_proofs;
@@ -34,6 +35,7 @@ pub(crate) fn routes() -> Vec<Route> {
         sessions::routes(),
         devices::routes(),
         credits::routes(),
+        data::routes(),
     ]
     .into_iter()
     .flatten()

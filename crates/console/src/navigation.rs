@@ -56,6 +56,24 @@ pub(crate) static ACCOUNT: &[NavGroup] = &[
         items: &[item("account", &[], Text::new("Profile", "Profil"))],
     },
     NavGroup {
+        label: Text::new("Sign-in", "Anmeldung"),
+        items: &[
+            item("account/security", &[], Text::new("Security", "Sicherheit")),
+            item("account/passkeys", &[], Text::new("Passkeys", "Passkeys")),
+            item("account/app-passwords", &[], Text::new("App passwords", "App-Passwörter")),
+            item("account/api-keys", &[], Text::new("API keys", "API-Schlüssel")),
+            item("account/sessions", &[], Text::new("Sessions", "Sitzungen")),
+        ],
+    },
+    NavGroup {
+        label: Text::new("Usage and data", "Nutzung und Daten"),
+        items: &[
+            item("account/devices", &[], Text::new("Devices", "Geräte")),
+            item("account/credits", &[], Text::new("Credits", "Guthaben")),
+            item("account/data", &[], Text::new("Your data", "Ihre Daten")),
+        ],
+    },
+    NavGroup {
         label: Text::new("Administration", "Verwaltung"),
         items: &[item("admin", ALL_ROLES, Text::new("Console", "Konsole"))],
     },

@@ -28,6 +28,7 @@ pub use ai::AiApi;
 pub use api::Api;
 pub use assignments::AssignmentsApi;
 pub use auth::BrowserRedirects;
+pub use auth::account::export as export_account;
 pub use error::HttpError;
 pub use examples::examples;
 pub use knowledge::KnowledgeApi;

@@ -10,5 +10,5 @@ mod manifest;
 mod show;
 
 pub(crate) use delete::{DeleteRequest, DeleteResponse, delete};
-pub(crate) use export::export;
+pub use export::export;
 pub(crate) use show::{AccountResponse, show};

@@ -15,7 +15,7 @@ use super::export_writer::write_export;
 use crate::Api;
 
 /// Exports the caller's data. `HEAD` returns the headers and reads no rows.
-pub(crate) async fn export(
+pub async fn export(
     caller: Caller,
     api: Data<Api>,
     request: HttpRequest,
