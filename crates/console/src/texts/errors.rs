@@ -148,6 +148,29 @@ const ERRORS: &[(&str, Text)] = &[
             "Nur Sie haben die Administratorrolle. Geben Sie sie zuerst einer anderen Person.",
         ),
     ),
+    (
+        "precondition_failed",
+        Text::new(
+            "Someone else changed this in the meantime. Open the page again, then repeat your \
+             change.",
+            "Dies wurde inzwischen von jemand anderem geändert. Öffnen Sie die Seite erneut und \
+             wiederholen Sie Ihre Änderung.",
+        ),
+    ),
+    (
+        "client_policy_in_use",
+        Text::new(
+            "Groups have this policy. Remove it from them first.",
+            "Diese Richtlinie ist Gruppen zugewiesen. Entfernen Sie sie zuerst von ihnen.",
+        ),
+    ),
+    (
+        "feature_not_licensed",
+        Text::new(
+            "The licence of this server does not include this.",
+            "Die Lizenz dieses Servers umfasst dies nicht.",
+        ),
+    ),
     ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
     (
         "validation_failed",

@@ -109,6 +109,11 @@ impl Form {
         Self { is_danger: true, ..self }
     }
 
+    /// Lets it upload files.
+    pub(crate) fn with_files(self) -> Self {
+        Self { has_files: true, ..self }
+    }
+
     /// Names what its button acts on, for screen readers.
     pub(crate) fn about(self, about: impl Into<String>) -> Self {
         Self { about: about.into(), ..self }
@@ -184,6 +189,14 @@ impl Field {
     /// Makes it optional.
     pub(crate) fn optional(self) -> Self {
         Self { is_required: false, ..self }
+    }
+
+    /// Sets the number of visible lines of a field of several.
+    pub(crate) fn rows(mut self, count: u8) -> Self {
+        if let FieldControl::Lines { rows, .. } = &mut self.control {
+            *rows = count;
+        }
+        self
     }
 
     /// Returns its id within a section.

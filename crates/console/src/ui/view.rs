@@ -61,6 +61,8 @@ pub(crate) enum SectionPart {
     Chart(Chart),
     /// Paragraph.
     Paragraph(String),
+    /// Text in lines, such as a document.
+    Code(String),
     /// Value that is displayed once, to be copied, with its label.
     Secret(String, String),
     /// Picture as a `data:` URI, with its alternative text.
@@ -148,6 +150,11 @@ impl Section {
     /// Adds a form.
     pub(crate) fn form(self, form: Form) -> Self {
         self.part(SectionPart::Form(Box::new(form)))
+    }
+
+    /// Adds a text in lines.
+    pub(crate) fn code(self, text: impl Into<String>) -> Self {
+        self.part(SectionPart::Code(text.into()))
     }
 
     /// Adds a paragraph.
