@@ -44,6 +44,24 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
         ],
     },
     NavGroup {
+        label: Text::new("Publishing", "Veröffentlichen"),
+        items: &[
+            item("admin/policies", ADMINS, Text::new("Client policies", "Client-Richtlinien")),
+            item("admin/personas", ADMINS, Text::new("Personas", "Personas")),
+            item("admin/plugins", ADMINS, Text::new("Plugins", "Plugins")),
+            item("admin/certificates", ADMINS, Text::new("Plugin signers", "Plugin-Signierer")),
+        ],
+    },
+    NavGroup {
+        label: Text::new("Operations", "Betrieb"),
+        items: &[
+            item("admin/feedback", ADMINS, Text::new("Feedback", "Rückmeldungen")),
+            item("admin/audit", ADMINS, Text::new("Audit log", "Audit-Protokoll")),
+            item("admin/settings", ADMINS, Text::new("Settings", "Einstellungen")),
+            item("admin/licence", ADMINS, Text::new("Licence", "Lizenz")),
+        ],
+    },
+    NavGroup {
         label: Text::new("Your account", "Ihr Konto"),
         items: &[item("account", ALL_ROLES, Text::new("Account settings", "Kontoeinstellungen"))],
     },

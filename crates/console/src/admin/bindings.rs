@@ -1,0 +1,90 @@
+//! Parts that the pages of published content share.
+
+use std::collections::{HashMap, HashSet};
+
+use pia_kernel::{GroupId, Timestamp, UserId};
+use pia_policy::GroupError;
+use pia_web::ApiError;
+use uuid::Uuid;
+
+use crate::form_fields::FormFields;
+use crate::page_context::PageContext;
+use crate::ui::form::SelectOption;
+use crate::ui::{Cell, Field, Form, Text, format};
+
+/// Name of the field with the version of what a form changes.
+const VERSION: &str = "version";
+pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
+pub(super) const CHANGED: Text = Text::new("Changed", "Geändert");
+pub(super) const SIZE: Text = Text::new("Size", "Größe");
+pub(super) const ACTIVE: Text = Text::new("Active", "Aktiv");
+pub(super) const INACTIVE: Text = Text::new("Inactive", "Inaktiv");
+const DELETED_ACCOUNT: Text = Text::new("Deleted account", "Gelöschtes Konto");
+
+/// Returns check boxes of all groups.
+pub(super) async fn group_checks(
+    page: &PageContext,
+    selected: &[GroupId],
+) -> Result<Field, ApiError> {
+    let groups = page.api.groups.clone();
+    let entries = page.run(async move { groups.list().await }).await?;
+    let options = entries.into_iter().map(|it| SelectOption {
+        is_selected: selected.contains(&it.group.id),
+        value: it.group.id.to_string(),
+        label: it.group.name.as_str().to_owned(),
+    });
+    Ok(Field::checks("groupIds", page.t(GROUPS), options.collect()))
+}
+
+/// Returns the ids of the selected check boxes.
+pub(super) fn chosen<T>(form: &FormFields, name: &str, id: impl Fn(Uuid) -> T) -> Vec<T> {
+    form.all(name).filter_map(|it| Uuid::try_parse(it).ok()).map(id).collect()
+}
+
+/// Adds the version that a form changes.
+pub(super) fn with_version(form: Form, updated_at: Timestamp) -> Form {
+    form.hidden(VERSION, updated_at.micros().to_string())
+}
+
+/// Returns the version that a form changes; `None` accepts any.
+pub(super) fn expected(form: &FormFields) -> Option<Timestamp> {
+    form.text(VERSION).parse().ok().map(Timestamp::from_micros)
+}
+
+/// Returns the email addresses of accounts. Deleted ones have none.
+pub(super) async fn emails(
+    page: &PageContext,
+    users: impl Iterator<Item = UserId>,
+) -> Result<HashMap<UserId, String>, ApiError> {
+    let users: HashSet<UserId> = users.collect();
+    let groups = page.api.groups.clone();
+    let find = async move {
+        let mut emails = HashMap::new();
+        for user in users {
+            match groups.member(user).await {
+                Ok(member) => drop(emails.insert(user, member.email)),
+                Err(GroupError::UnknownAccount) => {}
+                Err(err) => return Err(err),
+            }
+        }
+        Ok(emails)
+    };
+    page.run(find).await
+}
+
+/// Returns a link to an account.
+pub(super) fn user_cell(
+    page: &PageContext,
+    user: UserId,
+    emails: &HashMap<UserId, String>,
+) -> Cell {
+    match emails.get(&user) {
+        Some(email) => Cell::link(email, format!("admin/users/{user}")),
+        None => Cell::text(page.t(DELETED_ACCOUNT)),
+    }
+}
+
+/// Returns the cell of a time.
+pub(super) fn time_cell(page: &PageContext, at: Timestamp) -> Cell {
+    Cell::text(format::time(page.language, at))
+}

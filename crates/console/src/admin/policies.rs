@@ -1,0 +1,137 @@
+//! Client policies.
+
+mod versions;
+mod view;
+
+use pia_kernel::{ClientPolicyId, GroupId};
+use pia_policy::{ClientPolicyDraft, ClientPolicyError, Feature};
+use pia_web::{ApiError, PathId, Route};
+
+use self::view::{Contents, list_view, new_view, policy_view};
+use super::bindings::{chosen, expected};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::proof;
+use crate::routes::pages::{form, page};
+
+type Handler = fn(actix_web::Route) -> actix_web::Route;
+
+pub(super) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        page("/admin/policies", |it| it.to(list)),
+        page("/admin/policies/new", |it| it.to(new)),
+        write("/admin/policies", |it| it.to(create)),
+        page("/admin/policies/{id}", |it| it.to(show)),
+        write("/admin/policies/{id}/save", |it| it.to(save)),
+        write("/admin/policies/{id}/publish", |it| it.to(publish)),
+        write("/admin/policies/{id}/withdraw", |it| it.to(withdraw)),
+        write("/admin/policies/{id}/delete", |it| it.to(delete)),
+    ];
+    routes.extend(versions::routes());
+    routes
+}
+
+/// Returns the row of a form that changes published content.
+pub(super) fn write(path: &'static str, handler: Handler) -> Route {
+    Route { feature: Some(Feature::GroupManagement), ..form(path, handler) }
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page).await?;
+    Ok(page.render(view))
+}
+
+async fn new(page: PageContext) -> PageResult {
+    Ok(page.render(new_view(&page, &Contents::default())))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let contents = Contents::typed(&form);
+    let draft = contents.draft();
+    match page.run(async move { policies.create(by, draft?).await }).await {
+        Ok(id) => page.done(&format!("admin/policies/{id}"), "created"),
+        Err(err) => page.refuse(new_view(&page, &contents), err),
+    }
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = policy_view(&page, ClientPolicyId(id), None).await?;
+    Ok(page.render(view))
+}
+
+async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let contents = Contents::typed(&form);
+    let (draft, expected) = (contents.draft(), expected(&form));
+    let replace = async move { policies.replace(by, ClientPolicyId(id), draft?, expected).await };
+    match page.run(replace).await {
+        Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
+        Err(err) => {
+            let view = policy_view(&page, ClientPolicyId(id), Some(contents)).await?;
+            page.refuse(view, err)
+        }
+    }
+}
+
+async fn publish(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let result = assign(&page, &form, Some(ClientPolicyId(id))).await;
+    assigned(&page, ClientPolicyId(id), result).await
+}
+
+async fn withdraw(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let result = assign(&page, &form, None).await;
+    assigned(&page, ClientPolicyId(id), result).await
+}
+
+/// Assigns a policy to the group of a form, or removes the group's policy.
+async fn assign(
+    page: &PageContext,
+    form: &FormFields,
+    policy: Option<ClientPolicyId>,
+) -> Result<(), ApiError> {
+    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let group = chosen(form, "group", GroupId).pop().ok_or(ClientPolicyError::UnknownGroup);
+    page.run(async move { policies.assign(by, group?, policy).await }).await
+}
+
+async fn assigned(
+    page: &PageContext,
+    policy: ClientPolicyId,
+    result: Result<(), ApiError>,
+) -> PageResult {
+    match result {
+        Ok(()) => page.done(&format!("admin/policies/{policy}#groups"), "saved"),
+        Err(err) => page.refuse(policy_view(page, policy, None).await?, err),
+    }
+}
+
+async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let confirmed = page.require_owner(proof(&form)).await;
+    let result = match confirmed {
+        Ok(()) => page.run(async move { policies.delete(by, ClientPolicyId(id)).await }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done("admin/policies", "deleted"),
+        Err(err) => page.refuse(policy_view(&page, ClientPolicyId(id), None).await?, err),
+    }
+}
+
+impl Contents {
+    /// Returns what was typed.
+    fn typed(form: &FormFields) -> Self {
+        Self {
+            name: form.text("name").to_owned(),
+            description: form.text("description").to_owned(),
+            document: form.text("document").to_owned(),
+            version: expected(form),
+        }
+    }
+
+    fn draft(&self) -> Result<ClientPolicyDraft, ClientPolicyError> {
+        let (name, description) = (self.name.as_str(), self.description.as_str());
+        ClientPolicyDraft::parse(Some(name), Some(description), Some(&self.document))
+    }
+}

@@ -1,0 +1,196 @@
+//! Versions of a client policy.
+
+use std::collections::HashMap;
+
+use pia_kernel::{ClientPolicyId, UserId};
+use pia_policy::{
+    ClientPolicyError, PolicyComparison, PolicyVersion, PolicyVersionEntry, SettingDifference,
+};
+use pia_web::{ApiError, PathId, PathVersion, Route};
+
+use super::super::bindings::{SIZE, emails, expected, time_cell, user_cell, with_version};
+use super::view::{DOCUMENT, TITLE, VERSIONS};
+use super::write;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::page;
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
+
+const INTRO: Text = Text::new(
+    "Each change of the policy is a version. The newest is in force.",
+    "Jede Änderung der Richtlinie ist eine Version. Die neueste gilt.",
+);
+const VERSION: Text = Text::new("Version", "Version");
+const VERSION_NUMBER: Text = Text::new("Version {}", "Version {}");
+const IN_FORCE: Text = Text::new("In force", "Gültig");
+const WRITTEN: Text = Text::new("Saved", "Gespeichert");
+const WRITTEN_BY: Text = Text::new("Saved by", "Gespeichert von");
+const COMPARISON: Text = Text::new("Comparison", "Vergleich");
+const COMPARE_WITH: Text = Text::new("Compare with", "Vergleichen mit");
+const COMPARE: Text = Text::new("Compare", "Vergleichen");
+const SETTING: Text = Text::new("Setting", "Einstellung");
+const NO_DIFFERENCE: Text = Text::new(
+    "The documents of these versions set the same.",
+    "Die Dokumente dieser Versionen legen dasselbe fest.",
+);
+const ROLL_BACK: Text = Text::new("Roll back", "Zurücksetzen");
+const ROLL_BACK_HINT: Text = Text::new(
+    "Name, description and document of this version replace those in force, as a new version. \
+     The groups of the policy get them at once.",
+    "Name, Beschreibung und Dokument dieser Version ersetzen die gültigen, als neue Version. Die \
+     Gruppen der Richtlinie erhalten sie sofort.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        page("/admin/policies/{id}/versions", |it| it.to(list)),
+        page("/admin/policies/{id}/versions/{number}", |it| it.to(show)),
+        write("/admin/policies/{id}/versions/{number}/restore", |it| it.to(restore)),
+    ]
+}
+
+async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
+    let policies = page.api.client_policies.clone();
+    let versions = page.run(async move { policies.versions(ClientPolicyId(id)).await }).await?;
+    let emails = emails(&page, versions.iter().filter_map(|it| it.written_by)).await?;
+    let newest = versions.first().map_or(0, |it| it.number);
+    let name = versions.first().map(|it| it.name.clone()).unwrap_or_default();
+    let path = format!("admin/policies/{id}");
+    let rows = versions.iter().map(|it| version_row(&page, it, &path, newest, &emails));
+    let columns = [VERSION, common::NAME, SIZE, WRITTEN, WRITTEN_BY];
+    let table = Table {
+        caption: page.t(VERSIONS).to_owned(),
+        columns: columns.map(|it| page.t(it).into()).into(),
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    let view = View::new(page.t(VERSIONS))
+        .intro(page.t(INTRO))
+        .below(page.t(TITLE), "admin/policies")
+        .below(name, path)
+        .section(Section::new("versions", "").table(table));
+    Ok(page.render(view))
+}
+
+fn version_row(
+    page: &PageContext,
+    entry: &PolicyVersionEntry,
+    path: &str,
+    newest: i32,
+    emails: &HashMap<UserId, String>,
+) -> Row {
+    let number = entry.number.to_string();
+    let size = u64::try_from(entry.document_bytes).unwrap_or(u64::MAX);
+    let label = page.fill(VERSION_NUMBER, &[&number]);
+    let detail = if entry.number == newest { page.t(IN_FORCE) } else { "" };
+    Row::new(vec![
+        Cell::link(label, format!("{path}/versions/{number}")).detail(detail),
+        Cell::text(&entry.name),
+        Cell::number(format::bytes(page.language, size)),
+        time_cell(page, entry.written_at),
+        entry.written_by.map_or_else(Cell::default, |it| user_cell(page, it, emails)),
+    ])
+}
+
+async fn show(page: PageContext, PathVersion { id, number }: PathVersion) -> PageResult {
+    let view = version_view(&page, ClientPolicyId(id), number).await?;
+    Ok(page.render(view))
+}
+
+async fn restore(
+    page: PageContext,
+    PathVersion { id, number }: PathVersion,
+    form: FormFields,
+) -> PageResult {
+    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let (id, expected) = (ClientPolicyId(id), expected(&form));
+    match page.run(async move { policies.restore(by, id, number, expected).await }).await {
+        Ok(()) => page.done(&format!("admin/policies/{id}"), "saved"),
+        Err(err) => page.refuse(version_view(&page, id, number).await?, err),
+    }
+}
+
+async fn version_view(
+    page: &PageContext,
+    id: ClientPolicyId,
+    number: i32,
+) -> Result<View, ApiError> {
+    let (policies, with) = (page.api.client_policies.clone(), page.query("with").parse().ok());
+    let read = async move {
+        let (policy, versions) = (policies.find(id).await?, policies.versions(id).await?);
+        let comparison = policies.compare(id, number, with).await?;
+        Ok::<_, ClientPolicyError>((policy, versions, comparison))
+    };
+    let (policy, versions, comparison) = page.run(read).await?;
+    let emails = emails(page, comparison.from.written_by.into_iter()).await?;
+    let path = format!("admin/policies/{id}");
+    let newest = versions.first().map_or(0, |it| it.number);
+    let view = View::new(page.fill(VERSION_NUMBER, &[&number.to_string()]))
+        .below(page.t(TITLE), "admin/policies")
+        .below(policy.draft.name, path.as_str())
+        .below(page.t(VERSIONS), format!("{path}/versions"))
+        .section(facts_section(page, &comparison.from, &emails))
+        .section(comparison_section(page, comparison, &versions));
+    if number == newest {
+        return Ok(view);
+    }
+    let restore = Form::new(format!("{path}/versions/{number}/restore"), page.t(ROLL_BACK));
+    let restore = with_version(restore, policy.updated_at).danger();
+    let section = Section::new("restore", page.t(ROLL_BACK)).intro(page.t(ROLL_BACK_HINT));
+    Ok(view.section(section.form(restore)))
+}
+
+fn facts_section(
+    page: &PageContext,
+    version: &PolicyVersion,
+    emails: &HashMap<UserId, String>,
+) -> Section {
+    let writer = version.written_by.map_or_else(Cell::default, |it| user_cell(page, it, emails));
+    let facts = [
+        (page.t(common::NAME), Cell::text(&version.draft.name)),
+        (
+            page.t(common::DESCRIPTION),
+            Cell::text(version.draft.description.clone().unwrap_or_default()),
+        ),
+        (page.t(WRITTEN), time_cell(page, version.written_at)),
+        (page.t(WRITTEN_BY), writer),
+    ];
+    Section::new("document", page.t(DOCUMENT)).facts(facts).code(version.draft.document.as_str())
+}
+
+fn comparison_section(
+    page: &PageContext,
+    comparison: PolicyComparison,
+    versions: &[PolicyVersionEntry],
+) -> Section {
+    let PolicyComparison { from, to, settings } = comparison;
+    let label = |number: i32| page.fill(VERSION_NUMBER, &[&number.to_string()]);
+    let options = versions.iter().filter(|it| it.number != from.number);
+    let options = options.map(|it| (it.number.to_string(), label(it.number)));
+    let with =
+        Field::select("with", page.t(COMPARE_WITH), options, &to.number.to_string()).optional();
+    let search = Search {
+        label: page.t(COMPARISON).to_owned(),
+        fields: vec![with],
+        submit: page.t(COMPARE).to_owned(),
+        reset: None,
+    };
+    let row = |SettingDifference { section, setting, before, after }| {
+        let value = |it: Option<_>| Cell::text(it.map_or_else(String::new, format_value));
+        Row::new(vec![Cell::text(format!("{section}.{setting}")), value(before), value(after)])
+    };
+    let table = Table {
+        caption: page.t(COMPARISON).to_owned(),
+        columns: vec![page.t(SETTING).to_owned(), label(from.number), label(to.number)],
+        rows: settings.into_iter().map(row).collect(),
+        empty: page.t(NO_DIFFERENCE).to_owned(),
+        search: (versions.len() > 1).then_some(search),
+        ..Table::default()
+    };
+    Section::new("comparison", page.t(COMPARISON)).table(table)
+}
+
+fn format_value(value: impl ToString) -> String {
+    value.to_string()
+}

@@ -1,0 +1,195 @@
+//! Pages of client policies.
+
+use pia_kernel::{ClientPolicyId, GroupId, Timestamp};
+use pia_policy::{ClientPolicy, ClientPolicyEntry, ClientPolicyError};
+use pia_web::ApiError;
+
+use super::super::bindings::{CHANGED, GROUPS, SIZE, time_cell, with_version};
+use crate::page_context::PageContext;
+use crate::proof::proof_field;
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+pub(super) const TITLE: Text = Text::new("Client policies", "Client-Richtlinien");
+const INTRO: Text = Text::new(
+    "A client policy sets defaults in the apps of a group's members, or enforces settings there.",
+    "Eine Client-Richtlinie gibt in den Apps der Mitglieder einer Gruppe Standardwerte vor oder \
+     erzwingt Einstellungen.",
+);
+const EMPTY: Text = Text::new(
+    "There is no client policy yet. Create one, then publish it to groups.",
+    "Es gibt noch keine Client-Richtlinie. Erstellen Sie eine und veröffentlichen Sie sie dann \
+     für Gruppen.",
+);
+const NEW: Text = Text::new("New policy", "Neue Richtlinie");
+const CREATE: Text = Text::new("Create policy", "Richtlinie erstellen");
+const CONTENTS: Text = Text::new("Contents", "Inhalt");
+pub(super) const DOCUMENT: Text = Text::new("Document", "Dokument");
+const DOCUMENT_HINT: Text = Text::new(
+    "A JSON object with the sections `defaults` (members may change them) and `enforce` (they \
+     may not), at most 64 KiB.",
+    "Ein JSON-Objekt mit den Abschnitten `defaults` (von Mitgliedern änderbar) und `enforce` \
+     (nicht änderbar), höchstens 64 KiB.",
+);
+const DESCRIPTION_HINT: Text =
+    Text::new("Only administrators see it.", "Nur für Administratoren sichtbar.");
+const GROUPS_INTRO: Text = Text::new(
+    "Members of these groups get this policy. A group has one policy at most.",
+    "Die Mitglieder dieser Gruppen erhalten diese Richtlinie. Eine Gruppe hat höchstens eine.",
+);
+const NO_GROUPS: Text = Text::new(
+    "No group has this policy. Publish it below.",
+    "Keine Gruppe hat diese Richtlinie. Veröffentlichen Sie sie unten.",
+);
+const GROUP: Text = Text::new("Group", "Gruppe");
+const GROUP_HINT: Text = Text::new(
+    "If the group has another policy, this one replaces it.",
+    "Hat die Gruppe eine andere Richtlinie, so wird sie durch diese ersetzt.",
+);
+const PUBLISH: Text = Text::new("Publish to group", "Für Gruppe veröffentlichen");
+const WITHDRAW: Text = Text::new("Remove", "Entfernen");
+pub(super) const VERSIONS: Text = Text::new("Versions", "Versionen");
+const DELETE_POLICY: Text = Text::new("Delete policy", "Richtlinie löschen");
+const DELETE_HINT: Text = Text::new(
+    "The policy and all its versions are lost. Remove it from its groups first.",
+    "Die Richtlinie geht mit allen Versionen verloren. Entfernen Sie sie zuerst von ihren \
+     Gruppen.",
+);
+
+/// Contents of a form.
+pub(super) struct Contents {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) document: String,
+    /// Version that the form changes.
+    pub(super) version: Option<Timestamp>,
+}
+
+impl Default for Contents {
+    fn default() -> Self {
+        let document = "{\n  \"defaults\": {},\n  \"enforce\": {}\n}".to_owned();
+        Self { name: String::new(), description: String::new(), document, version: None }
+    }
+}
+
+impl From<ClientPolicy> for Contents {
+    fn from(ClientPolicy { draft, updated_at, .. }: ClientPolicy) -> Self {
+        Self {
+            name: draft.name,
+            description: draft.description.unwrap_or_default(),
+            document: draft.document.into_string(),
+            version: Some(updated_at),
+        }
+    }
+}
+
+/// Returns the list of policies.
+pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
+    let policies = page.api.client_policies.clone();
+    let entries = page.run(async move { policies.list().await }).await?;
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [common::NAME, GROUPS, SIZE, CHANGED].map(|it| page.t(it).into()).into(),
+        rows: entries.iter().map(|it| entry_row(page, it)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    Ok(View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .action(page.t(NEW), "admin/policies/new")
+        .section(Section::new("policies", "").table(table)))
+}
+
+fn entry_row(page: &PageContext, entry: &ClientPolicyEntry) -> Row {
+    let size = u64::try_from(entry.document_bytes).unwrap_or(u64::MAX);
+    let name = Cell::link(&entry.name, format!("admin/policies/{}", entry.id));
+    Row::new(vec![
+        name.detail(entry.description.clone().unwrap_or_default()),
+        Cell::number(format::number(page.language, entry.group_count)),
+        Cell::number(format::bytes(page.language, size)),
+        time_cell(page, entry.updated_at),
+    ])
+}
+
+/// Returns the page of a new policy.
+pub(super) fn new_view(page: &PageContext, contents: &Contents) -> View {
+    let form = fields(page, Form::new("admin/policies", page.t(CREATE)), contents);
+    View::new(page.t(NEW))
+        .below(page.t(TITLE), "admin/policies")
+        .section(Section::new("contents", "").form(form))
+}
+
+fn fields(page: &PageContext, form: Form, contents: &Contents) -> Form {
+    let description =
+        Field::lines("description", page.t(common::DESCRIPTION), &contents.description);
+    form.field(Field::text("name", page.t(common::NAME), &contents.name))
+        .field(description.rows(2).hint(page.t(DESCRIPTION_HINT)).optional())
+        .field(
+            Field::lines("document", page.t(DOCUMENT), &contents.document)
+                .rows(20)
+                .hint(page.t(DOCUMENT_HINT))
+                .optional(),
+        )
+}
+
+/// Returns the page of a policy, with what was typed into its form, if that was
+/// refused.
+pub(super) async fn policy_view(
+    page: &PageContext,
+    id: ClientPolicyId,
+    typed: Option<Contents>,
+) -> Result<View, ApiError> {
+    let (policies, groups) = (page.api.client_policies.clone(), page.api.groups.clone());
+    let read = async move {
+        let (policy, having) = (policies.find(id).await?, policies.groups_of(id).await?);
+        Ok::<_, ClientPolicyError>((policy, having, groups.list().await?))
+    };
+    let (policy, having, all) = page.run(read).await?;
+    let others = all.into_iter().map(|it| it.group);
+    let others = others.filter(|group| having.iter().all(|it| it.0 != group.id));
+    let others = others.map(|it| (it.id, it.name.as_str().to_owned())).collect();
+    let (path, name) = (format!("admin/policies/{id}"), policy.draft.name.clone());
+    let contents = typed.unwrap_or_else(|| policy.into());
+    let mut save = fields(page, Form::new(format!("{path}/save"), page.t(common::SAVE)), &contents);
+    if let Some(version) = contents.version {
+        save = with_version(save, version);
+    }
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_POLICY)).danger();
+    Ok(View::new(name)
+        .below(page.t(TITLE), "admin/policies")
+        .action(page.t(VERSIONS), format!("{path}/versions"))
+        .section(Section::new("contents", page.t(CONTENTS)).form(save))
+        .section(groups_section(page, &path, having, others))
+        .section(
+            Section::new("delete", page.t(DELETE_POLICY))
+                .intro(page.t(DELETE_HINT))
+                .form(delete.field(proof_field(page))),
+        ))
+}
+
+fn groups_section(
+    page: &PageContext,
+    path: &str,
+    having: Vec<(GroupId, String)>,
+    others: Vec<(GroupId, String)>,
+) -> Section {
+    let row = |(id, name): (GroupId, String)| {
+        let withdraw = Form::new(format!("{path}/withdraw"), page.t(WITHDRAW));
+        let withdraw = withdraw.about(&name).hidden("group", id.to_string());
+        Row::new(vec![Cell::link(name, format!("admin/groups/{id}"))]).form(withdraw)
+    };
+    let table = Table {
+        caption: page.t(GROUPS).to_owned(),
+        columns: vec![page.t(common::NAME).to_owned()],
+        rows: having.into_iter().map(row).collect(),
+        empty: page.t(NO_GROUPS).to_owned(),
+        ..Table::default()
+    };
+    let section = Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).table(table);
+    if others.is_empty() {
+        return section;
+    }
+    let options = others.into_iter().map(|(id, name)| (id.to_string(), name));
+    let group = Field::select("group", page.t(GROUP), options, "").hint(page.t(GROUP_HINT));
+    section.form(Form::new(format!("{path}/publish"), page.t(PUBLISH)).field(group))
+}
