@@ -3,6 +3,7 @@
 mod bindings;
 mod groups;
 mod overview;
+mod personas;
 mod policies;
 mod users;
 
@@ -10,6 +11,12 @@ use pia_web::Route;
 
 /// Returns the rows of the console.
 pub(crate) fn routes() -> Vec<Route> {
-    let pages = [overview::routes(), users::routes(), groups::routes(), policies::routes()];
+    let pages = [
+        overview::routes(),
+        users::routes(),
+        groups::routes(),
+        policies::routes(),
+        personas::routes(),
+    ];
     pages.into_iter().flatten().collect()
 }

@@ -1,0 +1,83 @@
+//! Managed personas.
+
+mod bindings;
+mod form;
+mod view;
+
+use pia_kernel::PersonaId;
+use pia_policy::PersonaDraft;
+use pia_web::{PathId, Route};
+
+use self::form::typed_draft;
+use self::view::{Typed, list_view, new_view, persona_view};
+use super::bindings::expected;
+use super::policies::write;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::proof;
+use crate::routes::pages::page;
+
+/// Maximum size of the form: 30,000 characters, each of up to nine bytes.
+const FORM_BYTES: usize = 512 * 1024;
+
+pub(super) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        page("/admin/personas", |it| it.to(list)),
+        page("/admin/personas/new", |it| it.to(new)),
+        large("/admin/personas", |it| it.to(create)),
+        page("/admin/personas/{id}", |it| it.to(show)),
+        large("/admin/personas/{id}/save", |it| it.to(save)),
+        write("/admin/personas/{id}/delete", |it| it.to(delete)),
+    ];
+    routes.extend(bindings::routes());
+    routes
+}
+
+fn large(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
+    Route { body_limit: FORM_BYTES, ..write(path, handler) }
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page).await?;
+    Ok(page.render(view))
+}
+
+async fn new(page: PageContext) -> PageResult {
+    Ok(page.render(new_view(&page, PersonaDraft::default())))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    let (personas, by, draft) = (page.api.personas.clone(), page.user(), typed_draft(&form));
+    let typed = draft.clone();
+    match page.run(async move { personas.create(by, draft).await }).await {
+        Ok(persona) => page.done(&format!("admin/personas/{}", persona.id), "created"),
+        Err(err) => page.refuse(new_view(&page, typed), err),
+    }
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = persona_view(&page, PersonaId(id), Typed::default()).await?;
+    Ok(page.render(view))
+}
+
+async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (personas, by, draft) = (page.api.personas.clone(), page.user(), typed_draft(&form));
+    let (id, expected) = (PersonaId(id), expected(&form));
+    let typed = Typed { contents: Some((draft.clone(), expected)), ..Typed::default() };
+    match page.run(async move { personas.replace(by, id, draft, expected).await }).await {
+        Ok(()) => page.done(&format!("admin/personas/{id}"), "saved"),
+        Err(err) => page.refuse(persona_view(&page, id, typed).await?, err),
+    }
+}
+
+async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (personas, by, id) = (page.api.personas.clone(), page.user(), PersonaId(id));
+    let result = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { personas.delete(by, id).await }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done("admin/personas", "deleted"),
+        Err(err) => page.refuse(persona_view(&page, id, Typed::default()).await?, err),
+    }
+}

@@ -1,0 +1,138 @@
+//! Groups, plugins and knowledge bases of a managed persona.
+
+use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, PluginId};
+use pia_policy::{Feature, PersonaError};
+use pia_web::{ApiError, PathId, Route};
+
+use super::super::bindings::{GROUPS, chosen, group_checks};
+use super::super::policies::write;
+use super::view::{Typed, persona_view};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::form::SelectOption;
+use crate::ui::{Field, Form, Section, Text};
+
+const GROUPS_INTRO: Text = Text::new(
+    "Members of the selected groups get this persona.",
+    "Die Mitglieder der ausgewählten Gruppen erhalten diese Persona.",
+);
+pub(super) const PLUGINS: Text = Text::new("Plugins", "Plugins");
+const PLUGINS_INTRO: Text = Text::new(
+    "The persona uses the selected plugins. Members need them in their group too.",
+    "Die Persona nutzt die ausgewählten Plugins. Auch die Gruppen der Mitglieder müssen sie \
+     haben.",
+);
+const NO_PLUGINS: Text =
+    Text::new("This server has no plugins yet.", "Dieser Server hat noch keine Plugins.");
+const BASES: Text = Text::new("Knowledge bases", "Wissensdatenbanken");
+const BASES_INTRO: Text = Text::new(
+    "Chats with this persona search the selected knowledge bases.",
+    "Chats mit dieser Persona durchsuchen die ausgewählten Wissensdatenbanken.",
+);
+const NO_BASES: Text = Text::new(
+    "This server has no knowledge bases yet.",
+    "Dieser Server hat noch keine Wissensdatenbanken.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        write("/admin/personas/{id}/groups", |it| it.to(assign)),
+        write("/admin/personas/{id}/plugins", |it| it.to(bind_plugins)),
+        Route {
+            feature: Some(Feature::Knowledge),
+            ..write("/admin/personas/{id}/knowledge", |it| it.to(bind_bases))
+        },
+    ]
+}
+
+async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (personas, by, id) = (page.api.personas.clone(), page.user(), PersonaId(id));
+    let groups = chosen(&form, "groupIds", GroupId);
+    let typed = Typed { groups: Some(groups.clone()), ..Typed::default() };
+    let result = page.run(async move { personas.assign(by, id, groups).await }).await;
+    bound(&page, id, "groups", result, typed).await
+}
+
+async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (personas, by, id) = (page.api.personas.clone(), page.user(), PersonaId(id));
+    let plugins = chosen(&form, "pluginIds", PluginId);
+    let typed = Typed { plugins: Some(plugins.clone()), ..Typed::default() };
+    let result = page.run(async move { personas.bind(by, id, plugins).await }).await;
+    bound(&page, id, "plugins", result, typed).await
+}
+
+async fn bind_bases(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (stored, by, id) = (page.api.knowledge.bases.clone(), page.user(), PersonaId(id));
+    let bases = chosen(&form, "knowledgeBaseIds", KnowledgeBaseId);
+    let typed = Typed { bases: Some(bases.clone()), ..Typed::default() };
+    let result = page.run(async move { stored.bind(Some(by), id, bases).await }).await;
+    bound(&page, id, "knowledge", result, typed).await
+}
+
+async fn bound(
+    page: &PageContext,
+    id: PersonaId,
+    section: &str,
+    result: Result<(), ApiError>,
+    typed: Typed,
+) -> PageResult {
+    match result {
+        Ok(()) => page.done(&format!("admin/personas/{id}#{section}"), "saved"),
+        Err(err) => page.refuse(persona_view(page, id, typed).await?, err),
+    }
+}
+
+/// Returns the sections of the page of a persona.
+pub(super) async fn bindings_sections(
+    page: &PageContext,
+    id: PersonaId,
+    typed: Typed,
+) -> Result<[Section; 3], ApiError> {
+    let (personas, plugins) = (page.api.personas.clone(), page.api.plugins.clone());
+    let read = async move {
+        Ok::<_, PersonaError>((personas.groups_of(id).await?, personas.plugins_of(id).await?))
+    };
+    let (groups, bound_plugins) = page.run(read).await?;
+    let plugins = page.run(async move { plugins.list().await }).await?;
+    let bases = page.api.knowledge.bases.clone();
+    let bound_bases = page.run(async move { bases.bound(id).await }).await?;
+    let bases = page.api.knowledge.bases.clone();
+    let bases = page.run(async move { bases.list().await }).await?;
+    let groups = group_checks(page, &typed.groups.unwrap_or(groups)).await?;
+    let bound_plugins = typed.plugins.unwrap_or(bound_plugins);
+    let bound_bases = typed.bases.unwrap_or(bound_bases);
+    let plugins = plugins.into_iter().map(|it| it.plugin).map(|it| SelectOption {
+        is_selected: bound_plugins.contains(&it.id),
+        value: it.id.to_string(),
+        label: it.content.name,
+    });
+    let bases = bases.into_iter().map(|it| it.base).map(|it| SelectOption {
+        is_selected: bound_bases.contains(&it.id),
+        value: it.id.to_string(),
+        label: it.name,
+    });
+    let (plugins, bases): (Vec<_>, Vec<_>) = (plugins.collect(), bases.collect());
+    let form = |verb: &str, field: Field| {
+        Form::new(format!("admin/personas/{id}/{verb}"), page.t(common::SAVE)).field(field)
+    };
+    let section =
+        |id, title: Text, intro: Text| Section::new(id, page.t(title)).intro(page.t(intro));
+    let plugins_section = section("plugins", PLUGINS, PLUGINS_INTRO);
+    let bases_section = section("knowledge", BASES, BASES_INTRO);
+    Ok([
+        section("groups", GROUPS, GROUPS_INTRO).form(form("groups", groups)),
+        if plugins.is_empty() {
+            plugins_section.paragraph(page.t(NO_PLUGINS))
+        } else {
+            let plugins = Field::checks("pluginIds", page.t(PLUGINS), plugins);
+            plugins_section.form(form("plugins", plugins))
+        },
+        if bases.is_empty() {
+            bases_section.paragraph(page.t(NO_BASES))
+        } else {
+            let bases = Field::checks("knowledgeBaseIds", page.t(BASES), bases);
+            bases_section.form(form("knowledge", bases))
+        },
+    ])
+}
