@@ -25,9 +25,7 @@ impl FromRequest for FormFields {
         let (body, request) = (RawBody::from_request(request, payload), request.clone());
         async move {
             let fields = Self::parse(&request, &body.await?)?;
-            let gates = request.app_data::<Data<Gates>>();
-            let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
-            gates.check_form(&request, fields.text("csrfToken"))?;
+            fields.check_csrf(&request)?;
             Ok(fields)
         }
         .boxed_local()
@@ -43,9 +41,24 @@ impl FormFields {
             return Err(ApiError::refused(status, "unsupported_media_type", message));
         }
         let fields: Option<Vec<_>> = serde_urlencoded::from_bytes(body).ok();
-        fields.filter(|it| it.len() <= MAX_FIELDS).map(Self).ok_or_else(|| {
-            ApiError::refused(StatusCode::BAD_REQUEST, "invalid_form", "The form is malformed.")
-        })
+        fields.filter(|it| it.len() <= MAX_FIELDS).map(Self).ok_or_else(Self::malformed)
+    }
+
+    /// Creates the fields of a form with files.
+    pub(crate) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
+
+    /// Returns the error of a form that cannot be parsed.
+    pub(crate) fn malformed() -> ApiError {
+        ApiError::refused(StatusCode::BAD_REQUEST, "invalid_form", "The form is malformed.")
+    }
+
+    /// Checks that a page of this server sent it.
+    pub(crate) fn check_csrf(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let gates = request.app_data::<Data<Gates>>();
+        let gates = gates.ok_or_else(|| ApiError::internal("no gates are configured"))?;
+        gates.check_form(request, self.text("csrfToken"))
     }
 
     /// Returns the value of a field, trimmed; empty if it is missing.

@@ -8,6 +8,7 @@ mod administrator;
 mod auth;
 mod form_fields;
 mod front;
+mod multipart;
 mod navigation;
 mod page;
 mod page_context;
@@ -22,6 +23,7 @@ mod sign_in;
 mod testing;
 mod texts;
 mod ui;
+mod uploaded_form;
 mod well_known;
 
 pub use account_pages::AccountPages;
