@@ -1,9 +1,11 @@
 //! Console of administrators and managers.
 
 mod bindings;
+mod certificates;
 mod groups;
 mod overview;
 mod personas;
+mod plugins;
 mod policies;
 mod users;
 
@@ -17,6 +19,8 @@ pub(crate) fn routes() -> Vec<Route> {
         groups::routes(),
         policies::routes(),
         personas::routes(),
+        plugins::routes(),
+        certificates::routes(),
     ];
     pages.into_iter().flatten().collect()
 }

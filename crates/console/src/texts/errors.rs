@@ -158,6 +158,18 @@ const ERRORS: &[(&str, Text)] = &[
         ),
     ),
     (
+        "untrusted_signer",
+        Text::new(
+            "The signer of this package is not trusted. Add their certificate first.",
+            "Der Signierer dieses Pakets ist nicht vertrauenswürdig. Fügen Sie zuerst sein \
+             Zertifikat hinzu.",
+        ),
+    ),
+    (
+        "certificate_known",
+        Text::new("This certificate is trusted already.", "Diesem Zertifikat wird schon vertraut."),
+    ),
+    (
         "client_policy_in_use",
         Text::new(
             "Groups have this policy. Remove it from them first.",

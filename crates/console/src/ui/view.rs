@@ -152,6 +152,11 @@ impl Section {
         self.part(SectionPart::Form(Box::new(form)))
     }
 
+    /// Adds links.
+    pub(crate) fn links(self, links: Vec<Link>) -> Self {
+        self.part(SectionPart::Links(links))
+    }
+
     /// Adds a text in lines.
     pub(crate) fn code(self, text: impl Into<String>) -> Self {
         self.part(SectionPart::Code(text.into()))

@@ -1,0 +1,144 @@
+//! Certificates of the trusted signers of plugins.
+
+use pia_kernel::CertificateId;
+use pia_policy::TrustedCertificate;
+use pia_web::{ApiError, PathId, Route};
+
+use super::bindings::time_cell;
+use super::policies::write;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::{proof, proof_field};
+use crate::routes::pages::page;
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
+
+const TITLE: Text = Text::new("Plugin signers", "Plugin-Signierer");
+const INTRO: Text = Text::new(
+    "Packages of plugins must be signed with one of these certificates. Apps start no others.",
+    "Pakete von Plugins müssen mit einem dieser Zertifikate signiert sein. Andere starten die \
+     Apps nicht.",
+);
+const EMPTY: Text = Text::new(
+    "No signer is trusted yet. Add the certificate of whoever signs your plugins.",
+    "Noch ist kein Signierer vertrauenswürdig. Fügen Sie das Zertifikat der Stelle hinzu, die \
+     Ihre Plugins signiert.",
+);
+const THUMBPRINT: Text = Text::new("SHA-1 thumbprint", "SHA-1-Fingerabdruck");
+const ADDED: Text = Text::new("Added", "Hinzugefügt");
+const ADD: Text = Text::new("Add signer", "Signierer hinzufügen");
+const ADD_HINT: Text = Text::new(
+    "You vouch for the holder: code that they sign runs on the devices of members. The server \
+     checks neither the expiry nor the issuer of the certificate.",
+    "Sie bürgen für den Inhaber: Von ihm signierter Code läuft auf den Geräten der Mitglieder. \
+     Der Server prüft weder Ablauf noch Aussteller des Zertifikats.",
+);
+const NAME_HINT: Text =
+    Text::new("If empty, the name in the certificate.", "Ohne Angabe der Name im Zertifikat.");
+const CERTIFICATE: Text = Text::new("Certificate", "Zertifikat");
+const CERTIFICATE_HINT: Text = Text::new(
+    "X.509 as PEM: the text from BEGIN CERTIFICATE to END CERTIFICATE.",
+    "X.509 als PEM: der Text von BEGIN CERTIFICATE bis END CERTIFICATE.",
+);
+const REMOVE: Text = Text::new("Remove signer", "Signierer entfernen");
+const REMOVE_HINT: Text = Text::new(
+    "Plugins that this signer signed stay, but apps no longer start them.",
+    "Plugins dieses Signierers bleiben erhalten, aber die Apps starten sie nicht mehr.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        page("/admin/certificates", |it| it.to(list)),
+        write("/admin/certificates", |it| it.to(add)),
+        page("/admin/certificates/{id}", |it| it.to(show)),
+        write("/admin/certificates/{id}/remove", |it| it.to(remove)),
+    ]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page, "", "").await?;
+    Ok(page.render(view))
+}
+
+async fn add(page: PageContext, form: FormFields) -> PageResult {
+    let (certificates, by) = (page.api.certificates.clone(), page.user());
+    let (name, file) = (form.some("name"), form.some("certificate").map(String::into_bytes));
+    let result = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { certificates.add(by, name, file).await.map(drop) }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done("admin/certificates", "created"),
+        Err(err) => {
+            let view = list_view(&page, form.text("name"), form.text("certificate")).await?;
+            page.refuse(view, err)
+        }
+    }
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = certificate_view(&page, CertificateId(id)).await?;
+    Ok(page.render(view))
+}
+
+async fn remove(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (certificates, by, id) = (page.api.certificates.clone(), page.user(), CertificateId(id));
+    let result = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { certificates.remove(by, id).await }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done("admin/certificates", "deleted"),
+        Err(err) => page.refuse(certificate_view(&page, id).await?, err),
+    }
+}
+
+async fn all(page: &PageContext) -> Result<Vec<TrustedCertificate>, ApiError> {
+    let certificates = page.api.certificates.clone();
+    page.run(async move { certificates.list().await }).await
+}
+
+async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, ApiError> {
+    let row = |it: TrustedCertificate| {
+        Row::new(vec![
+            Cell::link(&it.name, format!("admin/certificates/{}", it.id)),
+            Cell::text(&it.thumbprint),
+            time_cell(page, it.updated_at),
+        ])
+    };
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [common::NAME, THUMBPRINT, ADDED].map(|it| page.t(it).into()).into(),
+        rows: all(page).await?.into_iter().map(row).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let name = Field::text("name", page.t(common::NAME), name).hint(page.t(NAME_HINT));
+    let pem = Field::lines("certificate", page.t(CERTIFICATE), pem);
+    let add = Form::new("admin/certificates", page.t(ADD))
+        .field(pem.hint(page.t(CERTIFICATE_HINT)))
+        .field(name.optional())
+        .field(proof_field(page));
+    Ok(View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .section(Section::new("certificates", "").table(table))
+        .section(Section::new("add", page.t(ADD)).intro(page.t(ADD_HINT)).form(add)))
+}
+
+async fn certificate_view(page: &PageContext, id: CertificateId) -> Result<View, ApiError> {
+    let found = all(page).await?.into_iter().find(|it| it.id == id);
+    let certificate = found.ok_or_else(ApiError::not_found)?;
+    let facts = [
+        (page.t(THUMBPRINT), Cell::text(&certificate.thumbprint)),
+        (page.t(ADDED), time_cell(page, certificate.updated_at)),
+    ];
+    let remove = Form::new(format!("admin/certificates/{id}/remove"), page.t(REMOVE)).danger();
+    Ok(View::new(&certificate.name)
+        .below(page.t(TITLE), "admin/certificates")
+        .section(Section::new("certificate", "").facts(facts))
+        .section(
+            Section::new("remove", page.t(REMOVE))
+                .intro(page.t(REMOVE_HINT))
+                .form(remove.field(proof_field(page))),
+        ))
+}

@@ -1,0 +1,137 @@
+//! Plugins.
+
+mod files;
+mod view;
+
+use pia_kernel::{GroupId, PluginId};
+use pia_policy::{PluginDraft, PluginError};
+use pia_web::{ApiError, PathId, Route};
+
+use self::view::{Typed, list_view, new_view, plugin_view, stored_draft};
+use super::bindings::{chosen, expected};
+use super::policies::write;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::proof;
+use crate::routes::pages::page;
+
+/// Maximum size of the form: a configuration of 65,536 characters, each of up
+/// to nine bytes.
+const FORM_BYTES: usize = 768 * 1024;
+
+pub(super) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        page("/admin/plugins", |it| it.to(list)),
+        page("/admin/plugins/new", |it| it.to(new)),
+        large("/admin/plugins", |it| it.to(create)),
+        page("/admin/plugins/{id}", |it| it.to(show)),
+        large("/admin/plugins/{id}/save", |it| it.to(save)),
+        write("/admin/plugins/{id}/activate", |it| it.to(activate)),
+        write("/admin/plugins/{id}/deactivate", |it| it.to(deactivate)),
+        write("/admin/plugins/{id}/groups", |it| it.to(assign)),
+        write("/admin/plugins/{id}/delete", |it| it.to(delete)),
+    ];
+    routes.extend(files::routes());
+    routes
+}
+
+fn large(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
+    Route { body_limit: FORM_BYTES, ..write(path, handler) }
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page).await?;
+    Ok(page.render(view))
+}
+
+async fn new(page: PageContext) -> PageResult {
+    Ok(page.render(new_view(&page, PluginDraft::default())))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    let (plugins, by, draft) = (page.api.plugins.clone(), page.user(), typed_draft(&form));
+    let typed = draft.clone();
+    match page.run(async move { plugins.create(by, draft).await }).await {
+        Ok(plugin) => page.done(&format!("admin/plugins/{}", plugin.id), "created"),
+        Err(err) => page.refuse(new_view(&page, typed), err),
+    }
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = plugin_view(&page, PluginId(id), Typed::default()).await?;
+    Ok(page.render(view))
+}
+
+async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (plugins, by, draft) = (page.api.plugins.clone(), page.user(), typed_draft(&form));
+    let (id, expected) = (PluginId(id), expected(&form));
+    let typed = Typed { contents: Some((draft.clone(), expected)), ..Typed::default() };
+    let result = page.run(async move { plugins.replace(by, id, draft, expected).await }).await;
+    changed(&page, id, result, typed).await
+}
+
+async fn activate(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    set_active(&page, PluginId(id), true).await
+}
+
+async fn deactivate(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    set_active(&page, PluginId(id), false).await
+}
+
+/// Changes the state alone: the contents are those that were read.
+async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageResult {
+    let (plugins, by) = (page.api.plugins.clone(), page.user());
+    let replace = async move {
+        let plugin = plugins.find(id).await?;
+        let version = plugin.updated_at;
+        let draft = PluginDraft { is_active: Some(is_active), ..stored_draft(plugin) };
+        plugins.replace(by, id, draft, Some(version)).await
+    };
+    let result = page.run::<_, PluginError, _>(replace).await;
+    changed(page, id, result, Typed::default()).await
+}
+
+async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let groups = chosen(&form, "groupIds", GroupId);
+    let typed = Typed { groups: Some(groups.clone()), ..Typed::default() };
+    let result = page.run(async move { plugins.assign(by, id, groups).await }).await;
+    changed(&page, id, result, typed).await
+}
+
+async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let result = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { plugins.delete(by, id).await }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done("admin/plugins", "deleted"),
+        Err(err) => page.refuse(plugin_view(&page, id, Typed::default()).await?, err),
+    }
+}
+
+/// Leads back to the page of a plugin, or renders it again after an error.
+async fn changed(
+    page: &PageContext,
+    id: PluginId,
+    result: Result<(), ApiError>,
+    typed: Typed,
+) -> PageResult {
+    match result {
+        Ok(()) => page.done(&format!("admin/plugins/{id}"), "saved"),
+        Err(err) => page.refuse(plugin_view(page, id, typed).await?, err),
+    }
+}
+
+/// Returns what was typed. The state is changed apart from the contents.
+fn typed_draft(form: &FormFields) -> PluginDraft {
+    PluginDraft {
+        kind: form.some("kind"),
+        name: form.some("name"),
+        description: form.some("description"),
+        config_json: form.some("configJson"),
+        version: form.some("version"),
+        is_active: None,
+    }
+}

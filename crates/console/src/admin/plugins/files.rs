@@ -1,0 +1,68 @@
+//! Package and icon of a plugin.
+
+use actix_web::web::Bytes;
+use pia_kernel::PluginId;
+use pia_web::{ApiError, FieldError, PathId, Route};
+
+use super::super::policies::write;
+use super::changed;
+use super::view::Typed;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::uploaded_form::UploadedForm;
+
+const MIB: usize = 1024 * 1024;
+/// Maximum size of the other parts of a form with a file.
+const FIELDS_BYTES: usize = 16 * 1024;
+/// Maximum sizes of files, as in the JSON API.
+const MAX_PACKAGE_BYTES: usize = 50 * MIB;
+const MAX_ICON_BYTES: usize = MIB;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route {
+            body_limit: MAX_PACKAGE_BYTES + FIELDS_BYTES,
+            ..write("/admin/plugins/{id}/package", |it| it.to(upload_package))
+        },
+        Route {
+            body_limit: MAX_ICON_BYTES + FIELDS_BYTES,
+            ..write("/admin/plugins/{id}/icon", |it| it.to(upload_icon))
+        },
+        write("/admin/plugins/{id}/remove-icon", |it| it.to(remove_icon)),
+    ]
+}
+
+async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadedForm) -> PageResult {
+    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let result = match chosen_file(&form, "package") {
+        Ok(file) => {
+            // The body is freed as early as the use case frees the file.
+            drop(form);
+            page.run(async move { plugins.upload_package(by, id, file).await.map(drop) }).await
+        }
+        Err(err) => Err(err),
+    };
+    changed(&page, id, result, Typed::default()).await
+}
+
+async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadedForm) -> PageResult {
+    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let result = match chosen_file(&form, "icon") {
+        Ok(file) => page.run(async move { plugins.upload_icon(by, id, Some(file)).await }).await,
+        Err(err) => Err(err),
+    };
+    changed(&page, id, result, Typed::default()).await
+}
+
+async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
+    let result = page.run(async move { plugins.upload_icon(by, id, None).await }).await;
+    changed(&page, id, result, Typed::default()).await
+}
+
+fn chosen_file(form: &UploadedForm, field: &str) -> Result<Bytes, ApiError> {
+    form.file(field).ok_or_else(|| {
+        let (field, message) = (field.to_owned(), "Choose a file.".to_owned());
+        ApiError::invalid(vec![FieldError { field, code: "file_required", message }])
+    })
+}
