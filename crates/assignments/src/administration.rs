@@ -17,6 +17,7 @@ use crate::ports::engine::{StopMode, WorkflowEngine};
 use crate::ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
 use crate::ports::run_store::{QueueState, RunStore, Worker};
 use crate::skill::Skill;
+use crate::status::AssignmentStatus;
 use crate::truncation::{MAX_ERROR_CHARS, truncated};
 
 /// Maximum length of a name, in UTF-16 code units.
@@ -54,9 +55,20 @@ pub struct OperatorDraft {
 }
 
 impl AssignmentAdministration {
-    /// Lists assignments of all users, newest first, without error messages.
-    pub async fn list(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable> {
-        self.assignments.list_all(skip, limit).await
+    /// Lists assignments of all users, newest first, without error messages; with
+    /// a status, those alone that have it.
+    pub async fn list(
+        &self,
+        status: Option<AssignmentStatus>,
+        skip: u32,
+        limit: u32,
+    ) -> Result<Vec<Assignment>, Unavailable> {
+        self.assignments.list_all(status, skip, limit).await
+    }
+
+    /// Returns an assignment of any user, without its error message.
+    pub async fn find(&self, id: AssignmentId) -> Result<Option<Assignment>, Unavailable> {
+        self.assignments.find(id).await
     }
 
     /// Ends an unfinished assignment. Returns false if there is none.

@@ -6,6 +6,7 @@ use pia_kernel::{AssignmentId, SideEffects, Timestamp, Unavailable, UserId};
 use crate::assignment::{Assignment, AssignmentDetails};
 use crate::event::{EventKind, NewEvent};
 use crate::skill::Skill;
+use crate::status::AssignmentStatus;
 
 /// Assignment to be created, as `Queued`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,8 +115,17 @@ pub trait AssignmentStore: Send + Sync {
         end: ForcedEnd,
     ) -> Result<Collected, Unavailable>;
 
-    /// Lists assignments of all users, newest first, without error messages.
-    async fn list_all(&self, skip: u32, limit: u32) -> Result<Vec<Assignment>, Unavailable>;
+    /// Lists assignments of all users, newest first, without error messages; with
+    /// a status, those alone that have it.
+    async fn list_all(
+        &self,
+        status: Option<AssignmentStatus>,
+        skip: u32,
+        limit: u32,
+    ) -> Result<Vec<Assignment>, Unavailable>;
+
+    /// Returns an assignment of any user, without its error message.
+    async fn find(&self, id: AssignmentId) -> Result<Option<Assignment>, Unavailable>;
 
     /// Makes an unfinished assignment `Failed` with the code of a termination and
     /// the event's message. Returns false if there is none.

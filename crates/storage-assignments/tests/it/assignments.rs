@@ -18,6 +18,7 @@ pia_testkit::contract_with_roles! {
     concurrent_assignments_do_not_exceed_the_limit,
     only_one_that_waits_is_discarded,
     assignments_are_listed_newest_first,
+    assignments_of_all_users_are_found_by_status_and_id,
     an_assignment_belongs_to_its_user,
     an_unfinished_assignment_is_cancelled_once,
     a_terminated_assignment_has_failed_for_that_reason,
@@ -88,7 +89,7 @@ async fn assignments_are_listed_newest_first(db: Database) {
         store.list(ada, skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
     };
     let all = async |skip, limit| -> Vec<AssignmentId> {
-        store.list_all(skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
+        store.list_all(None, skip, limit).await.unwrap().into_iter().map(|it| it.id).collect()
     };
 
     assert_eq!(own(0, 9).await, [ids[3], ids[0], ids[2]]);
@@ -96,6 +97,22 @@ async fn assignments_are_listed_newest_first(db: Database) {
     assert_eq!(own(3, 9).await, []);
     assert_eq!(all(0, 9).await, [ids[3], ids[0], ids[2], ids[1]]);
     assert_eq!(all(2, 1).await, [ids[2]]);
+}
+
+async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
+    let (ada, bob) = (person(&db).await, person(&db).await);
+    let waiting = queued(&db, ada, 1).await;
+    let run = running(&db, bob, 2).await.claim.id;
+    let store = store(&db);
+    let with = async |status| -> Vec<AssignmentId> {
+        store.list_all(Some(status), 0, 9).await.unwrap().into_iter().map(|it| it.id).collect()
+    };
+
+    assert_eq!(with(AssignmentStatus::Queued).await, [waiting]);
+    assert_eq!(with(AssignmentStatus::Running).await, [run]);
+    assert_eq!(with(AssignmentStatus::Failed).await, []);
+    assert_eq!(store.find(run).await.unwrap().map(|it| it.user), Some(bob));
+    assert!(store.find(AssignmentId::generate()).await.unwrap().is_none());
 }
 
 async fn an_assignment_belongs_to_its_user(db: Database) {
@@ -111,7 +128,7 @@ async fn an_assignment_belongs_to_its_user(db: Database) {
     assert_eq!(load(&db, ada, id).await.assignment.status, AssignmentStatus::Queued);
 
     execute(&db, "DELETE FROM accounts").await;
-    assert!(store.list_all(0, 9).await.unwrap().is_empty());
+    assert!(store.list_all(None, 0, 9).await.unwrap().is_empty());
     assert_eq!(sealed(&db).await, (0, 0));
 }
 
@@ -157,7 +174,7 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
     assert_eq!(sealed(&db).await, (1, 1));
     let listed = store.list(user, 0, 9).await.unwrap();
     assert_eq!(listed[0].error_message.as_deref(), Some("Wrong\0 data"));
-    let listed = &store.list_all(0, 9).await.unwrap()[0];
+    let listed = &store.list_all(None, 0, 9).await.unwrap()[0];
     assert_eq!((&listed.error_message, listed.error_code.is_some()), (&None, true));
 }
 
