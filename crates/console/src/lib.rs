@@ -24,6 +24,7 @@ mod testing;
 mod texts;
 mod ui;
 mod uploaded_form;
+mod upload;
 mod well_known;
 
 pub use account_pages::AccountPages;

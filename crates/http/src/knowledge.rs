@@ -15,7 +15,7 @@ use actix_web::dev::Payload;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest};
-use pia_knowledge::{Documents, KnowledgeBases, UnansweredQuestions};
+use pia_knowledge::{Documents, KnowledgeBases, Retrieval, UnansweredQuestions};
 use pia_web::ApiError;
 
 use crate::Api;
@@ -39,6 +39,8 @@ pub struct KnowledgeApi {
     pub bases: KnowledgeBases,
     /// Questions that no document answers.
     pub questions: UnansweredQuestions,
+    /// Retrieval, with which managers try a search; `None` if knowledge is off.
+    pub retrieval: Option<Retrieval>,
     /// True if documents are ingested and searched. Administrators manage bases
     /// in any case.
     pub is_enabled: bool,
@@ -62,7 +64,8 @@ impl FromRequest for EnabledDocuments {
 }
 
 impl KnowledgeApi {
-    fn enabled_documents(&self) -> Result<Documents, ApiError> {
+    /// Returns the documents, unless knowledge is off.
+    pub fn enabled_documents(&self) -> Result<Documents, ApiError> {
         if self.is_enabled {
             return Ok(self.documents.clone());
         }

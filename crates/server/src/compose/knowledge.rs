@@ -88,6 +88,7 @@ impl KnowledgeParts {
             settings: base.config.follow(|it| it.knowledge.retrieval),
             clock: base.clock(),
         };
+        api.retrieval = Some(retrieval.clone());
         let licence = base.licence_of(Feature::Knowledge);
         let search = RetrievedKnowledge {
             retrieval: retrieval.clone(),
@@ -134,7 +135,7 @@ fn api(base: &Infrastructure<'_>) -> KnowledgeApi {
         base.config.follow(|it| it.knowledge.unanswered_questions),
         base.clock(),
     );
-    KnowledgeApi { documents, bases, questions, is_enabled: false }
+    KnowledgeApi { documents, bases, questions, retrieval: None, is_enabled: false }
 }
 
 /// Opens the vector store.
