@@ -1,0 +1,63 @@
+//! Groups that something is granted to.
+
+use pia_kernel::GroupId;
+use pia_web::ApiError;
+use uuid::Uuid;
+
+use crate::form_fields::FormFields;
+use crate::page_context::PageContext;
+use crate::ui::form::SelectOption;
+use crate::ui::{Field, Text};
+
+/// Label of the groups that something is granted to.
+pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
+
+/// Names of all groups, in order.
+pub(super) struct GroupNames(Vec<(GroupId, String)>);
+
+impl GroupNames {
+    /// Loads the names.
+    pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
+        let groups = page.api.groups.clone();
+        let entries = page.run(async move { groups.list().await }).await?.into_iter();
+        Ok(Self(entries.map(|it| (it.group.id, it.group.name.as_str().to_owned())).collect()))
+    }
+
+    /// Returns the names of these groups, in one line.
+    pub(super) fn of(&self, groups: &[GroupId]) -> String {
+        let names = self.0.iter().filter(|it| groups.contains(&it.0)).map(|it| it.1.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns check boxes of the groups but for one, with these selected.
+    pub(super) fn checks(
+        &self,
+        label: &str,
+        selected: &[GroupId],
+        except: Option<GroupId>,
+    ) -> Field {
+        let options = self.0.iter().filter(|it| Some(it.0) != except);
+        let options = options.map(|(id, name)| SelectOption {
+            value: id.to_string(),
+            label: name.clone(),
+            is_selected: selected.contains(id),
+        });
+        Field::checks("groupIds", label, options.collect())
+    }
+
+    /// Returns a selection of one group.
+    pub(super) fn select(&self, label: &str, selected: &str) -> Field {
+        let options = self.0.iter().map(|(id, name)| (id.to_string(), name.clone()));
+        Field::select("groupId", label, options, selected)
+    }
+}
+
+/// Returns the groups whose boxes are checked.
+pub(super) fn checked_groups(form: &FormFields) -> Vec<GroupId> {
+    form.all("groupIds").filter_map(parse_group).collect()
+}
+
+/// Returns the group with this id.
+pub(super) fn parse_group(id: &str) -> Option<GroupId> {
+    Uuid::try_parse(id).ok().map(GroupId)
+}

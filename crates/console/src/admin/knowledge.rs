@@ -1,0 +1,184 @@
+//! Knowledge bases: of the server for administrators, of their group for managers.
+
+mod base;
+mod documents;
+mod questions;
+mod search;
+mod settings;
+
+use pia_identity::Role;
+use pia_kernel::KnowledgeBaseId;
+use pia_knowledge::{BaseAccess, BaseDraft, BaseRef, Documents, KnowledgeBaseEntry};
+use pia_policy::Feature;
+use pia_web::{Access, ApiError, Route};
+use uuid::Uuid;
+
+use super::group_choice::{GroupNames, parse_group};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{form, page_for};
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Knowledge", "Wissen");
+const INTRO: Text = Text::new(
+    "Documents in a knowledge base answer the questions of the groups that search it.",
+    "Aus den Dokumenten einer Wissensdatenbank werden die Fragen der Gruppen beantwortet, die \
+     darin suchen.",
+);
+const OFF: Text = Text::new(
+    "Knowledge is switched off on this server: documents are neither added nor searched.",
+    "Wissen ist auf diesem Server ausgeschaltet: Dokumente werden weder aufgenommen noch \
+     durchsucht.",
+);
+const EMPTY: Text = Text::new(
+    "There is no knowledge base yet. Create one, then add documents.",
+    "Es gibt noch keine Wissensdatenbank. Erstellen Sie eine und fügen Sie dann Dokumente hinzu.",
+);
+const EMPTY_OF_GROUP: Text = Text::new(
+    "Your group has no knowledge base. An administrator can create one.",
+    "Ihre Gruppe hat keine Wissensdatenbank. Eine Administratorin oder ein Administrator kann \
+     eine erstellen.",
+);
+const OWNER: Text = Text::new("Group", "Gruppe");
+const OWNER_HINT: Text = Text::new(
+    "Documents count against this group's quotas. You can share the knowledge base with other \
+     groups later.",
+    "Die Dokumente zählen zu den Kontingenten dieser Gruppe. Sie können die Wissensdatenbank \
+     später mit anderen Gruppen teilen.",
+);
+const SHARED_WITH: Text = Text::new("Shared with", "Geteilt mit");
+const DOCUMENTS: Text = Text::new("Documents", "Dokumente");
+const NEW: Text = Text::new("New knowledge base", "Neue Wissensdatenbank");
+const CREATE: Text = Text::new("Create knowledge base", "Wissensdatenbank erstellen");
+
+type Handler = fn(actix_web::Route) -> actix_web::Route;
+
+/// Roles that manage knowledge bases.
+const MANAGERS: &[Role] = &[Role::Admin, Role::KbManager];
+
+pub(super) fn routes() -> Vec<Route> {
+    let own = vec![
+        read("/admin/knowledge", |it| it.to(list)),
+        of_admins("/admin/knowledge", |it| it.to(create)),
+    ];
+    let pages = [own, base::routes(), documents::routes(), questions::routes()];
+    let more = [search::routes(), settings::routes()];
+    pages.into_iter().chain(more).flatten().collect()
+}
+
+/// Returns the row of a page for all who manage knowledge bases.
+fn read(path: &'static str, handler: Handler) -> Route {
+    page_for(MANAGERS, path, handler)
+}
+
+/// Returns the row of a form for all who manage knowledge bases.
+fn write(path: &'static str, handler: Handler) -> Route {
+    Route { access: Access::ConsolePage(MANAGERS), ..of_admins(path, handler) }
+}
+
+/// Returns the row of a form for administrators.
+fn of_admins(path: &'static str, handler: Handler) -> Route {
+    Route { feature: Some(Feature::Knowledge), ..form(path, handler) }
+}
+
+/// Returns whether the caller manages the bases of all groups.
+fn is_admin(page: &PageContext) -> bool {
+    page.caller.role == Role::Admin
+}
+
+/// Returns the bases that the caller manages.
+fn access(page: &PageContext) -> BaseAccess {
+    if is_admin(page) { BaseAccess::Server } else { BaseAccess::Group(page.caller.group) }
+}
+
+/// Returns a base, as the caller may manage it.
+fn base_ref(page: &PageContext, id: Uuid) -> BaseRef {
+    BaseRef { access: access(page), id: KnowledgeBaseId(id) }
+}
+
+/// Returns the documents to be read. Administrators read them even if knowledge is
+/// off.
+fn documents(page: &PageContext) -> Result<Documents, ApiError> {
+    let knowledge = &page.api.knowledge;
+    if is_admin(page) { Ok(knowledge.documents.clone()) } else { knowledge.enabled_documents() }
+}
+
+/// Finds a base that the caller manages.
+async fn find(page: &PageContext, id: Uuid) -> Result<KnowledgeBaseEntry, ApiError> {
+    let (documents, base) = (documents(page)?, base_ref(page, id));
+    page.run(async move { documents.base(base).await }).await
+}
+
+/// Returns a page about a base, without sections.
+fn below_base(page: &PageContext, entry: &KnowledgeBaseEntry, title: Text) -> View {
+    let path = format!("admin/knowledge/{}", entry.base.id);
+    View::new(page.t(title))
+        .below(page.t(TITLE), "admin/knowledge")
+        .below(entry.base.name.as_str(), path)
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page, &FormFields::new(Vec::new())).await?;
+    Ok(page.render(view))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let draft = BaseDraft { name: form.some("name"), owner: parse_group(form.text("groupId")) };
+    match page.run(async move { bases.create(by, draft).await }).await {
+        Ok(base) => page.done(&format!("admin/knowledge/{}", base.id), "created"),
+        Err(err) => page.refuse(list_view(&page, &form).await?, err),
+    }
+}
+
+async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
+    let (documents, access) = (documents(page)?, access(page));
+    let bases = page.run(async move { documents.bases(access).await }).await?;
+    let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
+    let section = Section::new("bases", "");
+    let section =
+        if page.api.knowledge.is_enabled { section } else { section.paragraph(page.t(OFF)) };
+    if !is_admin(page) {
+        let rows = bases.iter().map(|it| Row::new(vec![name(it), count(page, it)]));
+        let table = Table {
+            caption: page.t(TITLE).to_owned(),
+            columns: [common::NAME, DOCUMENTS].map(|it| page.t(it).into()).into(),
+            rows: rows.collect(),
+            empty: page.t(EMPTY_OF_GROUP).to_owned(),
+            ..Table::default()
+        };
+        return Ok(view.section(section.table(table)));
+    }
+    let groups = GroupNames::load(page).await?;
+    let columns = [common::NAME, OWNER, SHARED_WITH, DOCUMENTS, common::CREATED];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).into()).into(),
+        rows: bases.iter().map(|it| admin_row(page, it, &groups)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let new = Form::new("admin/knowledge", page.t(CREATE))
+        .field(Field::text("name", page.t(common::NAME), form.text("name")))
+        .field(groups.select(page.t(OWNER), form.text("groupId")).hint(page.t(OWNER_HINT)));
+    Ok(view.section(section.table(table)).section(Section::new("new", page.t(NEW)).form(new)))
+}
+
+fn name(entry: &KnowledgeBaseEntry) -> Cell {
+    Cell::link(entry.base.name.as_str(), format!("admin/knowledge/{}", entry.base.id))
+}
+
+fn count(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
+    Cell::number(format::number(page.language, entry.document_count))
+}
+
+fn admin_row(page: &PageContext, entry: &KnowledgeBaseEntry, groups: &GroupNames) -> Row {
+    Row::new(vec![
+        name(entry),
+        Cell::text(groups.of(&[entry.base.owner])),
+        Cell::text(groups.of(&entry.shared_with)),
+        count(page, entry),
+        Cell::text(format::day(page.language, entry.base.created_at)),
+    ])
+}

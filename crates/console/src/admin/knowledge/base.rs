@@ -1,0 +1,207 @@
+//! Page of a knowledge base: its numbers and documents.
+
+use pia_kernel::Timestamp;
+use pia_knowledge::{BaseStats, Document, DocumentStatus};
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
+
+use super::{DOCUMENTS, OFF, TITLE, base_ref, documents, find, read};
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::view::Link;
+use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
+
+pub(super) const ADD: Text = Text::new("Add documents", "Dokumente hinzufügen");
+const TRY: Text = Text::new("Try a search", "Suche ausprobieren");
+const QUESTIONS: Text = Text::new("Unanswered questions", "Unbeantwortete Fragen");
+const SETTINGS: Text = Text::new("Settings", "Einstellungen");
+const OVERVIEW: Text = Text::new("Overview", "Übersicht");
+const STORAGE: Text = Text::new("Storage of the group", "Speicher der Gruppe");
+const STORAGE_USED: Text =
+    Text::new("This knowledge base: {} · limit: {}", "Diese Wissensdatenbank: {} · Limit: {}");
+const UP_TO: Text = Text::new("The group may have {}", "Die Gruppe darf {} haben");
+const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
+const TOKENS: Text = Text::new("{} tokens", "{} Token");
+const TOKENS_THIS_MONTH: Text =
+    Text::new("Tokens embedded this month", "Eingebettete Token in diesem Monat");
+const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
+const LAST: Text = Text::new("Last: {}", "Zuletzt: {}");
+const SIZE: Text = Text::new("Size", "Größe");
+const UPDATED: Text = Text::new("Updated", "Aktualisiert");
+const PROGRESS: Text = Text::new("{} of {} passages", "{} von {} Abschnitten");
+const RETRY: Text = Text::new("Try again", "Erneut versuchen");
+const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
+const ANY: Text = Text::new("Any", "Alle");
+const EMPTY: Text = Text::new(
+    "No document matches. Add documents, or clear the filters.",
+    "Kein Dokument passt dazu. Fügen Sie Dokumente hinzu oder entfernen Sie die Filter.",
+);
+
+/// Number of documents on a page.
+const PAGE_DOCUMENTS: usize = 100;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![read("/admin/knowledge/{id}", |it| it.to(show))]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = base_view(&page, id).await?;
+    Ok(page.render(view))
+}
+
+/// Returns the page of a base.
+pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
+    let entry = find(page, id).await?;
+    let (use_case, base) = (documents(page)?, base_ref(page, id));
+    let read = async move { Ok((use_case.stats(base).await?, use_case.list(base).await?)) };
+    let (stats, list) = page.run::<_, pia_knowledge::KnowledgeError, _>(read).await?;
+    let path = format!("admin/knowledge/{id}");
+    let mut view = View::new(entry.base.name.as_str()).below(page.t(TITLE), "admin/knowledge");
+    let is_enabled = page.api.knowledge.is_enabled;
+    if is_enabled {
+        view = view
+            .action(page.t(ADD), format!("{path}/documents/new"))
+            .action(page.t(TRY), format!("{path}/search"));
+    } else {
+        view = view.intro(page.t(OFF));
+    }
+    let view = view
+        .action(page.t(QUESTIONS), format!("{path}/questions"))
+        .action(page.t(SETTINGS), format!("{path}/settings"));
+    let table = document_table(page, &path, &list);
+    Ok(view
+        .section(Section::new("overview", page.t(OVERVIEW)).facts(facts(page, &stats)))
+        .section(Section::new("documents", page.t(DOCUMENTS)).table(table)))
+}
+
+fn facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
+    let number = |it: i64| format::number(page.language, it);
+    let bytes = |it: i64| format::bytes(page.language, u64::try_from(it).unwrap_or_default());
+    let documents = stats.pending + stats.processing + stats.ready + stats.failed;
+    let storage = page.fill(STORAGE_USED, &[&bytes(stats.size_bytes), &bytes(stats.byte_limit)]);
+    let mut facts = vec![(
+        page.t(DOCUMENTS),
+        Cell::text(number(documents)).detail(page.fill(UP_TO, &[&number(stats.document_limit)])),
+    )];
+    for (status, count) in [
+        (DocumentStatus::Failed, stats.failed),
+        (DocumentStatus::Processing, stats.processing),
+        (DocumentStatus::Pending, stats.pending),
+    ] {
+        if count > 0 {
+            facts.push((page.t(status_text(status)), Cell::badge(number(count), tone(status))));
+        }
+    }
+    let retrievals = Cell::text(number(stats.retrieval_count));
+    facts.extend([
+        (page.t(STORAGE), Cell::text(storage)),
+        (
+            page.t(PASSAGES),
+            Cell::text(number(stats.chunk_count))
+                .detail(page.fill(TOKENS, &[&number(stats.indexed_tokens)])),
+        ),
+        (page.t(TOKENS_THIS_MONTH), Cell::text(number(stats.embedding_tokens_this_month))),
+        (page.t(RETRIEVALS), retrievals.detail(last_used(page, stats.last_retrieved_at))),
+    ]);
+    facts
+}
+
+fn last_used(page: &PageContext, at: Option<Timestamp>) -> String {
+    at.map(|it| page.fill(LAST, &[&format::time(page.language, it)])).unwrap_or_default()
+}
+
+fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
+    let (search, status) = (page.query("search").to_lowercase(), page.query("status"));
+    let from: usize = page.query("from").parse().unwrap_or_default();
+    let matches = |it: &&Document| {
+        (status.is_empty() || it.status.name() == status)
+            && it.title.to_lowercase().contains(&search)
+    };
+    let mut rest = list.iter().filter(matches).skip(from);
+    let rows = rest.by_ref().take(PAGE_DOCUMENTS).map(|it| row(page, path, it)).collect();
+    let next = rest.next().map(|_| page.query_with("from", &(from + PAGE_DOCUMENTS).to_string()));
+    let columns = [DOCUMENT_TITLE, common::STATUS, SIZE, RETRIEVALS, UPDATED];
+    Table {
+        caption: page.t(DOCUMENTS).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows,
+        empty: page.t(EMPTY).to_owned(),
+        search: (!list.is_empty()).then(|| search_form(page, path, &status)),
+        next,
+        next_label: page.t(common::NEXT_PAGE).to_owned(),
+    }
+}
+
+fn search_form(page: &PageContext, path: &str, status: &str) -> Search {
+    let value = page.query("search");
+    let is_filtered = !value.is_empty() || !status.is_empty();
+    let any = (String::new(), page.t(ANY));
+    let named = |it: DocumentStatus| (it.name().to_owned(), page.t(status_text(it)));
+    let statuses = std::iter::once(any).chain(DocumentStatus::ALL.map(named));
+    let title = Field::input("search", page.t(DOCUMENT_TITLE), ("search", "off"), value);
+    let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
+    Search {
+        label: page.t(DOCUMENTS).to_owned(),
+        fields: vec![
+            title.optional(),
+            Field::select("status", page.t(common::STATUS), statuses, status).optional(),
+        ],
+        submit: page.t(common::SEARCH).to_owned(),
+        reset: is_filtered.then_some(reset),
+    }
+}
+
+fn row(page: &PageContext, path: &str, document: &Document) -> Row {
+    let path = format!("{path}/documents/{}", document.id);
+    let size = u64::try_from(document.size_bytes).unwrap_or_default();
+    let row = Row::new(vec![
+        Cell::link(document.title.as_str(), path.as_str())
+            .detail(document.source_uri.as_deref().unwrap_or_default()),
+        status_cell(page, document),
+        Cell::number(format::bytes(page.language, size)),
+        Cell::number(format::number(page.language, document.retrieval_count)),
+        Cell::text(format::day(page.language, document.updated_at)),
+    ]);
+    if document.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
+        row.form(retry_form(page, &path).about(document.title.as_str()))
+    } else {
+        row
+    }
+}
+
+/// Returns the button that ingests a document again.
+pub(super) fn retry_form(page: &PageContext, path: &str) -> Form {
+    Form::new(format!("{path}/retry"), page.t(RETRY))
+}
+
+/// Returns the status of a document with its progress, or the reason of its failure.
+pub(super) fn status_cell(page: &PageContext, document: &Document) -> Cell {
+    let cell = Cell::badge(page.t(status_text(document.status)), tone(document.status));
+    match (document.status, document.progress) {
+        (DocumentStatus::Failed, _) => cell.detail(document.error.as_deref().unwrap_or_default()),
+        (DocumentStatus::Processing, Some((embedded, total))) => {
+            let number = |it: i64| format::number(page.language, it);
+            cell.detail(page.fill(PROGRESS, &[&number(embedded), &number(total)]))
+        }
+        _ => cell,
+    }
+}
+
+fn status_text(status: DocumentStatus) -> Text {
+    match status {
+        DocumentStatus::Pending => Text::new("Waiting", "Wartet"),
+        DocumentStatus::Processing => Text::new("Processing", "In Verarbeitung"),
+        DocumentStatus::Ready => Text::new("Ready", "Bereit"),
+        DocumentStatus::Failed => Text::new("Failed", "Fehlgeschlagen"),
+    }
+}
+
+fn tone(status: DocumentStatus) -> Tone {
+    match status {
+        DocumentStatus::Pending => Tone::Neutral,
+        DocumentStatus::Processing => Tone::Warning,
+        DocumentStatus::Ready => Tone::Good,
+        DocumentStatus::Failed => Tone::Bad,
+    }
+}

@@ -1,0 +1,251 @@
+//! Documents of a knowledge base: adding, showing, retrying and deleting them.
+
+use pia_kernel::DocumentId;
+use pia_knowledge::{ContentType, DocumentDraft, DocumentRef, DocumentStatus};
+use pia_web::{ApiError, FieldError, PathId, PathPart, Route};
+use uuid::Uuid;
+
+use super::base::{ADD, retry_form, status_cell};
+use super::{base_ref, below_base, find, read, write};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::{proof, proof_field};
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Section, Text, View, format};
+use crate::upload::{UploadForm, UploadedFile};
+
+const UPLOAD: Text = Text::new("Upload a file", "Datei hochladen");
+const UPLOAD_HINT: Text = Text::new(
+    "PDF, Word, PowerPoint, Excel, HTML, CSV, email (.eml), Markdown or plain text, up to 10 MiB.",
+    "PDF, Word, PowerPoint, Excel, HTML, CSV, E-Mail (.eml), Markdown oder reiner Text, bis \
+     10 MiB.",
+);
+const FILE: Text = Text::new("File", "Datei");
+const PASTE: Text = Text::new("Paste text", "Text einfügen");
+const CONTENT: Text = Text::new("Text", "Text");
+const IS_MARKDOWN: Text = Text::new("Format", "Format");
+const PLAIN: Text = Text::new("Plain text", "Reiner Text");
+const MARKDOWN: Text = Text::new("Markdown", "Markdown");
+const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
+const TITLE_HINT: Text =
+    Text::new("The file's name if left empty.", "Ohne Angabe der Name der Datei.");
+const SOURCE: Text = Text::new("Source", "Quelle");
+const SOURCE_HINT: Text = Text::new(
+    "Such as a web address. A later document from the same source replaces this one.",
+    "Zum Beispiel eine Webadresse. Ein späteres Dokument aus derselben Quelle ersetzt dieses.",
+);
+const NO_FILE: Text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
+const TYPE: Text = Text::new("Type", "Typ");
+const SIZE: Text = Text::new("Size", "Größe");
+const UPDATED: Text = Text::new("Updated", "Aktualisiert");
+const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
+const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
+const DELETE_DOCUMENT: Text = Text::new("Delete document", "Dokument löschen");
+const DELETE_HINT: Text = Text::new(
+    "Searches no longer find it, and links in earlier answers stop working. This can't be undone.",
+    "Suchen finden es nicht mehr, und Verweise in früheren Antworten führen ins Leere. Das lässt \
+     sich nicht rückgängig machen.",
+);
+
+/// Body limit of a form with a document.
+const DOCUMENT_BODY: usize = pia_knowledge::MAX_CONTENT_BYTES + 64 * 1024;
+/// Body limit of a form with a text, which may grow threefold when it is encoded.
+const TEXT_BODY: usize = 3 * pia_knowledge::MAX_CONTENT_BYTES;
+/// Files that the dialogue of the browser offers.
+const ACCEPT: &str = ".pdf,.docx,.pptx,.xlsx,.html,.htm,.csv,.eml,.md,.markdown,.txt";
+/// Types of files by the extensions of their names.
+const EXTENSIONS: &[(&str, ContentType)] = &[
+    ("txt", ContentType::Text),
+    ("md", ContentType::Markdown),
+    ("markdown", ContentType::Markdown),
+    ("html", ContentType::Html),
+    ("htm", ContentType::Html),
+    ("csv", ContentType::Csv),
+    ("eml", ContentType::Email),
+    ("pdf", ContentType::Pdf),
+    ("docx", ContentType::Docx),
+    ("pptx", ContentType::Pptx),
+    ("xlsx", ContentType::Xlsx),
+];
+
+pub(super) fn routes() -> Vec<Route> {
+    const NEW: &str = "/admin/knowledge/{id}/documents/new";
+    let uploaded = write("/admin/knowledge/{id}/documents/upload", |it| it.to(upload));
+    let pasted = write("/admin/knowledge/{id}/documents/paste", |it| it.to(paste));
+    vec![
+        read(NEW, |it| it.to(new)),
+        Route { body_limit: DOCUMENT_BODY, ..uploaded },
+        Route { body_limit: TEXT_BODY, ..pasted },
+        read("/admin/knowledge/{id}/documents/{document}", |it| it.to(show)),
+        write("/admin/knowledge/{id}/documents/{document}/retry", |it| it.to(retry)),
+        write("/admin/knowledge/{id}/documents/{document}/delete", |it| it.to(delete)),
+    ]
+}
+
+async fn new(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = new_view(&page, id, &FormFields::new(Vec::new())).await?;
+    Ok(page.render(view))
+}
+
+async fn upload(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
+    let Some(file) = form.file("file") else {
+        let view = new_view(&page, id, &form.fields).await?;
+        let (field, message) = ("file".to_owned(), page.t(NO_FILE).to_owned());
+        let err = ApiError::invalid(vec![FieldError { field, code: "required", message }]);
+        return page.refuse(view, err);
+    };
+    let draft = DocumentDraft {
+        title: form.fields.some("title").or_else(|| Some(title_of(&file.name))),
+        source_uri: form.fields.some("sourceUri"),
+        content_type: Some(media_type(file)),
+        content: Some(file.content.to_vec()),
+    };
+    submit(&page, id, draft, &form.fields).await
+}
+
+async fn paste(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let draft = DocumentDraft {
+        title: form.some("title"),
+        source_uri: form.some("sourceUri"),
+        content_type: form.some("contentType"),
+        content: form.some("content").map(String::into_bytes),
+    };
+    submit(&page, id, draft, &form).await
+}
+
+async fn submit(
+    page: &PageContext,
+    id: Uuid,
+    draft: DocumentDraft,
+    form: &FormFields,
+) -> PageResult {
+    let documents = page.api.knowledge.enabled_documents()?;
+    let (base, by) = (base_ref(page, id), Some(page.user()));
+    let submit = async move { documents.submit(by, base, draft).await };
+    match page.run(submit).await {
+        Ok(it) => {
+            let path = format!("admin/knowledge/{id}/documents/{}", it.document);
+            page.done(&path, if it.changed { "queued" } else { "saved" })
+        }
+        Err(err) => page.refuse(new_view(page, id, form).await?, err),
+    }
+}
+
+async fn show(page: PageContext, PathPart { id, part }: PathPart) -> PageResult {
+    let view = document_view(&page, id, part).await?;
+    Ok(page.render(view))
+}
+
+async fn retry(page: PageContext, PathPart { id, part }: PathPart, _: FormFields) -> PageResult {
+    let documents = page.api.knowledge.enabled_documents()?;
+    let (document, by) = (document_ref(&page, id, part), Some(page.user()));
+    match page.run(async move { documents.retry(by, document).await }).await {
+        Ok(()) => page.done(&format!("admin/knowledge/{id}"), "queued"),
+        Err(err) => page.refuse(document_view(&page, id, part).await?, err),
+    }
+}
+
+async fn delete(
+    page: PageContext,
+    PathPart { id, part }: PathPart,
+    form: FormFields,
+) -> PageResult {
+    let documents = super::documents(&page)?;
+    let (document, by) = (document_ref(&page, id, part), Some(page.user()));
+    let deleted = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { documents.delete(by, document).await }).await,
+        Err(err) => Err(err),
+    };
+    match deleted {
+        Ok(()) => page.done(&format!("admin/knowledge/{id}"), "deleted"),
+        Err(err) => page.refuse(document_view(&page, id, part).await?, err),
+    }
+}
+
+fn document_ref(page: &PageContext, id: Uuid, part: Uuid) -> DocumentRef {
+    DocumentRef { base: base_ref(page, id), document: DocumentId(part) }
+}
+
+async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<View, ApiError> {
+    let entry = find(page, id).await?;
+    let path = format!("admin/knowledge/{id}/documents");
+    let source = || {
+        let field = Field::text("sourceUri", page.t(SOURCE), form.text("sourceUri"));
+        field.hint(page.t(SOURCE_HINT)).optional()
+    };
+    let title = || Field::text("title", page.t(DOCUMENT_TITLE), form.text("title"));
+    let file = Field::file("file", page.t(FILE), ACCEPT).hint(page.t(UPLOAD_HINT));
+    let upload = Form::new(format!("{path}/upload"), page.t(UPLOAD))
+        .field(file)
+        .field(title().hint(page.t(TITLE_HINT)).optional())
+        .field(source());
+    let upload = Form { has_files: true, ..upload };
+    let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)];
+    let formats = formats.map(|(it, text)| (it.name(), page.t(text)));
+    let paste = Form::new(format!("{path}/paste"), page.t(common::SAVE))
+        .field(title())
+        .field(Field::select("contentType", page.t(IS_MARKDOWN), formats, form.text("contentType")))
+        .field(Field::lines("content", page.t(CONTENT), form.text("content")))
+        .field(source());
+    Ok(below_base(page, &entry, ADD)
+        .section(Section::new("upload", page.t(UPLOAD)).form(upload))
+        .section(Section::new("paste", page.t(PASTE)).form(paste)))
+}
+
+async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View, ApiError> {
+    let entry = find(page, id).await?;
+    let (documents, document) = (super::documents(page)?, document_ref(page, id, part));
+    let it = page.run(async move { documents.find(document).await }).await?;
+    let path = format!("admin/knowledge/{id}/documents/{part}");
+    let size = u64::try_from(it.size_bytes).unwrap_or_default();
+    let facts = [
+        (page.t(common::STATUS), status_cell(page, &it)),
+        (page.t(SOURCE), Cell::text(it.source_uri.as_deref().unwrap_or_default())),
+        (page.t(TYPE), Cell::text(it.content_type.name())),
+        (page.t(SIZE), Cell::text(format::bytes(page.language, size))),
+        (page.t(PASSAGES), Cell::text(format::number(page.language, it.chunk_count))),
+        (page.t(RETRIEVALS), Cell::text(format::number(page.language, it.retrieval_count))),
+        (page.t(common::CREATED), Cell::text(format::time(page.language, it.created_at))),
+        (page.t(UPDATED), Cell::text(format::time(page.language, it.updated_at))),
+    ];
+    let mut details = Section::new("document", "").facts(facts);
+    if it.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
+        details = details.form(retry_form(page, &path));
+    }
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT)).danger();
+    let delete = delete.field(proof_field(page));
+    let view = View { title: it.title, ..below_base(page, &entry, DOCUMENT_TITLE) };
+    Ok(view.section(details).section(
+        Section::new("delete", page.t(DELETE_DOCUMENT)).intro(page.t(DELETE_HINT)).form(delete),
+    ))
+}
+
+/// Returns the media type of a file: by its name, since browsers know few of the
+/// types, or else as the browser reports it.
+fn media_type(file: &UploadedFile) -> String {
+    let extension = file.name.rsplit_once('.').map_or("", |it| it.1);
+    let by_name = EXTENSIONS.iter().find(|it| it.0.eq_ignore_ascii_case(extension));
+    by_name.map_or_else(|| file.content_type.clone(), |it| it.1.name().to_owned())
+}
+
+/// Returns the title of a file without one: its name without the extension.
+fn title_of(name: &str) -> String {
+    let stem = name.rsplit_once('.').map_or(name, |it| it.0);
+    if stem.is_empty() { name.to_owned() } else { stem.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_of_document_is_recognised_by_a_name_that_the_dialogue_offers() {
+        for it in ContentType::ALL {
+            let known = EXTENSIONS.iter().find(|(_, named)| named == it);
+            let (extension, _) = known.unwrap_or_else(|| panic!("{it:?}"));
+            assert!(ACCEPT.split(',').any(|it| it.strip_prefix('.') == Some(extension)));
+        }
+        assert_eq!(title_of("Travel policy.v2.pdf"), "Travel policy.v2");
+        assert_eq!(title_of(".env"), ".env");
+    }
+}

@@ -1,0 +1,69 @@
+//! Questions of a base's group that no document answers.
+
+use pia_kernel::QuestionId;
+use pia_web::{PathId, PathPart, Route};
+
+use super::{below_base, find, read, write};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Unanswered questions", "Unbeantwortete Fragen");
+const INTRO: Text = Text::new(
+    "Members of the group that owns this knowledge base asked these questions, and no document \
+     answered them. Nobody sees who asked. A question disappears after 30 days.",
+    "Mitglieder der Gruppe, der diese Wissensdatenbank gehört, haben diese Fragen gestellt, und \
+     kein Dokument hat sie beantwortet. Wer gefragt hat, ist nicht zu sehen. Eine Frage \
+     verschwindet nach 30 Tagen.",
+);
+const QUESTION: Text = Text::new("Question", "Frage");
+const COUNT: Text = Text::new("Asked", "Gestellt");
+const FIRST: Text = Text::new("First asked", "Zuerst gestellt");
+const LAST: Text = Text::new("Last asked", "Zuletzt gestellt");
+const EMPTY: Text = Text::new(
+    "No question is open. They are collected only if the server's settings say so.",
+    "Keine Frage ist offen. Fragen werden nur gesammelt, wenn es in den Einstellungen des Servers \
+     vorgesehen ist.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        read("/admin/knowledge/{id}/questions", |it| it.to(list)),
+        write("/admin/knowledge/{id}/questions/{question}/delete", |it| it.to(delete)),
+    ]
+}
+
+async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
+    let entry = find(&page, id).await?;
+    let (questions, group) = (page.api.knowledge.questions.clone(), entry.base.owner);
+    let request = page.paging();
+    let found = page.run(async move { questions.page(group, request).await }).await?;
+    let path = format!("admin/knowledge/{id}/questions");
+    let rows = found.items.iter().map(|it| {
+        let delete = Form::new(format!("{path}/{}/delete", it.id), page.t(common::DELETE));
+        Row::new(vec![
+            Cell::text(it.text.as_str()),
+            Cell::number(format::number(page.language, it.count)),
+            Cell::text(format::day(page.language, it.first_seen_at)),
+            Cell::text(format::day(page.language, it.last_seen_at)),
+        ])
+        .form(delete.about(it.text.as_str()))
+    });
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [QUESTION, COUNT, FIRST, LAST].map(|it| page.t(it).to_owned()).into(),
+        rows: rows.collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..page.paged(found.next)
+    };
+    let view: View = below_base(&page, &entry, TITLE).intro(page.t(INTRO));
+    Ok(page.render(view.section(Section::new("questions", "").table(table))))
+}
+
+async fn delete(page: PageContext, PathPart { id, part }: PathPart, _: FormFields) -> PageResult {
+    let group = find(&page, id).await?.base.owner;
+    let questions = page.api.knowledge.questions.clone();
+    page.run(async move { questions.delete(group, QuestionId(part)).await }).await?;
+    page.done(&format!("admin/knowledge/{id}/questions"), "deleted")
+}

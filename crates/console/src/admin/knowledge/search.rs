@@ -1,0 +1,93 @@
+//! Search of a knowledge base, as chats search it, to be tried.
+
+use pia_knowledge::{Passage, Question, RetrievalError};
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
+
+use super::{OFF, below_base, find, read, write};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
+
+const TITLE: Text = Text::new("Try a search", "Suche ausprobieren");
+const INTRO: Text = Text::new(
+    "Ask what a member would ask. You see the passages that a model would read, best first.",
+    "Fragen Sie, was ein Mitglied fragen würde. Sie sehen die Abschnitte, die ein Modell lesen \
+     würde, die besten zuerst.",
+);
+const QUESTION: Text = Text::new("Question", "Frage");
+const PASSAGES: Text = Text::new("Passages", "Abschnitte");
+const PASSAGE: Text = Text::new("Passage", "Abschnitt");
+const DOCUMENT: Text = Text::new("Document", "Dokument");
+const SIMILARITY: Text = Text::new("Similarity", "Ähnlichkeit");
+const NOTHING: Text = Text::new(
+    "No passage is relevant enough. Add a document that answers the question, or word it as your \
+     documents do.",
+    "Kein Abschnitt ist relevant genug. Fügen Sie ein Dokument hinzu, das die Frage beantwortet, \
+     oder formulieren Sie sie wie in Ihren Dokumenten.",
+);
+const FAILED: Text = Text::new("The search failed: {}.", "Die Suche ist fehlgeschlagen: {}.");
+
+pub(super) fn routes() -> Vec<Route> {
+    const PATH: &str = "/admin/knowledge/{id}/search";
+    vec![read(PATH, |it| it.to(show)), write(PATH, |it| it.to(search))]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = search_view(&page, id, "").await?;
+    Ok(page.render(view))
+}
+
+async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let text = form.text("question").to_owned();
+    let view = search_view(&page, id, &text).await?;
+    let Some(retrieval) = page.api.knowledge.retrieval.clone() else {
+        return Ok(page.render(view));
+    };
+    // The base is one that the caller manages: its view was found.
+    let question = Question { bases: vec![pia_kernel::KnowledgeBaseId(id)], text };
+    let search = async move {
+        match retrieval.search(question).await {
+            Ok(passages) => Ok(Ok(passages)),
+            Err(RetrievalError::Embedding(err)) => Ok(Err(err.to_string())),
+            Err(RetrievalError::Unavailable(err)) => Err(err),
+        }
+    };
+    Ok(match page.run(search).await? {
+        Ok(passages) => {
+            let table = passage_table(&page, id, &passages);
+            page.render(view.section(Section::new("passages", page.t(PASSAGES)).table(table)))
+        }
+        Err(reason) => page.render(view.error(page.fill(FAILED, &[&reason]))),
+    })
+}
+
+async fn search_view(page: &PageContext, id: Uuid, question: &str) -> Result<View, ApiError> {
+    let entry = find(page, id).await?;
+    let view = below_base(page, &entry, TITLE);
+    if page.api.knowledge.retrieval.is_none() {
+        return Ok(view.intro(page.t(OFF)));
+    }
+    let form = Form::new(format!("admin/knowledge/{id}/search"), page.t(common::SEARCH))
+        .field(Field::text("question", page.t(QUESTION), question));
+    Ok(view.intro(page.t(INTRO)).section(Section::new("search", "").form(form)))
+}
+
+fn passage_table(page: &PageContext, id: Uuid, passages: &[Passage]) -> Table {
+    let rows = passages.iter().map(|it| {
+        let path = format!("admin/knowledge/{id}/documents/{}", it.document);
+        Row::new(vec![
+            Cell::number(format!("{:.2}", it.similarity)),
+            Cell::link(it.title.as_str(), path).detail(it.path.as_str()),
+            Cell::text(it.text.as_str()),
+        ])
+    });
+    Table {
+        caption: page.t(PASSAGES).to_owned(),
+        columns: [SIMILARITY, DOCUMENT, PASSAGE].map(|it| page.t(it).to_owned()).into(),
+        rows: rows.collect(),
+        empty: page.t(NOTHING).to_owned(),
+        ..Table::default()
+    }
+}

@@ -1,0 +1,143 @@
+//! Settings of a knowledge base: its prompt, name and groups, and its deletion.
+
+use pia_kernel::KnowledgeBaseId;
+use pia_knowledge::KnowledgeBaseEntry;
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
+
+use super::{base_ref, below_base, find, is_admin, of_admins, read, write};
+use crate::admin::group_choice::{GroupNames, checked_groups};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::{proof, proof_field};
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Section, Text, View};
+
+const TITLE: Text = Text::new("Settings", "Einstellungen");
+const MODEL: Text = Text::new("Embedding model", "Einbettungsmodell");
+const REINDEX: Text = Text::new("Being indexed again with {}", "Wird mit {} neu indiziert");
+const PROMPT: Text = Text::new("Prompt", "Prompt");
+const PROMPT_HINT: Text = Text::new(
+    "Tells the model when to search this knowledge base. Up to 8,000 characters.",
+    "Sagt dem Modell, wann es in dieser Wissensdatenbank suchen soll. Bis zu 8.000 Zeichen.",
+);
+const RENAME: Text = Text::new("Rename", "Umbenennen");
+const SHARE: Text = Text::new("Share", "Teilen");
+const SHARE_HINT: Text = Text::new(
+    "Members of these groups search it as well. Only its own group's managers change documents.",
+    "Auch Mitglieder dieser Gruppen suchen darin. Dokumente ändern nur die Verwaltenden der \
+     eigenen Gruppe.",
+);
+const GROUPS: Text = Text::new("Other groups", "Andere Gruppen");
+const DELETE_BASE: Text = Text::new("Delete knowledge base", "Wissensdatenbank löschen");
+const DELETE_HINT: Text = Text::new(
+    "All of its {} documents are deleted, and chats no longer find them. This can't be undone.",
+    "Alle {} Dokumente werden gelöscht, und Chats finden sie nicht mehr. Das lässt sich nicht \
+     rückgängig machen.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        read("/admin/knowledge/{id}/settings", |it| it.to(show)),
+        write("/admin/knowledge/{id}/prompt", |it| it.to(set_prompt)),
+        of_admins("/admin/knowledge/{id}/rename", |it| it.to(rename)),
+        of_admins("/admin/knowledge/{id}/share", |it| it.to(share)),
+        of_admins("/admin/knowledge/{id}/delete", |it| it.to(delete)),
+    ]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = settings_view(&page, id, None).await?;
+    Ok(page.render(view))
+}
+
+async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let documents = super::documents(&page)?;
+    let (base, by) = (base_ref(&page, id), Some(page.user()));
+    let prompt = form.text("prompt").to_owned();
+    let set = async move { documents.set_prompt(by, base, Some(prompt)).await };
+    let set = page.run(set).await;
+    finish(&page, id, set, &form).await
+}
+
+async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let name = form.some("name");
+    let renamed = page.run(async move { bases.rename(by, KnowledgeBaseId(id), name).await }).await;
+    finish(&page, id, renamed, &form).await
+}
+
+async fn share(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let groups = checked_groups(&form);
+    let shared = page.run(async move { bases.share(by, KnowledgeBaseId(id), groups).await }).await;
+    finish(&page, id, shared, &form).await
+}
+
+async fn delete(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (bases, by) = (page.api.knowledge.bases.clone(), Some(page.user()));
+    let deleted = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { bases.delete(by, KnowledgeBaseId(id)).await }).await,
+        Err(err) => Err(err),
+    };
+    match deleted {
+        Ok(()) => page.done("admin/knowledge", "deleted"),
+        Err(err) => page.refuse(settings_view(&page, id, None).await?, err),
+    }
+}
+
+async fn finish(
+    page: &PageContext,
+    id: Uuid,
+    changed: Result<(), ApiError>,
+    form: &FormFields,
+) -> PageResult {
+    match changed {
+        Ok(()) => page.done(&format!("admin/knowledge/{id}/settings"), "saved"),
+        Err(err) => page.refuse(settings_view(page, id, Some(form)).await?, err),
+    }
+}
+
+async fn settings_view(
+    page: &PageContext,
+    id: Uuid,
+    form: Option<&FormFields>,
+) -> Result<View, ApiError> {
+    let entry = find(page, id).await?;
+    let path = format!("admin/knowledge/{id}");
+    let typed = |name: &str| form.and_then(|it| it.some(name));
+    let value = typed("prompt").or_else(|| entry.base.prompt.clone()).unwrap_or_default();
+    let field = Field::lines("prompt", page.t(PROMPT), value).hint(page.t(PROMPT_HINT)).optional();
+    let prompt = Form::new(format!("{path}/prompt"), page.t(common::SAVE)).field(field);
+    let view = below_base(page, &entry, TITLE)
+        .section(Section::new("model", "").facts([(page.t(MODEL), model(page, &entry))]))
+        .section(Section::new("prompt", page.t(PROMPT)).form(prompt));
+    if !is_admin(page) {
+        return Ok(view);
+    }
+    let name = typed("name").unwrap_or_else(|| entry.base.name.clone());
+    let rename = Form::new(format!("{path}/rename"), page.t(RENAME)).field(Field::text(
+        "name",
+        page.t(common::NAME),
+        name,
+    ));
+    let groups = GroupNames::load(page).await?;
+    let groups = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
+    let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(groups);
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();
+    let loss = page.fill(DELETE_HINT, &[&entry.document_count.to_string()]);
+    Ok(view
+        .section(Section::new("rename", page.t(RENAME)).form(rename))
+        .section(Section::new("share", page.t(SHARE)).intro(page.t(SHARE_HINT)).form(share))
+        .section(
+            Section::new("delete", page.t(DELETE_BASE))
+                .intro(loss)
+                .form(delete.field(proof_field(page))),
+        ))
+}
+
+fn model(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
+    let reindexed = entry.reindex_model.as_ref().map(|it| page.fill(REINDEX, &[it]));
+    let model = Cell::text(entry.model.as_deref().unwrap_or_default());
+    model.detail(reindexed.unwrap_or_default())
+}
