@@ -1,0 +1,267 @@
+//! Assignments of all users, without their contents.
+
+mod workers;
+
+use std::collections::HashMap;
+
+use pia_assignments::{Assignment, AssignmentStatus};
+use pia_kernel::{AssignmentId, Timestamp, UserId};
+use pia_policy::{Feature, GroupError};
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
+
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::view::Link;
+use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Assignments", "Aufträge");
+const INTRO: Text = Text::new(
+    "Long tasks that users hand over to operators. Their contents are for their users alone.",
+    "Lange Aufgaben, die an Operatoren übergeben werden. Die Inhalte sehen nur die Konten, denen \
+     sie gehören.",
+);
+const OFF: Text = Text::new(
+    "Assignments are switched off on this server. Those of before are listed.",
+    "Aufträge sind auf diesem Server ausgeschaltet. Frühere sind aufgeführt.",
+);
+const EMPTY: Text = Text::new(
+    "No assignment matches. Grant an operator to a group so that its members can hand over tasks.",
+    "Kein Auftrag passt dazu. Weisen Sie einer Gruppe einen Operator zu, damit ihre Mitglieder \
+     Aufgaben übergeben können.",
+);
+const SKILL: Text = Text::new("Skill", "Fähigkeit");
+const MODE: Text = Text::new("Mode", "Modus");
+const USER: Text = Text::new("User", "Konto");
+const STEPS: Text = Text::new("Steps", "Schritte");
+const TOKENS: Text = Text::new("Tokens", "Token");
+const ABANDONED: Text = Text::new("{} more without a result", "{} weitere ohne Ergebnis");
+const HANDED_OVER: Text = Text::new("Handed over", "Übergeben");
+const STARTED: Text = Text::new("Started", "Begonnen");
+const ENDED: Text = Text::new("Ended", "Beendet");
+const DURATION: Text = Text::new("Duration", "Dauer");
+const SECONDS: Text = Text::new("{} s", "{} s");
+const ANY: Text = Text::new("Any", "Alle");
+const TERMINATE: Text = Text::new("End assignment", "Auftrag beenden");
+const TERMINATE_HINT: Text = Text::new(
+    "The assignment fails, and its work so far is lost. Its user reads the reason.",
+    "Der Auftrag schlägt fehl, und was bisher erarbeitet wurde, geht verloren. Die Begründung ist \
+     für das Konto sichtbar.",
+);
+const REASON: Text = Text::new("Reason", "Begründung");
+const ALREADY_ENDED: Text =
+    Text::new("The assignment had already ended.", "Der Auftrag war bereits beendet.");
+
+/// Number of assignments on a page.
+const PAGE_ASSIGNMENTS: u32 = 50;
+
+pub(super) fn routes() -> Vec<Route> {
+    let terminated = form("/admin/assignments/{id}/terminate", |it| it.to(terminate));
+    let own = vec![
+        page("/admin/assignments", |it| it.to(list)),
+        // Before the assignments, whose ids it would match.
+        workers::route(),
+        page("/admin/assignments/{id}", |it| it.to(show)),
+        Route { feature: Some(Feature::AiProxy), ..terminated },
+    ];
+    own
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let status = AssignmentStatus::from_name(&page.query("status"));
+    let skip: u32 = page.query("skip").parse().unwrap_or_default();
+    let administration = page.api.assignments.administration.clone();
+    let read = async move { administration.list(status, skip, PAGE_ASSIGNMENTS + 1).await };
+    let mut found = page.run(read).await?;
+    let rest = found.split_off(found.len().min(PAGE_ASSIGNMENTS as usize));
+    let emails = emails(&page, found.iter().map(|it| it.user).collect()).await?;
+    let next = (!rest.is_empty())
+        .then(|| page.query_with("skip", &skip.saturating_add(PAGE_ASSIGNMENTS).to_string()));
+    let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: found.iter().map(|it| row(&page, it, &emails)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        search: Some(search_form(&page, status)),
+        next,
+        next_label: page.t(common::NEXT_PAGE).to_owned(),
+    };
+    let intro = if page.api.assignments.is_enabled { INTRO } else { OFF };
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(intro))
+        .action(page.t(workers::TITLE), "admin/assignments/workers")
+        .section(workers::queue_section(&page).await?)
+        .section(Section::new("assignments", page.t(TITLE)).table(table));
+    Ok(page.render(view))
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = assignment_view(&page, id).await?;
+    Ok(page.render(view))
+}
+
+async fn terminate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let reason = form.some("reason");
+    let end =
+        async move { administration.terminate(by, AssignmentId(id), reason.as_deref()).await };
+    if page.run(end).await? {
+        return page.done(&format!("admin/assignments/{id}"), "ended");
+    }
+    let view = assignment_view(&page, id).await?;
+    Ok(page.render(view.error(page.t(ALREADY_ENDED))))
+}
+
+async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
+    let administration = page.api.assignments.administration.clone();
+    let found = page.run(async move { administration.find(AssignmentId(id)).await }).await?;
+    let it = found.ok_or_else(ApiError::not_found)?;
+    let emails = emails(page, vec![it.user]).await?;
+    let number = |it: i64| format::number(page.language, it);
+    let time = |at: Option<Timestamp>| {
+        Cell::text(at.map(|it| format::time(page.language, it)).unwrap_or_default())
+    };
+    let tokens = Cell::text(number(it.tokens_spent));
+    let abandoned = page.fill(ABANDONED, &[&number(it.tokens_abandoned)]);
+    let facts = [
+        (page.t(common::STATUS), status_cell(page, &it)),
+        (page.t(USER), user_cell(&it, &emails)),
+        (page.t(MODE), Cell::text(it.mode.as_str())),
+        (page.t(STEPS), Cell::text(number(it.step_count.into()))),
+        (page.t(TOKENS), if it.tokens_abandoned > 0 { tokens.detail(abandoned) } else { tokens }),
+        (page.t(HANDED_OVER), time(Some(it.created_at))),
+        (page.t(STARTED), time(it.started_at)),
+        (page.t(ENDED), time(it.completed_at)),
+        (page.t(DURATION), Cell::text(duration(page, &it))),
+    ];
+    let view = View::new(it.skill.as_str())
+        .below(page.t(TITLE), "admin/assignments")
+        .section(Section::new("assignment", "").facts(facts));
+    if it.status.is_final() {
+        return Ok(view);
+    }
+    let end = Form::new(format!("admin/assignments/{id}/terminate"), page.t(TERMINATE))
+        .field(Field::text("reason", page.t(REASON), "").optional())
+        .danger();
+    let section = Section::new("terminate", page.t(TERMINATE)).intro(page.t(TERMINATE_HINT));
+    Ok(view.section(section.form(end)))
+}
+
+fn row(page: &PageContext, it: &Assignment, emails: &HashMap<UserId, String>) -> Row {
+    Row::new(vec![
+        Cell::link(it.skill.as_str(), format!("admin/assignments/{}", it.id)),
+        user_cell(it, emails),
+        status_cell(page, it),
+        Cell::number(format::number(page.language, it.step_count)),
+        Cell::number(format::number(page.language, it.tokens_spent)),
+        Cell::text(format::time(page.language, it.created_at)),
+    ])
+}
+
+fn search_form(page: &PageContext, status: Option<AssignmentStatus>) -> Search {
+    let named = |it: AssignmentStatus| (it.name(), page.t(status_text(it)));
+    let statuses = std::iter::once(("", page.t(ANY))).chain(AssignmentStatus::ALL.map(named));
+    let selected = status.map_or("", AssignmentStatus::name);
+    let reset = Link {
+        label: page.t(common::RESET_FILTERS).to_owned(),
+        path: "admin/assignments".to_owned(),
+    };
+    Search {
+        label: page.t(TITLE).to_owned(),
+        fields: vec![
+            Field::select("status", page.t(common::STATUS), statuses, selected).optional(),
+        ],
+        submit: page.t(common::SEARCH).to_owned(),
+        reset: status.is_some().then_some(reset),
+    }
+}
+
+/// Returns the addresses of these users; those of accounts that are gone are
+/// missing.
+async fn emails(
+    page: &PageContext,
+    mut users: Vec<UserId>,
+) -> Result<HashMap<UserId, String>, ApiError> {
+    users.sort();
+    users.dedup();
+    let groups = page.api.groups.clone();
+    let read = async move {
+        let mut emails = HashMap::new();
+        for user in users {
+            match groups.member(user).await {
+                Ok(member) => drop(emails.insert(user, member.email)),
+                Err(GroupError::UnknownAccount) => {}
+                Err(err) => return Err(err),
+            }
+        }
+        Ok(emails)
+    };
+    page.run(read).await
+}
+
+fn user_cell(it: &Assignment, emails: &HashMap<UserId, String>) -> Cell {
+    let email = emails.get(&it.user).map(String::as_str).unwrap_or_default();
+    Cell::link(email, format!("admin/users/{}", it.user))
+}
+
+/// Returns the duration of an assignment that has ended.
+fn duration(page: &PageContext, it: &Assignment) -> String {
+    let span = it.started_at.zip(it.completed_at);
+    let micros = span.map(|(from, to)| to.micros().saturating_sub(from.micros()));
+    micros
+        .map(|it| page.fill(SECONDS, &[&format::number(page.language, it / 1_000_000)]))
+        .unwrap_or_default()
+}
+
+fn status_cell(page: &PageContext, it: &Assignment) -> Cell {
+    let tone = match it.status {
+        AssignmentStatus::Queued | AssignmentStatus::Cancelled => Tone::Neutral,
+        AssignmentStatus::Running => Tone::Warning,
+        AssignmentStatus::Completed => Tone::Good,
+        AssignmentStatus::Failed => Tone::Bad,
+    };
+    let failure = it.error_code.as_deref().map(|it| failure_text(page, it));
+    Cell::badge(page.t(status_text(it.status)), tone).detail(failure.unwrap_or_default())
+}
+
+fn status_text(status: AssignmentStatus) -> Text {
+    match status {
+        AssignmentStatus::Queued => Text::new("Waiting", "Wartet"),
+        AssignmentStatus::Running => Text::new("Running", "Läuft"),
+        AssignmentStatus::Completed => Text::new("Completed", "Abgeschlossen"),
+        AssignmentStatus::Failed => Text::new("Failed", "Fehlgeschlagen"),
+        AssignmentStatus::Cancelled => Text::new("Cancelled", "Abgebrochen"),
+    }
+}
+
+/// Returns the reason of a failure, or its code if that is unknown.
+fn failure_text(page: &PageContext, code: &str) -> String {
+    let text = match code {
+        "operator_token_ceiling_exceeded" => Text::new("Too many tokens", "Zu viele Token"),
+        "operator_step_limit_exceeded" => Text::new("Too many steps", "Zu viele Schritte"),
+        "operator_wall_clock_exceeded" => Text::new("Took too long", "Dauerte zu lange"),
+        "operator_upstream_timeout" => {
+            Text::new("The model did not answer in time", "Das Modell antwortete nicht rechtzeitig")
+        }
+        "operator_upstream_failed" => {
+            Text::new("The model did not answer", "Das Modell antwortete nicht")
+        }
+        "operator_budget_exceeded" => Text::new("Budget used up", "Budget aufgebraucht"),
+        "operator_not_permitted" => {
+            Text::new("The account may not use models", "Das Konto darf keine Modelle nutzen")
+        }
+        "operator_pod_plane_mismatch" => {
+            Text::new("No pod runs the skill", "Kein Pod führt die Fähigkeit aus")
+        }
+        "operator_not_started" => Text::new("Not started", "Nicht gestartet"),
+        "operator_terminated" => {
+            Text::new("Ended by an administrator", "Von der Verwaltung beendet")
+        }
+        _ => return code.to_owned(),
+    };
+    page.t(text).to_owned()
+}
