@@ -1,0 +1,158 @@
+//! Operators: skills that administrators grant to groups.
+
+mod show;
+mod skill_form;
+mod webhook;
+
+use pia_assignments::{Operator, OperatorDraft};
+use pia_kernel::OperatorId;
+use pia_policy::Feature;
+use pia_web::{ApiError, Route};
+
+use super::group_choice::{GROUPS, GroupNames};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Operators", "Operatoren");
+const INTRO: Text = Text::new(
+    "An operator works on assignments with its skill, step by step. Members use those that are \
+     granted to their group.",
+    "Ein Operator bearbeitet Aufträge mit seiner Fähigkeit, Schritt für Schritt. Mitglieder nutzen \
+     die Operatoren, die ihrer Gruppe zugewiesen sind.",
+);
+const EMPTY: Text = Text::new(
+    "There is no operator yet. Create one, then grant it to groups.",
+    "Es gibt noch keinen Operator. Erstellen Sie einen und weisen Sie ihn dann Gruppen zu.",
+);
+const NEW: Text = Text::new("New operator", "Neuer Operator");
+const CREATE: Text = Text::new("Create operator", "Operator erstellen");
+const SKILL: Text = Text::new("Skill", "Fähigkeit");
+const STEPS: Text = Text::new("Steps", "Schritte");
+const ORIGIN: Text = Text::new("Origin", "Herkunft");
+const ACTIVE: Text = Text::new("Active", "Aktiv");
+const INACTIVE: Text = Text::new("Inactive", "Inaktiv");
+const IN_USE: Text = Text::new("Members may use it", "Mitglieder dürfen ihn nutzen");
+
+type Handler = fn(actix_web::Route) -> actix_web::Route;
+
+/// Body limit of a form with a skill.
+const SKILL_BODY: usize = 4 * 1024 * 1024;
+
+pub(super) fn routes() -> Vec<Route> {
+    let created = write("/admin/operators", |it| it.to(create));
+    let own = vec![
+        page("/admin/operators", |it| it.to(list)),
+        page("/admin/operators/new", |it| it.to(new)),
+        Route { body_limit: SKILL_BODY, ..created },
+    ];
+    [own, show::routes(), webhook::routes()].into_iter().flatten().collect()
+}
+
+/// Returns the row of a form, for which the licence must include the AI proxy.
+fn write(path: &'static str, handler: Handler) -> Route {
+    Route { feature: Some(Feature::AiProxy), ..form(path, handler) }
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let administration = page.api.assignments.administration.clone();
+    let operators = page.run(async move { administration.operators().await }).await?;
+    let groups = GroupNames::load(&page).await?;
+    let columns = [common::NAME, SKILL, STEPS, ORIGIN, GROUPS, common::STATUS];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: operators.iter().map(|it| row(&page, it, &groups)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .action(page.t(NEW), "admin/operators/new")
+        .section(Section::new("operators", "").table(table));
+    Ok(page.render(view))
+}
+
+fn row(page: &PageContext, it: &Operator, groups: &GroupNames) -> Row {
+    Row::new(vec![
+        Cell::link(it.name.as_str(), format!("admin/operators/{}", it.id)),
+        Cell::text(it.skill.name.as_str()).detail(page.t(skill_form::mode_text(it.skill.mode))),
+        Cell::number(format::number(page.language, it.skill.steps.len() as u64)),
+        Cell::text(page.t(origin(it))),
+        Cell::text(groups.of(&it.groups)),
+        status_cell(page, it),
+    ])
+}
+
+fn status_cell(page: &PageContext, it: &Operator) -> Cell {
+    if it.is_active {
+        Cell::badge(page.t(ACTIVE), Tone::Good)
+    } else {
+        Cell::badge(page.t(INACTIVE), Tone::Neutral)
+    }
+}
+
+/// Returns who provides the skill.
+fn origin(it: &Operator) -> Text {
+    if it.skill.host.is_some() {
+        Text::new("Pods", "Pods")
+    } else if it.is_custom {
+        Text::new("Administrators", "Verwaltung")
+    } else {
+        Text::new("Built in", "Mitgeliefert")
+    }
+}
+
+async fn new(page: PageContext) -> PageResult {
+    let view = new_view(&page, &FormFields::new(Vec::new()));
+    Ok(page.render(view))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let created = match draft(&form, true) {
+        Ok(draft) => page.run(async move { administration.create(by, draft).await }).await,
+        Err(err) => Err(err),
+    };
+    match created {
+        Ok(operator) => page.done(&format!("admin/operators/{}", operator.id), "created"),
+        Err(err) => page.refuse(new_view(&page, &form), err),
+    }
+}
+
+fn new_view(page: &PageContext, form: &FormFields) -> View {
+    let is_first = form.all("name").next().is_none();
+    let new = Form::new("admin/operators", page.t(CREATE))
+        .field(Field::text("name", page.t(common::NAME), form.text("name")))
+        .field(active_field(page, is_first || form.some("isActive").is_some()));
+    let new = skill_form::add_fields(page, new, &skill_form::TypedSkill::of_form(form));
+    View::new(page.t(NEW))
+        .below(page.t(TITLE), "admin/operators")
+        .section(Section::new("new", "").form(new))
+}
+
+fn active_field(page: &PageContext, is_active: bool) -> Field {
+    let option = crate::ui::form::SelectOption {
+        value: "true".to_owned(),
+        label: page.t(IN_USE).to_owned(),
+        is_selected: is_active,
+    };
+    Field::checks("isActive", page.t(common::STATUS), vec![option])
+}
+
+/// Returns the operator of a form.
+fn draft(form: &FormFields, has_skill: bool) -> Result<OperatorDraft, ApiError> {
+    let skill = has_skill.then(|| skill_form::TypedSkill::of_form(form).parse()).transpose()?;
+    let (name, is_active) = (form.text("name").to_owned(), form.some("isActive").is_some());
+    Ok(OperatorDraft { name, is_active, skill })
+}
+
+/// Finds an operator.
+async fn find(page: &PageContext, id: OperatorId) -> Result<Operator, ApiError> {
+    let administration = page.api.assignments.administration.clone();
+    let operators = page.run(async move { administration.operators().await }).await?;
+    operators.into_iter().find(|it| it.id == id).ok_or_else(ApiError::not_found)
+}

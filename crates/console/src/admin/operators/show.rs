@@ -1,0 +1,143 @@
+//! Page of an operator: its skill and groups, and its deletion.
+
+use pia_assignments::Operator;
+use pia_kernel::OperatorId;
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
+
+use super::skill_form::{TypedSkill, add_fields, mode_text};
+use super::{
+    GROUPS, SKILL, SKILL_BODY, STEPS, TITLE, active_field, draft, find, origin, page, status_cell,
+    webhook, write,
+};
+use crate::admin::group_choice::{GroupNames, checked_groups};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::{Cell, Field, Form, Section, Text, View, format};
+
+const UPDATED: Text = Text::new("Updated", "Aktualisiert");
+const EDIT: Text = Text::new("Edit", "Bearbeiten");
+const FIXED: Text = Text::new(
+    "The skill itself cannot be changed: it comes with the server, or pods run it.",
+    "Die Fähigkeit selbst lässt sich nicht ändern: Sie gehört zum Server, oder Pods führen sie aus.",
+);
+const GRANT_HINT: Text = Text::new(
+    "Members of these groups may hand assignments over to it.",
+    "Mitglieder dieser Gruppen dürfen ihm Aufträge übergeben.",
+);
+const DELETE_OPERATOR: Text = Text::new("Delete operator", "Operator löschen");
+const DELETE_HINT: Text = Text::new(
+    "Nobody can use its skill any more. Assignments that were handed over go on.",
+    "Seine Fähigkeit kann niemand mehr nutzen. Übergebene Aufträge laufen weiter.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    let updated = write("/admin/operators/{id}/edit", |it| it.to(update));
+    vec![
+        page("/admin/operators/{id}", |it| it.to(show)),
+        Route { body_limit: SKILL_BODY, ..updated },
+        write("/admin/operators/{id}/groups", |it| it.to(grant)),
+        write("/admin/operators/{id}/delete", |it| it.to(delete)),
+    ]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = operator_view(&page, id, None).await?;
+    Ok(page.render(view))
+}
+
+async fn update(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let operator = find(&page, OperatorId(id)).await?;
+    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let updated = match draft(&form, is_editable(&operator)) {
+        Ok(draft) => {
+            page.run(async move { administration.update(by, OperatorId(id), draft).await }).await
+        }
+        Err(err) => Err(err),
+    };
+    finish(&page, id, updated, Some(&form)).await
+}
+
+async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let groups = checked_groups(&form);
+    let grant = async move { administration.grant(by, OperatorId(id), groups).await };
+    let granted = page.run(grant).await;
+    finish(&page, id, granted, None).await
+}
+
+async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (administration, by) = (page.api.assignments.administration.clone(), Some(page.user()));
+    let delete = async move { administration.delete(by, OperatorId(id)).await };
+    match page.run(delete).await {
+        Ok(()) => page.done("admin/operators", "deleted"),
+        Err(err) => page.refuse(operator_view(&page, id, None).await?, err),
+    }
+}
+
+async fn finish(
+    page: &PageContext,
+    id: Uuid,
+    changed: Result<(), ApiError>,
+    form: Option<&FormFields>,
+) -> PageResult {
+    match changed {
+        Ok(()) => page.done(&format!("admin/operators/{id}"), "saved"),
+        Err(err) => page.refuse(operator_view(page, id, form).await?, err),
+    }
+}
+
+/// Returns whether its skill can be changed here.
+fn is_editable(operator: &Operator) -> bool {
+    operator.is_custom && operator.skill.host.is_none()
+}
+
+/// Returns the page of an operator, with what was typed in the form that edits it.
+pub(super) async fn operator_view(
+    page: &PageContext,
+    id: Uuid,
+    form: Option<&FormFields>,
+) -> Result<View, ApiError> {
+    let operator = find(page, OperatorId(id)).await?;
+    let groups = GroupNames::load(page).await?;
+    let path = format!("admin/operators/{id}");
+    let skill = Cell::text(operator.skill.name.as_str());
+    let steps = operator.skill.steps.iter().map(|it| it.title.as_str()).collect::<Vec<_>>();
+    let facts = [
+        (page.t(common::STATUS), status_cell(page, &operator)),
+        (page.t(SKILL), skill.detail(page.t(mode_text(operator.skill.mode)))),
+        (page.t(super::ORIGIN), Cell::text(page.t(origin(&operator)))),
+        (page.t(STEPS), Cell::text(steps.join(" → "))),
+        (page.t(UPDATED), Cell::text(format::time(page.language, operator.updated_at))),
+    ];
+    let choice = groups.checks(page.t(GROUPS), &operator.groups, None).hint(page.t(GRANT_HINT));
+    let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
+    let view = View::new(operator.name.as_str())
+        .below(page.t(TITLE), "admin/operators")
+        .section(Section::new("operator", "").facts(facts))
+        .section(Section::new("groups", page.t(GROUPS)).form(grant))
+        .section(webhook::section(page, &operator))
+        .section(edit_section(page, &operator, form));
+    if !operator.is_custom {
+        return Ok(view);
+    }
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_OPERATOR)).danger();
+    Ok(view.section(
+        Section::new("delete", page.t(DELETE_OPERATOR)).intro(page.t(DELETE_HINT)).form(delete),
+    ))
+}
+
+fn edit_section(page: &PageContext, operator: &Operator, form: Option<&FormFields>) -> Section {
+    let name = form.map_or(operator.name.as_str(), |it| it.text("name"));
+    let is_active = form.map_or(operator.is_active, |it| it.some("isActive").is_some());
+    let edit = Form::new(format!("admin/operators/{}/edit", operator.id), page.t(common::SAVE))
+        .field(Field::text("name", page.t(common::NAME), name))
+        .field(active_field(page, is_active));
+    let section = Section::new("edit", page.t(EDIT));
+    if !is_editable(operator) {
+        return section.intro(page.t(FIXED)).form(edit);
+    }
+    let stored = || TypedSkill::of_skill(&operator.skill);
+    section.form(add_fields(page, edit, &form.map_or_else(stored, TypedSkill::of_form)))
+}

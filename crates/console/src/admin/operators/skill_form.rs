@@ -1,0 +1,197 @@
+//! Fields of a skill: its name, mode, inputs and steps.
+
+use pia_assignments::{EntityType, Skill, SkillMode, SkillStep};
+use pia_web::{ApiError, FieldError};
+
+use crate::form_fields::FormFields;
+use crate::page_context::PageContext;
+use crate::ui::form::SelectOption;
+use crate::ui::{Field, Form, Text};
+
+const NAME: Text = Text::new("Name of the skill", "Name der Fähigkeit");
+const NAME_HINT: Text = Text::new(
+    "Clients use it: letters, digits, hyphens, dots and underscores.",
+    "Clients verwenden ihn: Buchstaben ohne Umlaute, Ziffern, Bindestriche, Punkte und \
+     Unterstriche.",
+);
+const MODE: Text = Text::new("Mode", "Modus");
+const INPUTS: Text = Text::new("Accepted attachments", "Erlaubte Anhänge");
+const STEP_TITLE: Text = Text::new("Step {}: title", "Schritt {}: Titel");
+const STEP_HINT: Text = Text::new(
+    "Steps without title and instructions are left out. After saving, there is room for more.",
+    "Schritte ohne Titel und Anweisungen entfallen. Nach dem Speichern ist Platz für weitere.",
+);
+const INSTRUCTIONS: Text = Text::new("Step {}: instructions", "Schritt {}: Anweisungen");
+const MAX_OUTPUT: Text = Text::new("Step {}: maximum tokens", "Schritt {}: höchstens Token");
+
+/// Maximum number of steps of a skill.
+const MAX_STEPS: usize = 50;
+/// Number of empty steps below those that there are.
+const EMPTY_STEPS: usize = 2;
+
+/// Skill as it was typed.
+#[derive(Default)]
+pub(super) struct TypedSkill {
+    name: String,
+    mode: String,
+    inputs: Vec<String>,
+    steps: Vec<TypedStep>,
+}
+
+#[derive(Default)]
+struct TypedStep {
+    title: String,
+    instructions: String,
+    max_output: String,
+}
+
+impl TypedSkill {
+    /// Returns the skill of a form. Empty steps are left out.
+    pub(super) fn of_form(form: &FormFields) -> Self {
+        let step = |at: usize| TypedStep {
+            title: form.text(&format!("title{at}")).to_owned(),
+            instructions: form.text(&format!("instructions{at}")).to_owned(),
+            max_output: form.text(&format!("maxOutput{at}")).to_owned(),
+        };
+        let steps = (1..=MAX_STEPS).map(step);
+        Self {
+            name: form.text("skillName").to_owned(),
+            mode: form.text("mode").to_owned(),
+            inputs: form.all("inputTypes").map(str::to_owned).collect(),
+            steps: steps.filter(|it| !it.title.is_empty() || !it.instructions.is_empty()).collect(),
+        }
+    }
+
+    /// Returns the skill to be edited.
+    pub(super) fn of_skill(skill: &Skill) -> Self {
+        let steps = skill.steps.iter().map(|it| TypedStep {
+            title: it.title.clone(),
+            instructions: it.instructions.clone(),
+            max_output: it.max_output.map(|it| it.to_string()).unwrap_or_default(),
+        });
+        Self {
+            name: skill.name.clone(),
+            mode: skill.mode.name().to_owned(),
+            inputs: skill.declared_input_types.iter().map(|it| it.name().to_owned()).collect(),
+            steps: steps.collect(),
+        }
+    }
+
+    /// Parses the skill. Its rules are checked by the use case.
+    pub(super) fn parse(self) -> Result<Skill, ApiError> {
+        let mode = SkillMode::ALL.into_iter().find(|it| it.name() == self.mode);
+        let inputs = self.inputs.iter().filter_map(|it| EntityType::from_name(it)).collect();
+        let steps = self.steps.into_iter().enumerate().map(|(at, it)| it.parse(at + 1));
+        Ok(Skill {
+            name: self.name,
+            mode: mode.unwrap_or(SkillMode::Assistant),
+            declared_input_types: inputs,
+            steps: steps.collect::<Result<_, _>>()?,
+            host: None,
+        })
+    }
+}
+
+impl TypedStep {
+    fn parse(self, number: usize) -> Result<SkillStep, ApiError> {
+        let max_output = match self.max_output.as_str() {
+            "" => None,
+            text => Some(text.parse().map_err(|_err| {
+                let message = "Enter a whole number.".to_owned();
+                let field = format!("maxOutput{number}");
+                ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+            })?),
+        };
+        Ok(SkillStep { title: self.title, instructions: self.instructions, max_output })
+    }
+}
+
+/// Adds the fields of a skill to a form.
+pub(super) fn add_fields(page: &PageContext, form: Form, skill: &TypedSkill) -> Form {
+    let modes = SkillMode::ALL.map(|it| (it.name(), page.t(mode_text(it))));
+    let inputs = EntityType::ALL.map(|it| SelectOption {
+        value: it.name().to_owned(),
+        label: page.t(input_text(it)).to_owned(),
+        is_selected: skill.inputs.iter().any(|name| name == it.name()),
+    });
+    let mut form = form
+        .field(Field::text("skillName", page.t(NAME), &*skill.name).hint(page.t(NAME_HINT)))
+        .field(Field::select("mode", page.t(MODE), modes, &skill.mode))
+        .field(Field::checks("inputTypes", page.t(INPUTS), inputs.into()));
+    let empty = std::iter::repeat_with(TypedStep::default).take(EMPTY_STEPS).collect::<Vec<_>>();
+    for (at, step) in skill.steps.iter().chain(&empty).take(MAX_STEPS).enumerate() {
+        let number = (at + 1).to_string();
+        let title = page.fill(STEP_TITLE, &[&number]);
+        let instructions = page.fill(INSTRUCTIONS, &[&number]);
+        let max_output = page.fill(MAX_OUTPUT, &[&number]);
+        let title = Field::text(&format!("title{number}"), title, &*step.title);
+        let is_first_empty = at == skill.steps.len();
+        let title = if is_first_empty { title.hint(page.t(STEP_HINT)) } else { title };
+        let max_name = format!("maxOutput{number}");
+        let max_output = Field::input(&max_name, max_output, ("number", "off"), &*step.max_output);
+        let name = format!("instructions{number}");
+        form = form
+            .field(title.optional())
+            .field(Field::lines(&name, instructions, &*step.instructions).optional())
+            .field(max_output.optional());
+    }
+    form
+}
+
+pub(super) fn mode_text(mode: SkillMode) -> Text {
+    match mode {
+        SkillMode::Assistant => Text::new("Assistant", "Assistent"),
+        SkillMode::Research => Text::new("Research", "Recherche"),
+    }
+}
+
+fn input_text(it: EntityType) -> Text {
+    match it {
+        EntityType::AssistantChat => Text::new("Chats", "Chats"),
+        EntityType::Session => Text::new("Recorded sessions", "Aufgezeichnete Sitzungen"),
+        EntityType::Memory => Text::new("Memories", "Erinnerungen"),
+        EntityType::Todo => Text::new("Tasks", "Aufgaben"),
+        EntityType::Template => Text::new("Templates", "Vorlagen"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(fields: &[(&str, &str)]) -> FormFields {
+        let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        FormFields::new(fields.collect())
+    }
+
+    #[test]
+    fn empty_steps_are_left_out_and_a_skill_survives_its_form() {
+        let form = form(&[
+            ("skillName", "brief"),
+            ("mode", "Research"),
+            ("inputTypes", "todo"),
+            ("title1", "Read"),
+            ("instructions1", "Read it."),
+            ("title2", ""),
+            ("title3", "Write"),
+            ("instructions3", "Write it."),
+            ("maxOutput3", "900"),
+        ]);
+
+        let skill = TypedSkill::of_form(&form).parse().unwrap();
+
+        let steps: Vec<_> = skill.steps.iter().map(|it| (&*it.title, it.max_output)).collect();
+        assert_eq!(steps, [("Read", None), ("Write", Some(900))]);
+        assert_eq!(skill.declared_input_types, [EntityType::Todo]);
+        assert_eq!(TypedSkill::of_skill(&skill).parse().unwrap(), skill);
+    }
+
+    #[test]
+    fn a_limit_that_is_no_number_is_refused_at_its_field() {
+        let form = form(&[("title1", "Read"), ("maxOutput1", "many")]);
+
+        let err = TypedSkill::of_form(&form).parse().unwrap_err();
+
+        assert_eq!(err.body()["errors"][0]["field"], "maxOutput1");
+    }
+}

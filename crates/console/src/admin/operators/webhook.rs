@@ -1,0 +1,136 @@
+//! Webhook of an operator, and its deliveries.
+
+use pia_assignments::{Operator, WebhookDelivery};
+use pia_kernel::OperatorId;
+use pia_web::{PathId, Route};
+
+use super::show::operator_view;
+use super::{TITLE, find, page, write};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::view::{Link, SectionPart};
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const WEBHOOK: Text = Text::new("Webhook", "Webhook");
+const HINT: Text = Text::new(
+    "The URL is notified when an assignment of this operator has ended. It begins with https://.",
+    "Die URL wird benachrichtigt, wenn ein Auftrag dieses Operators beendet ist. Sie beginnt mit \
+     https://.",
+);
+const URL: Text = Text::new("URL", "URL");
+const SET: Text =
+    Text::new("Save and create a new secret", "Speichern und neues Geheimnis erzeugen");
+const REMOVE: Text = Text::new("Remove webhook", "Webhook entfernen");
+const SECRET: Text =
+    Text::new("Secret that signs deliveries", "Geheimnis, das Zustellungen signiert");
+const SECRET_HINT: Text = Text::new(
+    "Copy the secret now: it is shown only once. An earlier one is no longer valid.",
+    "Kopieren Sie das Geheimnis jetzt: Es wird nur einmal angezeigt. Ein früheres gilt nicht mehr.",
+);
+const DELIVERIES: Text = Text::new("Deliveries", "Zustellungen");
+const DELIVERIES_HINT: Text =
+    Text::new("The latest 100, newest first.", "Die letzten 100, neueste zuerst.");
+const EMPTY: Text = Text::new(
+    "Nothing was delivered yet. The first delivery follows the next assignment that ends.",
+    "Es wurde noch nichts zugestellt. Die erste Zustellung folgt dem nächsten beendeten Auftrag.",
+);
+const AT: Text = Text::new("Created", "Erstellt");
+const ATTEMPTS: Text = Text::new("Attempts", "Versuche");
+const CONTENT: Text = Text::new("Content", "Inhalt");
+const DELIVERED: Text = Text::new("Delivered", "Zugestellt");
+const NEXT: Text = Text::new("Next attempt {}", "Nächster Versuch {}");
+const PENDING: Text = Text::new("Pending", "Ausstehend");
+const ABANDONED: Text = Text::new("Given up", "Aufgegeben");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        write("/admin/operators/{id}/webhook", |it| it.to(put)),
+        write("/admin/operators/{id}/webhook/delete", |it| it.to(delete)),
+        page("/admin/operators/{id}/deliveries", |it| it.to(deliveries)),
+    ]
+}
+
+async fn put(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (webhooks, by) = (page.api.assignments.webhooks.clone(), Some(page.user()));
+    let url = form.text("url").to_owned();
+    let stored = page.run(async move { webhooks.put(by, OperatorId(id), url).await }).await;
+    let mut view = operator_view(&page, id, None).await?;
+    match stored {
+        Ok(secret) => {
+            let secret = SectionPart::Secret(page.t(SECRET).to_owned(), secret.reveal());
+            let section = Section::new("secret", page.t(SECRET)).intro(page.t(SECRET_HINT));
+            view.sections.insert(0, section.part(secret));
+            Ok(page.render(view))
+        }
+        Err(err) => page.refuse(view, err),
+    }
+}
+
+async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (webhooks, by) = (page.api.assignments.webhooks.clone(), Some(page.user()));
+    page.run(async move { webhooks.remove(by, OperatorId(id)).await }).await?;
+    page.done(&format!("admin/operators/{id}"), "deleted")
+}
+
+async fn deliveries(page: PageContext, PathId(id): PathId) -> PageResult {
+    let operator = find(&page, OperatorId(id)).await?;
+    let webhooks = page.api.assignments.webhooks.clone();
+    let list = page.run(async move { webhooks.deliveries(OperatorId(id)).await }).await?;
+    let table = Table {
+        caption: page.t(DELIVERIES).to_owned(),
+        columns: [AT, common::STATUS, ATTEMPTS, CONTENT].map(|it| page.t(it).to_owned()).into(),
+        rows: list.iter().map(|it| row(&page, it)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let view = View::new(page.t(DELIVERIES))
+        .intro(page.t(DELIVERIES_HINT))
+        .below(page.t(TITLE), "admin/operators")
+        .below(operator.name, format!("admin/operators/{id}"))
+        .section(Section::new("deliveries", "").table(table));
+    Ok(page.render(view))
+}
+
+/// Returns the section of an operator's webhook.
+pub(super) fn section(page: &PageContext, operator: &Operator) -> Section {
+    let path = format!("admin/operators/{}/webhook", operator.id);
+    let url = operator.webhook_url.as_deref().unwrap_or_default();
+    let put = Form::new(path.as_str(), page.t(SET)).field(Field::input(
+        "url",
+        page.t(URL),
+        ("url", "off"),
+        url,
+    ));
+    let section = Section::new("webhook", page.t(WEBHOOK)).intro(page.t(HINT)).form(put);
+    if operator.webhook_url.is_none() {
+        return section;
+    }
+    let link = Link {
+        label: page.t(DELIVERIES).to_owned(),
+        path: format!("admin/operators/{}/deliveries", operator.id),
+    };
+    let remove = Form::new(format!("{path}/delete"), page.t(REMOVE)).danger();
+    section.part(SectionPart::Links(vec![link])).form(remove)
+}
+
+fn row(page: &PageContext, it: &WebhookDelivery) -> Row {
+    let time = |at| format::time(page.language, at);
+    let status = match (it.delivered_at, it.next_at) {
+        (Some(at), _) => Cell::badge(page.t(DELIVERED), Tone::Good).detail(time(at)),
+        (None, Some(at)) => {
+            let next = page.fill(NEXT, &[&time(at)]);
+            let failure = it.failure.as_ref().map(|it| format!("{it} · {next}"));
+            Cell::badge(page.t(PENDING), Tone::Warning).detail(failure.unwrap_or(next))
+        }
+        (None, None) => Cell::badge(page.t(ABANDONED), Tone::Bad)
+            .detail(it.failure.as_deref().unwrap_or_default()),
+    };
+    Row::new(vec![
+        Cell::text(time(it.created_at)),
+        status,
+        Cell::number(format::number(page.language, it.attempts)),
+        Cell::text(it.payload.as_str()),
+    ])
+}
