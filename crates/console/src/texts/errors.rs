@@ -185,6 +185,106 @@ const ERRORS: &[(&str, Text)] = &[
     ),
     ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
     (
+        "fresh_sign_in_required",
+        Text::new(
+            "Your last sign-in is more than ten minutes ago. Confirm with your password or a code \
+             from your authenticator app.",
+            "Ihre letzte Anmeldung liegt mehr als zehn Minuten zurück. Bestätigen Sie mit Ihrem \
+             Passwort oder einem Code aus Ihrer Authenticator-App.",
+        ),
+    ),
+    (
+        "invalid_proof",
+        Text::new(
+            "The password or code is wrong, or the code was used before.",
+            "Das Passwort oder der Code stimmt nicht, oder der Code wurde schon verwendet.",
+        ),
+    ),
+    (
+        "duplicate_content",
+        Text::new(
+            "This knowledge base already has a document with this content.",
+            "In dieser Wissensdatenbank gibt es schon ein Dokument mit diesem Inhalt.",
+        ),
+    ),
+    ("title_required", Text::new("Enter a title.", "Geben Sie einen Titel ein.")),
+    (
+        "title_too_long",
+        Text::new(
+            "The title may have at most 500 characters.",
+            "Der Titel darf höchstens 500 Zeichen haben.",
+        ),
+    ),
+    (
+        "source_uri_too_long",
+        Text::new(
+            "The source may have at most 2,000 bytes.",
+            "Die Quelle darf höchstens 2.000 Bytes haben.",
+        ),
+    ),
+    (
+        "unsupported_content_type",
+        Text::new(
+            "Files of this type are not supported.",
+            "Dateien dieses Typs werden nicht unterstützt.",
+        ),
+    ),
+    ("content_required", Text::new("The document is empty.", "Das Dokument ist leer.")),
+    (
+        "content_not_text",
+        Text::new(
+            "The file is not text in UTF-8. Save it in this encoding, then upload it again.",
+            "Die Datei ist kein Text in UTF-8. Speichern Sie sie in dieser Kodierung und laden Sie \
+             sie erneut hoch.",
+        ),
+    ),
+    (
+        "document_too_large",
+        Text::new("The document is larger than 10 MiB.", "Das Dokument ist größer als 10 MiB."),
+    ),
+    (
+        "document_not_failed",
+        Text::new(
+            "Only a document that failed can be tried again.",
+            "Nur ein fehlgeschlagenes Dokument lässt sich erneut versuchen.",
+        ),
+    ),
+    (
+        "prompt_too_long",
+        Text::new(
+            "The prompt may have at most 8,000 characters.",
+            "Der Prompt darf höchstens 8.000 Zeichen haben.",
+        ),
+    ),
+    (
+        "skill_name_taken",
+        Text::new(
+            "Another operator already has a skill of this name.",
+            "Ein anderer Operator hat schon eine Fähigkeit mit diesem Namen.",
+        ),
+    ),
+    (
+        "operator_built_in",
+        Text::new(
+            "This operator comes with the server. Only its name and status can be changed.",
+            "Dieser Operator gehört zum Server. Nur Name und Status lassen sich ändern.",
+        ),
+    ),
+    (
+        "too_many_tokens",
+        Text::new(
+            "The connector has too many valid tokens. Revoke them first.",
+            "Der Konnektor hat zu viele gültige Token. Widerrufen Sie sie zuerst.",
+        ),
+    ),
+    (
+        "mcp_connector",
+        Text::new(
+            "A connector of an MCP server has neither tokens nor a skill.",
+            "Ein Konnektor eines MCP-Servers hat weder Token noch Fähigkeit.",
+        ),
+    ),
+    (
         "validation_failed",
         Text::new("Check the marked fields.", "Prüfen Sie die markierten Felder."),
     ),

@@ -1,0 +1,215 @@
+//! Connectors: the permission of pods to connect, and of groups to use them.
+
+mod calls;
+mod pods;
+mod show;
+
+use pia_assignments::Skill;
+use pia_kernel::Secret;
+use pia_pods::{ConnectedPod, Connector, ConnectorDraft, McpEndpoint};
+use pia_policy::Feature;
+use pia_web::{ApiError, FieldError, Route};
+
+use super::group_choice::{GROUPS, GroupNames, checked_groups};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Connectors", "Konnektoren");
+const INTRO: Text = Text::new(
+    "A connector brings tools to the assistant: from pods, programs of yours that connect with its \
+     token, or from an MCP server.",
+    "Ein Konnektor stellt dem Assistenten Werkzeuge bereit: aus Pods, also eigenen Programmen, die \
+     sich mit seinem Token verbinden, oder von einem MCP-Server.",
+);
+const EMPTY: Text = Text::new(
+    "There is no connector yet. Create one, then start a pod with its token.",
+    "Es gibt noch keinen Konnektor. Erstellen Sie einen und starten Sie dann einen Pod mit dessen \
+     Token.",
+);
+const KIND: Text = Text::new("Kind", "Art");
+const PODS: Text = Text::new("Pods", "Pods");
+const MCP_SERVER: Text = Text::new("MCP server", "MCP-Server");
+const TOKEN: Text = Text::new("Token", "Token");
+const VALID_UNTIL: Text = Text::new("Valid until {}", "Gültig bis {}");
+const NO_TOKEN: Text = Text::new("No valid token", "Kein gültiges Token");
+const CONNECTED: Text = Text::new("Connected", "Verbunden");
+const NOT_CONNECTED: Text = Text::new("Not connected", "Nicht verbunden");
+const NEW_OF_PODS: Text = Text::new("New connector for pods", "Neuer Konnektor für Pods");
+const NEW_OF_PODS_HINT: Text =
+    Text::new("You get a token for your pods.", "Sie erhalten ein Token für Ihre Pods.");
+const SKILL: Text = Text::new("Skill that the pods run", "Fähigkeit, die die Pods ausführen");
+const SKILL_HINT: Text = Text::new(
+    "An operator is created for it, so that members can hand assignments over to the pods.",
+    "Dafür wird ein Operator erstellt, damit Mitglieder den Pods Aufträge übergeben können.",
+);
+const SKILL_FORM: Text = Text::new(
+    "Use 1 to 100 letters, digits, hyphens, dots and underscores.",
+    "Verwenden Sie 1 bis 100 Buchstaben ohne Umlaute, Ziffern, Bindestriche, Punkte und \
+     Unterstriche.",
+);
+const NEW_OF_MCP: Text =
+    Text::new("New connector for an MCP server", "Neuer Konnektor für einen MCP-Server");
+const NEW_OF_MCP_HINT: Text = Text::new(
+    "This server connects to it by streamable HTTP.",
+    "Dieser Server verbindet sich mit ihm über Streamable HTTP.",
+);
+const URL: Text = Text::new("URL", "URL");
+const BEARER: Text = Text::new("Access token of the MCP server", "Zugriffstoken des MCP-Servers");
+const BEARER_HINT: Text = Text::new(
+    "Stored encrypted, and never shown again.",
+    "Es wird verschlüsselt gespeichert und nie wieder angezeigt.",
+);
+const CREATE: Text = Text::new("Create connector", "Konnektor erstellen");
+
+type Handler = fn(actix_web::Route) -> actix_web::Route;
+
+pub(super) fn routes() -> Vec<Route> {
+    let own = vec![
+        page("/admin/connectors", |it| it.to(list)),
+        page("/admin/connectors/new", |it| it.to(new)),
+        write("/admin/connectors", |it| it.to(create)),
+    ];
+    // The pods before the connectors, whose ids they would match.
+    [own, pods::routes(), show::routes(), calls::routes()].into_iter().flatten().collect()
+}
+
+/// Returns the row of a form, for which the licence must include the AI proxy.
+fn write(path: &'static str, handler: Handler) -> Route {
+    Route { feature: Some(Feature::AiProxy), ..form(path, handler) }
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let connectors = page.api.connectors.clone();
+    let read = async move {
+        Ok::<_, pia_kernel::Unavailable>((connectors.list().await?, connectors.connected().await?))
+    };
+    let (connectors, connected) = page.run(read).await?;
+    let groups = GroupNames::load(&page).await?;
+    let columns = [common::NAME, KIND, GROUPS, CONNECTED, TOKEN];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: connectors.iter().map(|it| row(&page, it, &connected, &groups)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .action(page.t(CREATE), "admin/connectors/new")
+        .action(page.t(pods::TITLE), "admin/connectors/pods")
+        .section(Section::new("connectors", "").table(table));
+    Ok(page.render(view))
+}
+
+fn row(page: &PageContext, it: &Connector, connected: &[ConnectedPod], groups: &GroupNames) -> Row {
+    let pods = connected.iter().filter(|pod| pod.connector == it.id).count();
+    let status = if pods > 0 {
+        Cell::badge(format::number(page.language, pods as u64), Tone::Good)
+    } else {
+        Cell::badge(page.t(NOT_CONNECTED), Tone::Neutral)
+    };
+    Row::new(vec![
+        Cell::link(it.name.as_str(), format!("admin/connectors/{}", it.id)),
+        kind_cell(page, it),
+        Cell::text(groups.of(&it.groups)),
+        status,
+        token_cell(page, it),
+    ])
+}
+
+fn kind_cell(page: &PageContext, it: &Connector) -> Cell {
+    match &it.mcp_url {
+        Some(url) => Cell::text(page.t(MCP_SERVER)).detail(url.as_str()),
+        None => Cell::text(page.t(PODS)),
+    }
+}
+
+fn token_cell(page: &PageContext, it: &Connector) -> Cell {
+    if it.mcp_url.is_some() {
+        return Cell::text("");
+    }
+    let valid = it.token_expires_at.map(|at| format::day(page.language, at));
+    valid.map_or_else(
+        || Cell::badge(page.t(NO_TOKEN), Tone::Warning),
+        |day| Cell::text(page.fill(VALID_UNTIL, &[&day])),
+    )
+}
+
+async fn new(page: PageContext) -> PageResult {
+    let view = new_view(&page, &FormFields::new(Vec::new())).await?;
+    Ok(page.render(view))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let skill = form.some("operatorSkill");
+    let created = if skill.as_ref().is_some_and(|it| !Skill::is_name(it)) {
+        let (field, message) = ("operatorSkill".to_owned(), page.t(SKILL_FORM).to_owned());
+        Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]))
+    } else {
+        let mcp = form.all("mcp").next().map(|url| McpEndpoint {
+            url: url.trim().to_owned(),
+            token: Some(form.secret("token")).filter(|it: &Secret<String>| !it.expose().is_empty()),
+        });
+        let (name, groups) = (form.text("name").to_owned(), checked_groups(&form));
+        let draft = ConnectorDraft { name, groups, skill, mcp };
+        page.run(async move { connectors.create(by, draft).await }).await
+    };
+    match created {
+        Ok(created) => match created.token {
+            Some(token) => show::issued(&page, created.connector, token).await,
+            None => page.done(&format!("admin/connectors/{}", created.connector), "created"),
+        },
+        Err(err) => page.refuse(new_view(&page, &form).await?, err),
+    }
+}
+
+async fn new_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
+    let groups = GroupNames::load(page).await?;
+    let checked = checked_groups(form);
+    // A form that was refused comes back alone.
+    let is_blank = form.all("name").next().is_none();
+    let is_mcp = form.all("mcp").next().is_some();
+    let name = || Field::text("name", page.t(common::NAME), form.text("name"));
+    let choice = || groups.checks(page.t(GROUPS), &checked, None);
+    let mut view = View::new(page.t(CREATE)).below(page.t(TITLE), "admin/connectors");
+    if is_blank || !is_mcp {
+        let skill = Field::text("operatorSkill", page.t(SKILL), form.text("operatorSkill"));
+        let of_pods = Form::new("admin/connectors", page.t(CREATE))
+            .field(name())
+            .field(skill.hint(page.t(SKILL_HINT)).optional())
+            .field(choice());
+        let section = Section::new("pods", page.t(NEW_OF_PODS)).intro(page.t(NEW_OF_PODS_HINT));
+        view = view.section(section.form(of_pods));
+    }
+    if is_blank || is_mcp {
+        let bearer = Field::password("token", page.t(BEARER), "off").hint(page.t(BEARER_HINT));
+        let of_mcp = Form::new("admin/connectors", page.t(CREATE))
+            .field(name())
+            .field(Field::input("mcp", page.t(URL), ("url", "off"), form.text("mcp")))
+            .field(bearer.optional())
+            .field(choice());
+        let section = Section::new("mcp", page.t(NEW_OF_MCP)).intro(page.t(NEW_OF_MCP_HINT));
+        view = view.section(section.form(of_mcp));
+    }
+    Ok(view)
+}
+
+/// Finds a connector with its connected pods.
+async fn find(
+    page: &PageContext,
+    id: pia_kernel::ConnectorId,
+) -> Result<(Connector, Vec<ConnectedPod>), ApiError> {
+    let connectors = page.api.connectors.clone();
+    let read = async move {
+        let connector = connectors.find(id).await?;
+        let mut pods = connectors.connected().await?;
+        pods.retain(|it| it.connector == id);
+        Ok::<_, pia_pods::ConnectorError>((connector, pods))
+    };
+    page.run(read).await
+}

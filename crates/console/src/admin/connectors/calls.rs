@@ -1,0 +1,153 @@
+//! Calls that try the tools of a connector.
+
+use pia_kernel::ConnectorId;
+use pia_pods::{ConnectedPod, PodReply, PodTool, ToolCallError};
+use pia_web::{ApiError, PathId, Route};
+
+use super::{TITLE, find, page, pods, write};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
+const INTRO: Text = Text::new(
+    "The tool is really called, and what it does takes effect. Dangerous tools can be tried here \
+     as well, though models may not call them.",
+    "Das Werkzeug wird wirklich aufgerufen, mit allen Folgen. Auch gefährliche Werkzeuge lassen \
+     sich hier ausprobieren, obwohl Modelle sie nicht aufrufen dürfen.",
+);
+const TOOL: Text = Text::new("Tool", "Werkzeug");
+const TOOLS: Text = Text::new("Tools", "Werkzeuge");
+const ARGUMENTS: Text = Text::new("Arguments, as JSON", "Argumente als JSON");
+const CALL: Text = Text::new("Call tool", "Werkzeug aufrufen");
+const RESULT: Text = Text::new("Result", "Ergebnis");
+const OUTPUT: Text = Text::new("Output", "Ausgabe");
+const LIMITS: Text = Text::new("Properties", "Eigenschaften");
+const SCHEMA: Text = Text::new("Schema of the arguments", "Schema der Argumente");
+const DANGEROUS: Text = Text::new("Dangerous", "Gefährlich");
+const IDEMPOTENT: Text = Text::new("Repeatable", "Wiederholbar");
+const TIMEOUT: Text = Text::new("At most {} s", "Höchstens {} s");
+
+/// Body limit of a form with the arguments of a tool, as of the JSON API, but
+/// threefold when it is encoded.
+const TEST_CALL_BODY: usize = 3 * 72 * 1024;
+
+pub(super) fn routes() -> Vec<Route> {
+    const PATH: &str = "/admin/connectors/{id}/test-call";
+    let called = write(PATH, |it| it.to(call));
+    vec![page(PATH, |it| it.to(show)), Route { body_limit: TEST_CALL_BODY, ..called }]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let tool = page.query("tool");
+    let view = call_view(&page, ConnectorId(id), (&tool, "{}")).await?;
+    Ok(page.render(view))
+}
+
+async fn call(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (tool, arguments) = (form.text("tool").to_owned(), form.text("arguments").to_owned());
+    let mut view = call_view(&page, ConnectorId(id), (&tool, &arguments)).await?;
+    let (plane, by) = (page.api.tools.clone(), page.user());
+    let try_tool = async move {
+        Ok::<_, ApiError>(plane.try_tool(by, ConnectorId(id), (&tool, &arguments)).await)
+    };
+    let result = page.run(try_tool).await?;
+    view.sections.insert(0, result_section(&page, result));
+    Ok(page.render(view))
+}
+
+/// Returns the tools of pods, by name.
+pub(super) fn tools(pods: &[ConnectedPod]) -> impl Iterator<Item = &PodTool> {
+    let mut tools: Vec<_> = pods.iter().flat_map(|it| &it.description.tools).collect();
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
+    tools.dedup_by(|one, other| one.name == other.name);
+    tools.into_iter()
+}
+
+async fn call_view(
+    page: &PageContext,
+    id: ConnectorId,
+    (tool, arguments): (&str, &str),
+) -> Result<View, ApiError> {
+    let (connector, connected) = find(page, id).await?;
+    let names = tools(&connected).map(|it| (it.name.as_str(), it.name.as_str()));
+    let call = Form::new(format!("admin/connectors/{id}/test-call"), page.t(CALL))
+        .field(Field::select("tool", page.t(TOOL), names, tool))
+        .field(Field::lines("arguments", page.t(ARGUMENTS), arguments));
+    let table = Table {
+        caption: page.t(TOOLS).to_owned(),
+        columns: [TOOL, LIMITS, SCHEMA].map(|it| page.t(it).to_owned()).into(),
+        rows: tools(&connected).map(|it| row(page, it)).collect(),
+        empty: page.t(pods::EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let view = View::new(page.t(TRY))
+        .intro(page.t(INTRO))
+        .below(page.t(TITLE), "admin/connectors")
+        .below(connector.name, format!("admin/connectors/{id}"));
+    let view = if table.rows.is_empty() {
+        view
+    } else {
+        view.section(Section::new("call", "").form(call))
+    };
+    Ok(view.section(Section::new("tools", page.t(TOOLS)).table(table)))
+}
+
+fn row(page: &PageContext, it: &PodTool) -> Row {
+    let timeout = page.fill(TIMEOUT, &[&format::number(page.language, it.timeout_seconds)]);
+    let limits = if it.dangerous {
+        Cell::badge(page.t(DANGEROUS), Tone::Warning).detail(timeout)
+    } else if it.idempotent {
+        Cell::badge(page.t(IDEMPOTENT), Tone::Neutral).detail(timeout)
+    } else {
+        Cell::text(timeout)
+    };
+    Row::new(vec![
+        Cell::text(it.name.as_str()).detail(it.description.as_str()),
+        limits,
+        Cell::text(it.parameters.to_string()),
+    ])
+}
+
+fn result_section(page: &PageContext, result: Result<PodReply, ToolCallError>) -> Section {
+    let (outcome, tone, output) = match result {
+        Ok(reply) if !reply.is_error => {
+            (Text::new("Completed", "Abgeschlossen"), Tone::Good, reply.into_text())
+        }
+        Ok(reply) => (Text::new("Failed", "Fehlgeschlagen"), Tone::Bad, reply.into_text()),
+        Err(err) => {
+            let output = match &err {
+                ToolCallError::InvalidArguments(reason) => reason.clone(),
+                _ => String::new(),
+            };
+            (error_text(&err), Tone::Bad, output)
+        }
+    };
+    let facts = [
+        (page.t(common::STATUS), Cell::badge(page.t(outcome), tone)),
+        (page.t(OUTPUT), Cell::text(output)),
+    ];
+    Section::new("result", page.t(RESULT)).facts(facts)
+}
+
+fn error_text(err: &ToolCallError) -> Text {
+    match err {
+        ToolCallError::NotGranted => {
+            Text::new("No connected pod has this tool", "Kein verbundener Pod hat dieses Werkzeug")
+        }
+        ToolCallError::InvalidArguments(_) => {
+            Text::new("The arguments are not valid", "Die Argumente sind ungültig")
+        }
+        ToolCallError::Lost => Text::new("The pod did not answer", "Der Pod hat nicht geantwortet"),
+        ToolCallError::Busy => Text::new("The pod is busy", "Der Pod ist ausgelastet"),
+        ToolCallError::TimedOut => {
+            Text::new("The tool took too long", "Das Werkzeug brauchte zu lange")
+        }
+        ToolCallError::Failed => Text::new("The tool failed", "Das Werkzeug ist fehlgeschlagen"),
+        ToolCallError::Unavailable => {
+            Text::new("Not available at the moment", "Zurzeit nicht verfügbar")
+        }
+    }
+}

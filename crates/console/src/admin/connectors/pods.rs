@@ -1,0 +1,131 @@
+//! Pods that are connected to any instance.
+
+use std::collections::HashMap;
+
+use pia_kernel::{ConnectorId, Unavailable};
+use pia_pods::{ConnectedPod, PodId};
+use pia_web::{PathId, Route};
+
+use super::{page, write};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
+
+pub(super) const TITLE: Text = Text::new("Connected pods", "Verbundene Pods");
+const INTRO: Text = Text::new(
+    "Pods of all connectors, and the instance that each is connected to. The numbers count since \
+     the pod connected.",
+    "Pods aller Konnektoren und die Instanz, mit der sie verbunden sind. Die Zahlen gelten, seit \
+     der Pod verbunden ist.",
+);
+pub(super) const EMPTY: Text = Text::new(
+    "No pod is connected. Start one with the token of a connector.",
+    "Kein Pod ist verbunden. Starten Sie einen mit dem Token eines Konnektors.",
+);
+const POD: Text = Text::new("Pod", "Pod");
+const CONNECTOR: Text = Text::new("Connector", "Konnektor");
+const INSTANCE: Text = Text::new("Instance", "Instanz");
+const SINCE: Text = Text::new("Since {}", "Seit {}");
+const TOOLS: Text = Text::new("Tools", "Werkzeuge");
+const SKILLS: Text = Text::new("Skills: {}", "Fähigkeiten: {}");
+const CALLS: Text = Text::new("Calls", "Aufrufe");
+const FAILURES: Text = Text::new("Failed", "Fehlgeschlagen");
+const LATENCY: Text = Text::new("Mean duration", "Mittlere Dauer");
+const MILLISECONDS: Text = Text::new("{} ms", "{} ms");
+const CONNECTED: Text = Text::new("Connected", "Verbunden");
+const DRAINING: Text = Text::new("Ending", "Wird beendet");
+const DRAIN: Text = Text::new("Drain", "Auslaufen lassen");
+const DRAIN_HINT: Text = Text::new(
+    "A pod that drains gets no further calls, and is disconnected once those in progress have \
+     ended.",
+    "Ein Pod, der ausläuft, erhält keine weiteren Aufrufe und wird getrennt, sobald die laufenden \
+     beendet sind.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        page("/admin/connectors/pods", |it| it.to(list)),
+        write("/admin/connectors/pods/{id}/drain", |it| it.to(drain)),
+    ]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let connectors = page.api.connectors.clone();
+    let read = async move {
+        Ok::<_, Unavailable>((connectors.list().await?, connectors.connected().await?))
+    };
+    let (connectors, pods) = page.run(read).await?;
+    let names: HashMap<_, _> = connectors.into_iter().map(|it| (it.id, it.name)).collect();
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .below(page.t(super::TITLE), "admin/connectors")
+        .section(section(&page, &pods, Some(&names)));
+    Ok(page.render(view))
+}
+
+async fn drain(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    page.run(async move { connectors.drain(by, PodId(id)).await }).await?;
+    page.done("admin/connectors/pods", "saved")
+}
+
+/// Returns a section with pods, and with the names of their connectors where those
+/// differ.
+pub(super) fn section(
+    page: &PageContext,
+    pods: &[ConnectedPod],
+    names: Option<&HashMap<ConnectorId, String>>,
+) -> Section {
+    let connector = names.map(|_| CONNECTOR);
+    let others = [common::STATUS, INSTANCE, TOOLS, CALLS, FAILURES, LATENCY];
+    let columns = [POD].into_iter().chain(connector).chain(others);
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).collect(),
+        rows: pods.iter().map(|it| row(page, it, names)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let title = if names.is_some() { "" } else { page.t(TITLE) };
+    let section = Section::new("pods", title);
+    let section = if pods.is_empty() { section } else { section.intro(page.t(DRAIN_HINT)) };
+    section.table(table)
+}
+
+fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId, String>>) -> Row {
+    let number = |it: i64| Cell::number(format::number(page.language, it));
+    let description = &it.description;
+    let since = page.fill(SINCE, &[&format::time(page.language, it.connected_at)]);
+    let tools = description.tools.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
+    let tools = Cell::text(tools.join(", "));
+    let skills = description.skills.join(", ");
+    let status = if it.is_draining {
+        Cell::badge(page.t(DRAINING), Tone::Warning)
+    } else {
+        Cell::badge(page.t(CONNECTED), Tone::Good)
+    };
+    let mut cells =
+        vec![Cell::text(description.name.as_str()).detail(description.version.as_str())];
+    if let Some(names) = names {
+        let name = names.get(&it.connector).map(String::as_str).unwrap_or_default();
+        cells.push(Cell::link(name, format!("admin/connectors/{}", it.connector)));
+    }
+    let mean = it.milliseconds.checked_div(it.calls);
+    let mean = mean.map(|it| page.fill(MILLISECONDS, &[&format::number(page.language, it)]));
+    cells.extend([
+        status.detail(since),
+        Cell::text(it.host.as_str()),
+        if skills.is_empty() { tools } else { tools.detail(page.fill(SKILLS, &[&skills])) },
+        number(it.calls),
+        number(it.failures),
+        Cell::number(mean.unwrap_or_default()),
+    ]);
+    let row = Row::new(cells);
+    if it.is_draining {
+        return row;
+    }
+    let path = format!("admin/connectors/pods/{}/drain", it.id.0);
+    row.form(Form::new(path, page.t(DRAIN)).about(description.name.as_str()))
+}

@@ -1,0 +1,159 @@
+//! Page of a connector: its pods, groups and tokens, and its deletion.
+
+use pia_kernel::{ConnectorId, Secret};
+use pia_web::{ApiError, PathId, Route};
+
+use super::{GROUPS, KIND, TITLE, TOKEN, calls, find, kind_cell, page, pods, token_cell, write};
+use crate::admin::group_choice::{GroupNames, checked_groups};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::texts::common;
+use crate::ui::view::SectionPart;
+use crate::ui::{Cell, Form, Section, Text, View, format};
+
+const OPERATOR: Text = Text::new("Operator", "Operator");
+const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
+const GRANT_HINT: Text = Text::new(
+    "Members of these groups may use its tools, and its operator if it has one.",
+    "Mitglieder dieser Gruppen dürfen seine Werkzeuge nutzen und seinen Operator, falls er einen \
+     hat.",
+);
+const TOKENS: Text = Text::new("Tokens", "Token");
+const ISSUE: Text = Text::new("Create token", "Token erzeugen");
+const ISSUE_HINT: Text = Text::new(
+    "To change tokens, create another one and start the pods with it. Earlier ones stay valid \
+     until they expire or all are revoked. Tokens are valid for a year.",
+    "Um ein Token zu wechseln, erzeugen Sie ein weiteres und starten Sie die Pods damit. Frühere \
+     bleiben gültig, bis sie ablaufen oder alle widerrufen werden. Token gelten ein Jahr.",
+);
+const REVOKE: Text = Text::new("Revoke all tokens", "Alle Token widerrufen");
+const REVOKE_HINT: Text = Text::new(
+    "All pods of this connector are disconnected within five seconds, and cannot connect again \
+     without a new token.",
+    "Alle Pods dieses Konnektors werden binnen fünf Sekunden getrennt und können sich ohne neues \
+     Token nicht mehr verbinden.",
+);
+const COPY_HINT: Text = Text::new(
+    "Copy the token now: it is shown only once. Give it to the pod in its environment or in a \
+     file, never as an argument.",
+    "Kopieren Sie das Token jetzt: Es wird nur einmal angezeigt. Übergeben Sie es dem Pod in seiner \
+     Umgebung oder in einer Datei, nie als Argument.",
+);
+const DELETE_CONNECTOR: Text = Text::new("Delete connector", "Konnektor löschen");
+const DELETE_HINT: Text = Text::new(
+    "Its tokens and its operator are deleted, and its pods or its MCP server are disconnected. \
+     Members lose its tools. This can't be undone.",
+    "Seine Token und sein Operator werden gelöscht, seine Pods oder sein MCP-Server getrennt. \
+     Mitglieder verlieren seine Werkzeuge. Das lässt sich nicht rückgängig machen.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        page("/admin/connectors/{id}", |it| it.to(show)),
+        write("/admin/connectors/{id}/groups", |it| it.to(grant)),
+        write("/admin/connectors/{id}/tokens", |it| it.to(issue)),
+        write("/admin/connectors/{id}/tokens/revoke", |it| it.to(revoke)),
+        write("/admin/connectors/{id}/delete", |it| it.to(delete)),
+    ]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = connector_view(&page, ConnectorId(id)).await?;
+    Ok(page.render(view))
+}
+
+async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let groups = checked_groups(&form);
+    let grant = async move { connectors.grant(by, ConnectorId(id), groups).await };
+    let granted = page.run(grant).await;
+    finish(&page, ConnectorId(id), granted, "saved").await
+}
+
+async fn issue(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let issue = async move { connectors.issue_token(by, ConnectorId(id)).await };
+    match page.run(issue).await.map(|it| it.token) {
+        Ok(Some(token)) => issued(&page, ConnectorId(id), token).await,
+        Ok(None) => page.redirect(&format!("admin/connectors/{id}")),
+        Err(err) => page.refuse(connector_view(&page, ConnectorId(id)).await?, err),
+    }
+}
+
+async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let revoke = async move { connectors.revoke_tokens(by, ConnectorId(id)).await };
+    let revoked = page.run(revoke).await;
+    finish(&page, ConnectorId(id), revoked, "revoked").await
+}
+
+async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    page.run(async move { connectors.delete(by, ConnectorId(id)).await }).await?;
+    page.done("admin/connectors", "deleted")
+}
+
+async fn finish(
+    page: &PageContext,
+    id: ConnectorId,
+    changed: Result<(), ApiError>,
+    done: &str,
+) -> PageResult {
+    match changed {
+        Ok(()) => page.done(&format!("admin/connectors/{id}"), done),
+        Err(err) => page.refuse(connector_view(page, id).await?, err),
+    }
+}
+
+/// Renders the page of a connector with a token that was just created, which cannot
+/// be read again.
+pub(super) async fn issued(
+    page: &PageContext,
+    id: ConnectorId,
+    token: Secret<String>,
+) -> PageResult {
+    let mut view = connector_view(page, id).await?;
+    let secret = SectionPart::Secret(page.t(TOKEN).to_owned(), token.reveal());
+    let section = Section::new("token", page.t(TOKEN)).intro(page.t(COPY_HINT)).part(secret);
+    view.sections.insert(0, section);
+    Ok(page.render(view))
+}
+
+async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, ApiError> {
+    let (connector, connected) = find(page, id).await?;
+    let groups = GroupNames::load(page).await?;
+    let path = format!("admin/connectors/{id}");
+    let operator = connector.operator.map(|it| {
+        let path = format!("admin/operators/{it}");
+        (page.t(OPERATOR), Cell::link(page.t(OPERATOR), path))
+    });
+    let is_mcp = connector.mcp_url.is_some();
+    let token = (!is_mcp).then(|| (page.t(TOKEN), token_cell(page, &connector)));
+    let created = Cell::text(format::day(page.language, connector.created_at));
+    let kind = (page.t(KIND), kind_cell(page, &connector));
+    let facts = [kind].into_iter().chain(operator).chain(token);
+    let facts = facts.chain([(page.t(common::CREATED), created)]);
+    let choice = groups.checks(page.t(GROUPS), &connector.groups, None).hint(page.t(GRANT_HINT));
+    let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
+    let mut view = View::new(connector.name.as_str())
+        .below(page.t(TITLE), "admin/connectors")
+        .section(Section::new("connector", "").facts(facts))
+        .section(pods::section(page, &connected, None));
+    if calls::tools(&connected).next().is_some() {
+        view = view.action(page.t(TRY), format!("{path}/test-call"));
+    }
+    view = view.section(Section::new("groups", page.t(GROUPS)).form(grant));
+    if !is_mcp {
+        let issue = Form::new(format!("{path}/tokens"), page.t(ISSUE));
+        let revoke = Form::new(format!("{path}/tokens/revoke"), page.t(REVOKE)).danger();
+        view = view
+            .section(Section::new("tokens", page.t(TOKENS)).intro(page.t(ISSUE_HINT)).form(issue))
+            .section(
+                Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke),
+            );
+    }
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_CONNECTOR)).danger();
+    Ok(view.section(
+        Section::new("delete", page.t(DELETE_CONNECTOR)).intro(page.t(DELETE_HINT)).form(delete),
+    ))
+}
