@@ -220,7 +220,8 @@ impl AssignmentStore for SqlAssignments {
         skip: u32,
         limit: u32,
     ) -> Result<Vec<Assignment>, Unavailable> {
-        let listed = AssignmentStatus::ALL.into_iter().filter(|it| status.is_none_or(|is| is == *it));
+        let listed =
+            AssignmentStatus::ALL.into_iter().filter(|it| status.is_none_or(|is| is == *it));
         let names: Vec<_> = listed.map(AssignmentStatus::name).collect();
         let page =
             page_of!(assignments::table.filter(assignments::status.eq_any(names)), skip, limit);

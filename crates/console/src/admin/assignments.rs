@@ -60,14 +60,13 @@ const PAGE_ASSIGNMENTS: u32 = 50;
 
 pub(super) fn routes() -> Vec<Route> {
     let terminated = form("/admin/assignments/{id}/terminate", |it| it.to(terminate));
-    let own = vec![
+    vec![
         page("/admin/assignments", |it| it.to(list)),
         // Before the assignments, whose ids it would match.
         workers::route(),
         page("/admin/assignments/{id}", |it| it.to(show)),
         Route { feature: Some(Feature::AiProxy), ..terminated },
-    ];
-    own
+    ]
 }
 
 async fn list(page: PageContext) -> PageResult {

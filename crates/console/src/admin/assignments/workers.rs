@@ -1,6 +1,5 @@
 //! Queue of the assignments, and the workers.
 
-use pia_kernel::Unavailable;
 use pia_web::{ApiError, Route};
 
 use crate::page_context::{PageContext, PageResult};
@@ -54,8 +53,7 @@ async fn show(page: PageContext) -> PageResult {
 /// Returns the state of the queue.
 pub(super) async fn queue_section(page: &PageContext) -> Result<Section, ApiError> {
     let administration = page.api.assignments.administration.clone();
-    let read = async move { Ok::<_, Unavailable>(administration.queue().await?) };
-    let queue = page.run(read).await?;
+    let queue = page.run(async move { administration.queue().await }).await?;
     let oldest = queue.oldest_queued_at.map(|it| format::time(page.language, it));
     let facts = [
         (page.t(QUEUED), Cell::text(format::number(page.language, queue.queued))),
