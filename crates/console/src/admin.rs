@@ -1,8 +1,13 @@
 //! Console of administrators and managers.
 
+mod assignments;
 mod bindings;
 mod certificates;
+mod connectors;
+mod group_choice;
 mod groups;
+mod knowledge;
+mod operators;
 mod overview;
 mod personas;
 mod plugins;
@@ -21,6 +26,10 @@ pub(crate) fn routes() -> Vec<Route> {
         personas::routes(),
         plugins::routes(),
         certificates::routes(),
+        knowledge::routes(),
+        assignments::routes(),
+        operators::routes(),
+        connectors::routes(),
     ];
     pages.into_iter().flatten().collect()
 }

@@ -44,7 +44,7 @@ impl FormFields {
         fields.filter(|it| it.len() <= MAX_FIELDS).map(Self).ok_or_else(Self::malformed)
     }
 
-    /// Creates the fields of a form with files.
+    /// Creates the fields of a form that was parsed elsewhere, or of none.
     pub(crate) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
     }

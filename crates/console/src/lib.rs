@@ -8,7 +8,6 @@ mod administrator;
 mod auth;
 mod form_fields;
 mod front;
-mod multipart;
 mod navigation;
 mod page;
 mod page_context;
@@ -23,7 +22,6 @@ mod sign_in;
 mod testing;
 mod texts;
 mod ui;
-mod uploaded_form;
 mod upload;
 mod well_known;
 

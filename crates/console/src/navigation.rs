@@ -53,6 +53,19 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
         ],
     },
     NavGroup {
+        label: Text::new("Assistant", "Assistent"),
+        items: &[
+            item(
+                "admin/knowledge",
+                &[Role::Admin, Role::KbManager],
+                Text::new("Knowledge", "Wissen"),
+            ),
+            item("admin/assignments", ADMINS, Text::new("Assignments", "Aufträge")),
+            item("admin/operators", ADMINS, Text::new("Operators", "Operatoren")),
+            item("admin/connectors", ADMINS, Text::new("Connectors", "Konnektoren")),
+        ],
+    },
+    NavGroup {
         label: Text::new("Operations", "Betrieb"),
         items: &[
             item("admin/feedback", ADMINS, Text::new("Feedback", "Rückmeldungen")),

@@ -140,7 +140,7 @@ fn token_cell(page: &PageContext, it: &Connector) -> Cell {
 }
 
 async fn new(page: PageContext) -> PageResult {
-    let view = new_view(&page, &FormFields::new(Vec::new())).await?;
+    let view = new_view(&page, &FormFields::from_pairs(Vec::new())).await?;
     Ok(page.render(view))
 }
 

@@ -119,7 +119,7 @@ fn below_base(page: &PageContext, entry: &KnowledgeBaseEntry, title: Text) -> Vi
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let view = list_view(&page, &FormFields::new(Vec::new())).await?;
+    let view = list_view(&page, &FormFields::from_pairs(Vec::new())).await?;
     Ok(page.render(view))
 }
 

@@ -107,7 +107,7 @@ fn origin(it: &Operator) -> Text {
 }
 
 async fn new(page: PageContext) -> PageResult {
-    let view = new_view(&page, &FormFields::new(Vec::new()));
+    let view = new_view(&page, &FormFields::from_pairs(Vec::new()));
     Ok(page.render(view))
 }
 

@@ -21,16 +21,10 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn show(page: PageContext) -> PageResult {
     let role: Role = page.caller.role;
-    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
-    for group in CONSOLE.iter().skip(1) {
-        let items = group.items.iter().filter(|it| it.is_open_to(role));
-        let links: Vec<Link> = items
-            .map(|it| Link { label: page.t(it.label).to_owned(), path: it.path.to_owned() })
-            .collect();
-        if !links.is_empty() {
-            let section = Section::new("area", page.t(group.label));
-            view = view.section(section.part(SectionPart::Links(links)));
-        }
-    }
+    let items = CONSOLE.iter().skip(1).flat_map(|it| it.items);
+    let items = items.filter(|it| it.is_open_to(role));
+    let links = items.map(|it| Link { label: page.t(it.label).into(), path: it.path.into() });
+    let section = Section::new("areas", "").part(SectionPart::Links(links.collect()));
+    let view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section);
     Ok(page.render(view))
 }

@@ -83,7 +83,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn new(page: PageContext, PathId(id): PathId) -> PageResult {
-    let view = new_view(&page, id, &FormFields::new(Vec::new())).await?;
+    let view = new_view(&page, id, &FormFields::from_pairs(Vec::new())).await?;
     Ok(page.render(view))
 }
 

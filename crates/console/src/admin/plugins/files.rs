@@ -9,7 +9,7 @@ use super::changed;
 use super::view::Typed;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::uploaded_form::UploadedForm;
+use crate::upload::UploadForm;
 
 const MIB: usize = 1024 * 1024;
 /// Maximum size of the other parts of a form with a file.
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadedForm) -> PageResult {
+async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
     let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
     let result = match chosen_file(&form, "package") {
         Ok(file) => {
@@ -45,7 +45,7 @@ async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadedFor
     changed(&page, id, result, Typed::default()).await
 }
 
-async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadedForm) -> PageResult {
+async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
     let (plugins, by, id) = (page.api.plugins.clone(), page.user(), PluginId(id));
     let result = match chosen_file(&form, "icon") {
         Ok(file) => page.run(async move { plugins.upload_icon(by, id, Some(file)).await }).await,
@@ -60,8 +60,9 @@ async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> Pa
     changed(&page, id, result, Typed::default()).await
 }
 
-fn chosen_file(form: &UploadedForm, field: &str) -> Result<Bytes, ApiError> {
-    form.file(field).ok_or_else(|| {
+fn chosen_file(form: &UploadForm, field: &str) -> Result<Bytes, ApiError> {
+    let file = form.file(field).map(|it| it.content.clone());
+    file.ok_or_else(|| {
         let (field, message) = (field.to_owned(), "Choose a file.".to_owned());
         ApiError::invalid(vec![FieldError { field, code: "file_required", message }])
     })
