@@ -170,6 +170,13 @@ const ERRORS: &[(&str, Text)] = &[
         Text::new("This certificate is trusted already.", "Diesem Zertifikat wird schon vertraut."),
     ),
     (
+        "secret_setting",
+        Text::new(
+            "Secrets are set in files or the environment.",
+            "Geheime Werte werden in Dateien oder der Umgebung gesetzt.",
+        ),
+    ),
+    (
         "client_policy_in_use",
         Text::new(
             "Groups have this policy. Remove it from them first.",
