@@ -120,6 +120,12 @@ impl PageContext {
         self.api.runner.run(async { use_case.await.map_err(ApiError::from) }).await
     }
 
+    /// Returns the gates, which know the licence in force.
+    pub(crate) fn gates(&self) -> Result<&Data<Gates>, ApiError> {
+        let gates = self.request.app_data::<Data<Gates>>();
+        gates.ok_or_else(|| ApiError::internal("no gates are configured"))
+    }
+
     /// Renders a page.
     pub(crate) fn render(&self, view: View) -> HttpResponse {
         self.render_with(StatusCode::OK, view)

@@ -1,0 +1,188 @@
+//! Licence of the server.
+
+use pia_kernel::Timestamp;
+use pia_policy::{Feature, Licence, Licensed};
+use pia_web::{ApiError, Route};
+
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::page;
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Licence", "Lizenz");
+const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
+const EDITION: Text = Text::new("Edition", "Edition");
+const ISSUED: Text = Text::new("Issued", "Ausgestellt");
+const ENDS: Text = Text::new("Ends", "Endet");
+const USERS: Text = Text::new("Active accounts", "Aktive Konten");
+const ADMINS: Text = Text::new("Administrators", "Administratoren");
+const ACCOUNTS: Text = Text::new("Accounts on this server", "Konten auf diesem Server");
+const ACCOUNTS_HINT: Text = Text::new("Including deactivated ones", "Einschließlich deaktivierter");
+const AT_MOST: Text = Text::new("At most {}", "Höchstens {}");
+const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
+const IN_FORCE: Text = Text::new("In force", "Gültig");
+const EXPIRES_SOON: Text = Text::new("Ends soon", "Endet bald");
+const EXPIRED: Text = Text::new("Expired", "Abgelaufen");
+const FEATURES: Text = Text::new("Features", "Funktionen");
+const FEATURE: Text = Text::new("Feature", "Funktion");
+const INCLUDED: Text = Text::new("Included", "Enthalten");
+const NOT_INCLUDED: Text = Text::new("Not included", "Nicht enthalten");
+const NO_LICENCE: Text = Text::new(
+    "No licence is in force. Install one on the setup page.",
+    "Es gilt keine Lizenz. Installieren Sie eine auf der Einrichtungsseite.",
+);
+const REPLACE: Text = Text::new("Replace the licence", "Lizenz ersetzen");
+const REPLACE_FILE: Text = Text::new(
+    "Replace the licence file on the server, which the setting License:Path names. The new \
+     licence is in force within seconds, without a restart.",
+    "Ersetzen Sie auf dem Server die Lizenzdatei, die die Einstellung License:Path nennt. Die \
+     neue Lizenz gilt binnen Sekunden, ohne Neustart.",
+);
+const REPLACE_EXPIRED: Text = Text::new(
+    "Or paste the new licence on the setup page (/admin/setup), with the setup token from the \
+     server.",
+    "Oder fügen Sie die neue Lizenz auf der Einrichtungsseite (/admin/setup) ein, mit dem \
+     Einrichtungstoken vom Server.",
+);
+/// Time before its end at which a licence needs attention, in microseconds.
+const SOON_MICROS: i64 = 30 * 24 * 3600 * 1_000_000;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![page("/admin/licence", |it| it.to(show))]
+}
+
+async fn show(page: PageContext) -> PageResult {
+    let gates = page.gates()?;
+    let (state, now) = (gates.licence.get(), gates.clock.now());
+    let view = View::new(page.t(TITLE));
+    let (licence, is_expired) = match state.at(now) {
+        Licensed::Not => {
+            let section = Section::new("licence", "").paragraph(page.t(NO_LICENCE));
+            return Ok(page.render(view.section(section)));
+        }
+        Licensed::Expired(licence) => (licence, true),
+        Licensed::Valid(licence) => (licence, false),
+    };
+    let accounts = count_accounts(&page).await?;
+    let replace = Section::new("replace", page.t(REPLACE)).paragraph(page.t(REPLACE_FILE));
+    let replace = if is_expired { replace.paragraph(page.t(REPLACE_EXPIRED)) } else { replace };
+    let view = view
+        .section(facts_section(&page, licence, now, accounts))
+        .section(features_section(&page, licence))
+        .section(replace);
+    Ok(page.render(view))
+}
+
+async fn count_accounts(page: &PageContext) -> Result<u64, ApiError> {
+    let groups = page.api.groups.clone();
+    let entries = page.run(async move { groups.list().await }).await?;
+    Ok(entries.iter().map(|it| it.members).sum())
+}
+
+fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts: u64) -> Section {
+    let limit = |max: Option<u32>| match max {
+        Some(max) => page.fill(AT_MOST, &[&format::number(page.language, max)]),
+        None => page.t(UNLIMITED).to_owned(),
+    };
+    let ends = match licence.expires_at {
+        Some(end) => Cell::text(format::day(page.language, end)),
+        None => Cell::text(page.t(common::NEVER)),
+    };
+    let accounts = Cell::text(format::number(page.language, accounts));
+    let facts = [
+        (page.t(common::STATUS), status_cell(page, licence, now)),
+        (page.t(LICENSEE), Cell::text(&licence.licensee)),
+        (page.t(EDITION), Cell::text(&licence.edition)),
+        (page.t(ISSUED), Cell::text(format::day(page.language, licence.issued_at))),
+        (page.t(ENDS), ends),
+        (page.t(USERS), Cell::text(limit(licence.max_users))),
+        (page.t(ADMINS), Cell::text(limit(licence.max_admins))),
+        (page.t(ACCOUNTS), accounts.detail(page.t(ACCOUNTS_HINT))),
+    ];
+    Section::new("licence", "").facts(facts)
+}
+
+fn status_cell(page: &PageContext, licence: &Licence, now: Timestamp) -> Cell {
+    let (text, tone) = match licence.expires_at.map(|it| it.micros() - now.micros()) {
+        Some(left) if left <= 0 => (EXPIRED, Tone::Bad),
+        Some(left) if left < SOON_MICROS => (EXPIRES_SOON, Tone::Warning),
+        Some(_) | None => (IN_FORCE, Tone::Good),
+    };
+    Cell::badge(page.t(text), tone)
+}
+
+fn features_section(page: &PageContext, licence: &Licence) -> Section {
+    let row = |feature: Feature| {
+        let status = if licence.features.contains(&feature) {
+            Cell::badge(page.t(INCLUDED), Tone::Good)
+        } else {
+            Cell::badge(page.t(NOT_INCLUDED), Tone::Neutral)
+        };
+        let (name, purpose) = feature_texts(feature);
+        Row::new(vec![Cell::text(page.t(name)).detail(page.t(purpose)), status])
+    };
+    let table = Table {
+        caption: page.t(FEATURES).to_owned(),
+        columns: [FEATURE, common::STATUS].map(|it| page.t(it).into()).into(),
+        rows: Feature::ALL.map(row).into(),
+        ..Table::default()
+    };
+    Section::new("features", page.t(FEATURES)).table(table)
+}
+
+/// Returns the name of a feature, and what it unlocks.
+fn feature_texts(feature: Feature) -> (Text, Text) {
+    match feature {
+        Feature::OAuth => (
+            Text::new("Single sign-on", "Single Sign-on"),
+            Text::new(
+                "People sign in with the accounts of an identity provider.",
+                "Personen melden sich mit den Konten eines Identitätsanbieters an.",
+            ),
+        ),
+        Feature::Sync => (
+            Text::new("Synchronization", "Synchronisierung"),
+            Text::new(
+                "Devices of an account share settings, personas and chats.",
+                "Die Geräte eines Kontos teilen Einstellungen, Personas und Chats.",
+            ),
+        ),
+        Feature::AiProxy => (
+            Text::new("AI models and assignments", "KI-Modelle und Aufträge"),
+            Text::new(
+                "Members use models through the server, within budgets, and hand over assignments.",
+                "Mitglieder nutzen Modelle über den Server im Rahmen von Budgets und erteilen \
+                 Aufträge.",
+            ),
+        ),
+        Feature::Knowledge => (
+            Text::new("Knowledge bases", "Wissensdatenbanken"),
+            Text::new(
+                "Chats answer from documents of the organisation.",
+                "Chats antworten aus Dokumenten der Organisation.",
+            ),
+        ),
+        Feature::E2ee => (
+            Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung"),
+            Text::new(
+                "What accounts synchronize can be read on their devices only.",
+                "Was Konten synchronisieren, ist nur auf ihren Geräten lesbar.",
+            ),
+        ),
+        Feature::GroupManagement => (
+            Text::new("Group management", "Gruppenverwaltung"),
+            Text::new(
+                "Groups, client policies, personas and plugins for their members.",
+                "Gruppen, Client-Richtlinien, Personas und Plugins für ihre Mitglieder.",
+            ),
+        ),
+        Feature::ManagedCloud => (
+            Text::new("Managed service", "Verwalteter Dienst"),
+            Text::new(
+                "Functions for those who run this server as a service for others.",
+                "Funktionen für alle, die den Server als Dienst für andere betreiben.",
+            ),
+        ),
+    }
+}

@@ -1,0 +1,232 @@
+//! Settings that administrators change while the server runs.
+
+use std::fmt::Write as _;
+
+use actix_web::web::Path;
+use pia_policy::{RunningSetting, SettingOverride};
+use pia_web::{ApiError, Licensing, Route};
+
+use super::bindings::{emails, time_cell, user_cell};
+use super::users::search_form;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::{proof, proof_field};
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
+
+const TITLE: Text = Text::new("Settings", "Einstellungen");
+const INTRO: Text = Text::new(
+    "These settings take effect without a restart, on all instances of the server. Others are set \
+     in files and the environment.",
+    "Diese Einstellungen wirken ohne Neustart auf allen Instanzen des Servers. Andere werden in \
+     Dateien und der Umgebung gesetzt.",
+);
+const EMPTY: Text = Text::new("No setting matches.", "Keine Einstellung passt dazu.");
+const SEARCH: Text = Text::new("Name of the setting", "Name der Einstellung");
+const SETTING: Text = Text::new("Setting", "Einstellung");
+const VALUE: Text = Text::new("Value", "Wert");
+const VALUE_HINT: Text = Text::new(
+    "As in a file: `true`, `30s`, or a list separated by commas.",
+    "Wie in einer Datei: `true`, `30s` oder eine Liste, durch Kommas getrennt.",
+);
+const SOURCE: Text = Text::new("Source", "Herkunft");
+const DEFAULT: Text = Text::new("Default", "Standard");
+const CONSOLE: Text = Text::new("Console", "Konsole");
+/// Source of a setting that was changed here.
+const CONSOLE_SOURCE: &str = "the console";
+const SECRET: Text = Text::new("Secret, not shown", "Geheim, nicht angezeigt");
+const SECRET_HINT: Text = Text::new(
+    "Secrets are set in files or the environment, so that they are not stored in the database.",
+    "Geheime Werte werden in Dateien oder der Umgebung gesetzt, damit sie nicht in der Datenbank \
+     stehen.",
+);
+const CHANGED: Text = Text::new("Changed", "Geändert");
+const CHANGED_BY: Text = Text::new("Changed by", "Geändert von");
+const CHANGE: Text = Text::new("Change", "Ändern");
+const RESET: Text = Text::new("Reset", "Zurücksetzen");
+const RESET_HINT: Text = Text::new(
+    "The value of the files and the environment, or else the default, is in force again.",
+    "Wieder gilt der Wert aus Dateien und Umgebung, andernfalls der Standard.",
+);
+const ON: Text = Text::new("On (true)", "Ein (true)");
+const OFF: Text = Text::new("Off (false)", "Aus (false)");
+/// Maximum size of the form.
+const FORM_BYTES: usize = 20 * 1024;
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        page("/admin/settings", |it| it.to(list)),
+        page("/admin/settings/{key}", |it| it.to(show)),
+        write("/admin/settings/{key}/change", |it| it.to(change)),
+        write("/admin/settings/{key}/reset", |it| it.to(reset)),
+    ]
+}
+
+/// Returns the row of a form that changes a setting: the operator may configure
+/// the server without a licence.
+fn write(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
+    Route { licensing: Licensing::MayHaveEnded, body_limit: FORM_BYTES, ..form(path, handler) }
+}
+
+type Setting = (RunningSetting, Option<SettingOverride>);
+
+async fn all(page: &PageContext) -> Result<Vec<Setting>, ApiError> {
+    let settings = page.api.settings.clone();
+    page.run(async move { settings.list().await }).await
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let sought = page.query("search").trim().to_lowercase();
+    let all = all(&page).await?;
+    let found = all.iter().filter(|it| it.0.key.to_lowercase().contains(&sought));
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [SETTING, VALUE, SOURCE].map(|it| page.t(it).into()).into(),
+        rows: found.map(|it| setting_row(&page, it)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        search: Some(search_form(&page, SEARCH, "admin/settings")),
+        ..Table::default()
+    };
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .section(Section::new("settings", "").table(table));
+    Ok(page.render(view))
+}
+
+fn setting_row(page: &PageContext, (setting, _): &Setting) -> Row {
+    Row::new(vec![
+        Cell::link(&setting.key, path_of(&setting.key)),
+        value_cell(page, setting),
+        source_cell(page, setting),
+    ])
+}
+
+fn value_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
+    match (setting.is_secret, &setting.value) {
+        (true, _) => Cell::badge(page.t(SECRET), Tone::Neutral),
+        (false, value) => Cell::text(value.clone().unwrap_or_default()),
+    }
+}
+
+fn source_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
+    match setting.origin.as_deref() {
+        None => Cell::text(page.t(DEFAULT)),
+        Some(CONSOLE_SOURCE) => Cell::badge(page.t(CONSOLE), Tone::Neutral),
+        Some(other) => Cell::text(other),
+    }
+}
+
+async fn show(page: PageContext, key: Path<String>) -> PageResult {
+    let view = setting_view(&page, &key, None).await?;
+    Ok(page.render(view))
+}
+
+async fn change(page: PageContext, key: Path<String>, form: FormFields) -> PageResult {
+    let (settings, by, name) = (page.api.settings.clone(), page.user(), key.clone());
+    let value = form.text("value").to_owned();
+    let result = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { settings.set(by, &name, &value).await }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done(&path_of(&key), "saved"),
+        Err(err) => page.refuse(setting_view(&page, &key, Some(form.text("value"))).await?, err),
+    }
+}
+
+async fn reset(page: PageContext, key: Path<String>, form: FormFields) -> PageResult {
+    let (settings, by, name) = (page.api.settings.clone(), page.user(), key.clone());
+    let result = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { settings.reset(by, &name).await }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done(&path_of(&key), "saved"),
+        Err(err) => page.refuse(setting_view(&page, &key, None).await?, err),
+    }
+}
+
+async fn setting_view(
+    page: &PageContext,
+    key: &str,
+    typed: Option<&str>,
+) -> Result<View, ApiError> {
+    let mut all = all(page).await?.into_iter();
+    let found = all.find(|it| it.0.key.eq_ignore_ascii_case(key));
+    let (setting, changed) = found.ok_or_else(ApiError::not_found)?;
+    let path = path_of(&setting.key);
+    let view = View::new(&setting.key)
+        .below(page.t(TITLE), "admin/settings")
+        .section(facts_section(page, &setting, changed.as_ref()).await?);
+    if setting.is_secret {
+        return Ok(view);
+    }
+    let value = typed.or(setting.value.as_deref()).unwrap_or_default();
+    let change = Form::new(format!("{path}/change"), page.t(common::SAVE))
+        .field(value_field(page, setting.value.as_deref(), value))
+        .field(proof_field(page));
+    let view = view.section(Section::new("change", page.t(CHANGE)).form(change));
+    if changed.is_none() {
+        return Ok(view);
+    }
+    let reset = Form::new(format!("{path}/reset"), page.t(RESET)).field(proof_field(page));
+    let section = Section::new("reset", page.t(RESET)).intro(page.t(RESET_HINT));
+    Ok(view.section(section.form(reset)))
+}
+
+async fn facts_section(
+    page: &PageContext,
+    setting: &RunningSetting,
+    changed: Option<&SettingOverride>,
+) -> Result<Section, ApiError> {
+    let mut facts = vec![
+        (page.t(VALUE), value_cell(page, setting)),
+        (page.t(SOURCE), source_cell(page, setting)),
+    ];
+    if let Some(change) = changed {
+        let emails = emails(page, change.updated_by.into_iter()).await?;
+        let by = change.updated_by.map_or_else(Cell::default, |it| user_cell(page, it, &emails));
+        facts.push((page.t(CHANGED), time_cell(page, change.updated_at)));
+        facts.push((page.t(CHANGED_BY), by));
+    }
+    let section = Section::new("setting", "").facts(facts);
+    Ok(if setting.is_secret { section.paragraph(page.t(SECRET_HINT)) } else { section })
+}
+
+/// Returns the field of a value: a selection for one that is on or off.
+fn value_field(page: &PageContext, stored: Option<&str>, value: &str) -> Field {
+    if matches!(stored, Some("true" | "false")) {
+        let options = [("true", page.t(ON)), ("false", page.t(OFF))];
+        return Field::select("value", page.t(VALUE), options, value);
+    }
+    let field = Field::lines("value", page.t(VALUE), value).rows(2);
+    field.hint(page.t(VALUE_HINT)).optional()
+}
+
+/// Returns the path of a setting's page, without the leading slash. Keys may
+/// contain names of models.
+fn path_of(key: &str) -> String {
+    let mut path = "admin/settings/".to_owned();
+    for byte in key.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {
+            path.push(byte.into());
+        } else {
+            // Writing to a string cannot fail.
+            drop(write!(path, "%{byte:02X}"));
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_encoded_in_paths() {
+        assert_eq!(path_of("LocalAuth:Registration"), "admin/settings/LocalAuth:Registration");
+        assert_eq!(path_of("A:b/c d?ü"), "admin/settings/A:b%2Fc%20d%3F%C3%BC");
+    }
+}
