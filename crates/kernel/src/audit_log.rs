@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::{PageRequest, Timestamp, Unavailable, UserId};
+use crate::{ChainReport, PageRequest, Timestamp, Unavailable, UserId};
 
 /// An entry of the audit log as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl AuditFilter {
     }
 }
 
-/// Store of the audit log: reading, and its retention.
+/// Store of the audit log: reading, verification, and its retention.
 #[async_trait]
 pub trait AuditLog: Send + Sync {
     /// Loads up to `page.limit` of the selected entries, newest first.
@@ -81,6 +81,10 @@ pub trait AuditLog: Send + Sync {
         filter: &AuditFilter,
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable>;
+
+    /// Verifies every entry against the chain that it was written to. No entry
+    /// may have been deleted that is younger than `retained_since`.
+    async fn verify(&self, retained_since: Timestamp) -> Result<ChainReport, Unavailable>;
 
     /// Deletes entries from before `time`, with the data that identifies their
     /// users. Entries may stay until younger ones of the same chain segment are

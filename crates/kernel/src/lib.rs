@@ -4,6 +4,7 @@
 
 mod audit_changes;
 mod audit_log;
+mod audit_report;
 mod budget;
 mod clock;
 mod domain;
@@ -25,6 +26,7 @@ mod timestamp;
 
 pub use audit_changes::{AuditChanges, serialize_digest};
 pub use audit_log::{AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide};
+pub use audit_report::{ChainFault, ChainReport};
 pub use budget::{BudgetPeriod, CreditLimits};
 pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;

@@ -7,7 +7,7 @@ mod verification;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Timestamp, Unavailable};
+use pia_kernel::{ChainFault, ChainReport, Timestamp, Unavailable};
 use pia_sealing::ServerSigner;
 use pia_storage::schema::{audit_checkpoints, audit_entries, locks};
 use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx, on_conn};
@@ -16,7 +16,6 @@ pub use checkpoint::AuditCheckpoint;
 use checkpoint::CheckpointRow;
 use link::{ChainRow, ORIGIN};
 use verification::Verification;
-pub use verification::{ChainFault, ChainReport};
 
 /// Name of the row that one sequencer at a time locks.
 const LOCK: &str = "audit-chain";

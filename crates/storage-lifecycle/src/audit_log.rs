@@ -8,8 +8,8 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{
-    AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp,
-    Unavailable, UserId,
+    AuditFilter, AuditLog, AuditPerson, AuditRecord, AuditSide, ChainReport, Cursor, PageRequest,
+    Timestamp, Unavailable, UserId,
 };
 use pia_storage::schema::{audit_entries, audit_identities};
 use pia_storage::{AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, on_conn};
@@ -171,6 +171,10 @@ impl AuditLog for SqlAuditLog {
             sides.entry(row.entry_id).or_default().push(row);
         }
         Ok(rows.into_iter().map(|it| self.open(it, &sides)).collect::<Result<_, _>>()?)
+    }
+
+    async fn verify(&self, retained_since: Timestamp) -> Result<ChainReport, Unavailable> {
+        SqlAuditChain::new(self.db.clone()).verify(None, retained_since).await
     }
 
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable> {

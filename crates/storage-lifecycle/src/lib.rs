@@ -24,7 +24,7 @@ mod knowledge_tables;
 mod pod_tables;
 mod pseudonym;
 
-pub use audit_chain::{AuditCheckpoint, ChainFault, ChainReport, SqlAuditChain};
+pub use audit_chain::{AuditCheckpoint, SqlAuditChain};
 pub use audit_log::SqlAuditLog;
 pub use erase::SqlEraser;
 pub use export::SqlPersonalData;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::Clock;
+use pia_kernel::{ChainReport, Clock};
 use pia_settings::AuditCommand;
 use pia_storage::Database;
-use pia_storage_lifecycle::{AuditCheckpoint, ChainReport, SqlAuditChain};
+use pia_storage_lifecycle::{AuditCheckpoint, SqlAuditChain};
 
 use super::{AdminError, line};
 

@@ -6,10 +6,10 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::Role;
-use pia_kernel::{AuditEntry, AuditFilter, AuditLog, Eraser, Timestamp, UserId};
+use pia_kernel::{AuditEntry, AuditFilter, AuditLog, ChainFault, Eraser, Timestamp, UserId};
 use pia_storage::schema::audit_entries;
 use pia_storage::{Database, DatabaseKind, DbError, on_conn};
-use pia_storage_lifecycle::{AuditCheckpoint, ChainFault, SqlAuditChain, SqlAuditLog, SqlEraser};
+use pia_storage_lifecycle::{AuditCheckpoint, SqlAuditChain, SqlAuditLog, SqlEraser};
 use uuid::Uuid;
 
 use crate::audit_log::{entry, write};
@@ -180,6 +180,8 @@ async fn early_deletions_are_reported(db: Database) {
     assert_eq!(chain.verify(None, SINCE).await.unwrap().faults, [early]);
 
     let log = SqlAuditLog::new(db);
+    assert_eq!(log.verify(minutes(2)).await.unwrap().faults, []);
+    assert_eq!(log.verify(SINCE).await.unwrap(), chain.verify(None, SINCE).await.unwrap());
     let left = log.page(&AuditFilter::default(), crate::audit_log::ALL).await.unwrap();
     assert_eq!(left.len(), 2);
 }
