@@ -1,11 +1,14 @@
 //! Use cases that handlers call.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pia_assistant::Credits;
 use pia_e2ee::E2ee;
 use pia_identity::{CallerState, Identity, ReauthProof, ScimTokens};
-use pia_kernel::{AuditLog, LiveSetting, Reauthentication, Secret, SessionId, UserId};
+use pia_kernel::{
+    AuditLog, ChainReport, Clock, LiveSetting, Reauthentication, Secret, SessionId, UserId,
+};
 use pia_pods::{Connectors, ToolPlane};
 use pia_policy::{
     ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, SettingOverrides,
@@ -49,6 +52,10 @@ pub struct Api {
     pub tools: ToolPlane,
     /// Audit log.
     pub audit: Arc<dyn AuditLog>,
+    /// Time for which its entries are stored.
+    pub audit_retention: LiveSetting<Duration>,
+    /// Clock of its verification.
+    pub clock: Arc<dyn Clock>,
     /// Reports on answers.
     pub feedback: Feedback,
     /// Settings that administrators change while the server runs.
@@ -77,6 +84,14 @@ impl Api {
     {
         let translated = async { use_case.await.map_err(|err| ApiError::from(err.into())) };
         Ok(self.runner.run(translated).await?)
+    }
+
+    /// Verifies the audit log: no entry was changed, or deleted before its
+    /// retention ended.
+    pub async fn verify_audit_log(&self) -> Result<ChainReport, HttpError> {
+        let (log, since) =
+            (Arc::clone(&self.audit), self.clock.now() - *self.audit_retention.get());
+        self.run(async move { log.verify(since).await }).await
     }
 
     /// Returns the caller's id, and whether they have reauthenticated recently.

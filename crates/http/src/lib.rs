@@ -24,6 +24,7 @@ mod routes;
 mod schedules;
 mod sync;
 
+pub use admin::audit::export_audit_log;
 pub use ai::AiApi;
 pub use api::Api;
 pub use assignments::AssignmentsApi;

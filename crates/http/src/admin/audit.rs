@@ -118,12 +118,18 @@ pub(crate) async fn export(
     api: Data<Api>,
     Query(query): Query<AuditQuery>,
 ) -> Result<HttpResponse, HttpError> {
+    Ok(export_audit_log(&api, query.into()))
+}
+
+/// Streams the selected entries of the audit log, newest first, as lines of
+/// JSON.
+pub fn export_audit_log(api: &Api, filter: AuditFilter) -> HttpResponse {
     let log = Arc::clone(&api.audit);
-    let export = Export { log, filter: query.into(), after: None, is_done: false };
-    Ok(HttpResponse::Ok()
+    let export = Export { log, filter, after: None, is_done: false };
+    HttpResponse::Ok()
         .content_type("application/jsonl")
         .insert_header((CONTENT_DISPOSITION, "attachment; filename=\"audit.jsonl\""))
-        .streaming(stream::try_unfold(export, Export::next)))
+        .streaming(stream::try_unfold(export, Export::next))
 }
 
 fn cursor(entry: &AuditRecord) -> Cursor {

@@ -61,6 +61,8 @@ pub(super) fn api(
         plugins,
         certificates,
         audit: lifecycle.audit,
+        audit_retention: lifecycle.audit_retention,
+        clock: base.clock(),
         feedback,
         settings,
         scim_tokens: provisioning.tokens,
