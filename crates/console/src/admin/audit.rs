@@ -1,0 +1,49 @@
+//! Audit log.
+
+mod filter;
+mod verification;
+mod view;
+
+use std::sync::Arc;
+
+use pia_kernel::Cursor;
+use pia_web::Route;
+
+use self::filter::SearchedEntries;
+use self::view::log_view;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::page;
+
+pub(super) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        page("/admin/audit", |it| it.to(list)),
+        page("/admin/audit/export", |it| it.to(export)),
+    ];
+    routes.extend(verification::routes());
+    routes
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let searched = SearchedEntries::requested(&page).await?;
+    let found = match searched.filter.clone() {
+        Some(filter) => {
+            let (log, request) = (Arc::clone(&page.api.audit), page.paging());
+            let read = async move { log.page(&filter, request.and_one_more()).await };
+            let entries = page.run(read).await?;
+            request.part_of(entries, |it| Cursor { at: it.at, id: it.id })
+        }
+        None => page.paging().part_of(Vec::new(), |_| Cursor::top()),
+    };
+    let view = log_view(&page, searched, found).await?;
+    Ok(page.render(view))
+}
+
+/// Streams the selected entries. A filter that selects none by mistake is
+/// displayed instead.
+async fn export(page: PageContext) -> PageResult {
+    let searched = SearchedEntries::requested(&page).await?;
+    match searched.filter {
+        Some(filter) => Ok(pia_http::export_audit_log(&page.api, filter)),
+        None => page.redirect("admin/audit"),
+    }
+}

@@ -1,0 +1,136 @@
+//! Search in the audit log.
+
+use std::time::Duration;
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use pia_kernel::{AuditFilter, PageRequest, Timestamp, UserId};
+use pia_policy::MemberFilter;
+use pia_web::ApiError;
+use uuid::Uuid;
+
+use crate::page_context::PageContext;
+use crate::texts::common;
+use crate::ui::view::Link;
+use crate::ui::{Field, Search, Text};
+
+const SEARCH: Text = Text::new("Search the audit log", "Audit-Protokoll durchsuchen");
+const PERSON: Text = Text::new("Email address of a person", "E-Mail-Adresse einer Person");
+const UNKNOWN_PERSON: Text =
+    Text::new("No account has this address.", "Kein Konto hat diese Adresse.");
+const ACTION: Text = Text::new("Action, such as Group.Created", "Aktion, etwa Group.Created");
+const SINCE: Text = Text::new("From day (UTC)", "Ab Tag (UTC)");
+const UNTIL: Text = Text::new("To day (UTC)", "Bis Tag (UTC)");
+const NOT_A_DAY: Text =
+    Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
+const DAY: Duration = Duration::from_hours(24);
+/// Number of accounts that are searched for an address.
+const MAX_ACCOUNTS: u16 = 200;
+
+/// Entries that a query selects.
+pub(super) struct SearchedEntries {
+    /// Filter; `None` if a field is invalid.
+    pub(super) filter: Option<AuditFilter>,
+    /// Fields as they were typed, with their errors.
+    pub(super) search: Search,
+    /// Query of the filter, without `?`.
+    pub(super) query: String,
+}
+
+impl SearchedEntries {
+    /// Returns the entries that the query of a request selects.
+    pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
+        let names = ["user", "action", "since", "until"];
+        let [person, action, since, until] = names.map(|name| page.query(name).trim().to_owned());
+        let mut person_field = text_field(page, "user", PERSON, &person);
+        let (mut since_field, mut until_field) =
+            (day_field(page, "since", SINCE, &since), day_field(page, "until", UNTIL, &until));
+        let user = if person.is_empty() { Ok(None) } else { find(page, &person).await?.map(Some) };
+        let days = (parse_day(&since), parse_day(&until));
+        let filter = match (&user, &days) {
+            (Ok(user), (Ok(since), Ok(until))) => Some(AuditFilter {
+                user: *user,
+                action: Some(action.clone()).filter(|it| !it.is_empty()),
+                since: *since,
+                until: until.map(|it| it + DAY),
+            }),
+            _ => None,
+        };
+        for (field, is_wrong, text) in [
+            (&mut person_field, user.is_err(), UNKNOWN_PERSON),
+            (&mut since_field, days.0.is_err(), NOT_A_DAY),
+            (&mut until_field, days.1.is_err(), NOT_A_DAY),
+        ] {
+            if is_wrong {
+                page.t(text).clone_into(&mut field.error);
+            }
+        }
+        let fields = vec![
+            person_field,
+            text_field(page, "action", ACTION, &action),
+            since_field,
+            until_field,
+        ];
+        let pairs = names.into_iter().zip([person, action, since, until]);
+        let pairs: Vec<_> = pairs.filter(|it| !it.1.is_empty()).collect();
+        let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
+        let reset = Link {
+            label: page.t(common::RESET_FILTERS).to_owned(),
+            path: "admin/audit".to_owned(),
+        };
+        let search = Search {
+            label: page.t(SEARCH).to_owned(),
+            fields,
+            submit: page.t(common::SEARCH).to_owned(),
+            reset: (!query.is_empty()).then_some(reset),
+        };
+        Ok(Self { filter, search, query })
+    }
+}
+
+/// Error: the value selects nothing.
+struct Unusable;
+
+/// Finds an account by its email address or id.
+async fn find(page: &PageContext, person: &str) -> Result<Result<UserId, Unusable>, ApiError> {
+    if let Ok(id) = Uuid::try_parse(person) {
+        return Ok(Ok(UserId(id)));
+    }
+    let (groups, address) = (page.api.groups.clone(), person.to_lowercase());
+    let filter = MemberFilter { group: None, search: person.to_owned() };
+    let request = PageRequest { after: None, limit: MAX_ACCOUNTS };
+    let found = page.run(async move { groups.members(filter, request).await }).await?;
+    let mut found = found.items.into_iter();
+    let account = found.find(|it| it.email.to_lowercase() == address);
+    Ok(account.map(|it| it.user).ok_or(Unusable))
+}
+
+fn parse_day(text: &str) -> Result<Option<Timestamp>, Unusable> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_malformed| Unusable)?;
+    let start: DateTime<Utc> = day.and_time(NaiveTime::MIN).and_utc();
+    Ok(Some(start.into()))
+}
+
+fn text_field(page: &PageContext, name: &str, label: Text, value: &str) -> Field {
+    Field::text(name, page.t(label), value).optional()
+}
+
+fn day_field(page: &PageContext, name: &str, label: Text, value: &str) -> Field {
+    Field::input(name, page.t(label), ("date", "off"), value).optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_begins_at_midnight() {
+        let day = |text| parse_day(text).map(|it| it.map(Timestamp::micros)).ok();
+
+        assert_eq!(day(""), Some(None));
+        assert_eq!(day("1970-01-02"), Some(Some(86_400_000_000)));
+        assert_eq!((day("2026-02-30"), day("today")), (None, None));
+    }
+}

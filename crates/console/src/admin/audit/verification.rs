@@ -1,0 +1,107 @@
+//! Verification of the audit log.
+
+use pia_kernel::{ChainFault, ChainReport};
+use pia_web::{Licensing, Route};
+
+use super::view::TITLE;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::form;
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+
+pub(super) const VERIFY: Text = Text::new("Verify the log", "Protokoll prüfen");
+pub(super) const VERIFY_HINT: Text = Text::new(
+    "Checks that no entry was changed, or deleted before its retention ended. A large log takes a \
+     while.",
+    "Prüft, dass kein Eintrag geändert oder vor Ablauf seiner Aufbewahrung gelöscht wurde. Bei \
+     einem großen Protokoll dauert das etwas.",
+);
+const RESULT: Text = Text::new("Result of the verification", "Ergebnis der Prüfung");
+const SOUND: Text = Text::new("No changes found", "Keine Änderungen gefunden");
+const UNSOUND: Text = Text::new("The log was changed", "Das Protokoll wurde verändert");
+const VERIFIED: Text = Text::new("Entries verified", "Geprüfte Einträge");
+const WAITING: Text = Text::new("New entries, verified later", "Neue Einträge, später geprüft");
+const DELETED: Text = Text::new("Deleted after their retention", "Nach Aufbewahrung gelöscht");
+const UP_TO: Text = Text::new("Entries up to {} ({})", "Einträge bis {} ({})");
+const FAULTS: Text = Text::new("Problems", "Probleme");
+const POSITION: Text = Text::new("Entry", "Eintrag");
+const PROBLEM: Text = Text::new("Problem", "Problem");
+const CHECKPOINT_HINT: Text = Text::new(
+    "To detect that the entire log was exchanged, verify it with an exported checkpoint: \
+     pia-server admin audit verify.",
+    "Um zu erkennen, dass das gesamte Protokoll ausgetauscht wurde, prüfen Sie es mit einem \
+     exportierten Prüfpunkt: pia-server admin audit verify.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route {
+        licensing: Licensing::MayHaveEnded,
+        ..form("/admin/audit/verify", |it| it.to(verify))
+    }]
+}
+
+async fn verify(page: PageContext, _: FormFields) -> PageResult {
+    let report = page.api.verify_audit_log().await?;
+    Ok(page.render(report_view(&page, &report)))
+}
+
+fn report_view(page: &PageContext, report: &ChainReport) -> View {
+    let (status, tone) =
+        if report.faults.is_empty() { (SOUND, Tone::Good) } else { (UNSOUND, Tone::Bad) };
+    let number = |number: u64| Cell::text(format::number(page.language, number));
+    let deleted = report.deleted_until.map(|(position, at)| {
+        let position = format::number(page.language, position);
+        Cell::text(page.fill(UP_TO, &[&position, &format::time(page.language, at)]))
+    });
+    let facts = [
+        (page.t(common::STATUS), Cell::badge(page.t(status), tone)),
+        (page.t(VERIFIED), number(report.entries)),
+        (page.t(WAITING), number(report.waiting)),
+        (page.t(DELETED), deleted.unwrap_or_default()),
+    ];
+    let result = Section::new("result", "").facts(facts).paragraph(page.t(CHECKPOINT_HINT));
+    let view = View::new(page.t(RESULT)).below(page.t(TITLE), "admin/audit").section(result);
+    if report.faults.is_empty() {
+        return view;
+    }
+    let table = Table {
+        caption: page.t(FAULTS).to_owned(),
+        columns: [POSITION, PROBLEM].map(|it| page.t(it).into()).into(),
+        rows: report.faults.iter().map(|it| fault_row(page, it)).collect(),
+        ..Table::default()
+    };
+    view.section(Section::new("faults", page.t(FAULTS)).table(table))
+}
+
+fn fault_row(page: &PageContext, fault: &ChainFault) -> Row {
+    let (position, problem) = match fault {
+        ChainFault::Missing { first, .. } => {
+            (*first, Text::new("Entries are missing", "Einträge fehlen"))
+        }
+        ChainFault::Changed { position, .. } => {
+            (*position, Text::new("Changed or moved", "Geändert oder verschoben"))
+        }
+        ChainFault::Rewritten { position } => {
+            (*position, Text::new("Rewritten up to this one", "Bis hierher neu geschrieben"))
+        }
+        ChainFault::Forged { position } => (
+            *position,
+            Text::new("Checkpoint with an invalid signature", "Prüfpunkt mit ungültiger Signatur"),
+        ),
+        ChainFault::OtherKey { position, .. } => (
+            *position,
+            Text::new(
+                "Checkpoint signed by another key",
+                "Prüfpunkt mit anderem Schlüssel signiert",
+            ),
+        ),
+        ChainFault::DeletedEarly { position, .. } => (
+            *position,
+            Text::new("Deleted before retention ended", "Vor Ablauf der Aufbewahrung gelöscht"),
+        ),
+    };
+    let position = Cell::text(format::number(page.language, position));
+    Row::new(vec![position, Cell::text(page.t(problem)).detail(fault.to_string())])
+}

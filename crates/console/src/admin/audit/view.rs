@@ -1,0 +1,119 @@
+//! Page of the audit log.
+
+use std::collections::HashMap;
+
+use pia_kernel::{AuditPerson, AuditRecord, AuditSide, Page, UserId, truncate};
+use pia_web::ApiError;
+use serde_json::{Map, Value};
+
+use super::super::bindings::{emails, time_cell, user_cell};
+use super::filter::SearchedEntries;
+use super::verification::{VERIFY, VERIFY_HINT};
+use crate::page_context::PageContext;
+use crate::ui::{Cell, Form, Row, Section, Table, Text, View};
+
+pub(super) const TITLE: Text = Text::new("Audit log", "Audit-Protokoll");
+const INTRO: Text = Text::new(
+    "Who did what and when, newest first. What identifies a person is deleted with their account.",
+    "Wer wann was getan hat, Neuestes zuerst. Was eine Person identifiziert, wird mit ihrem Konto \
+     gelöscht.",
+);
+const EMPTY: Text = Text::new(
+    "No entry matches. Clear the filters to see all.",
+    "Kein Eintrag passt dazu. Entfernen Sie die Filter, um alle zu sehen.",
+);
+const TIME: Text = Text::new("Time", "Zeit");
+const ACTION: Text = Text::new("Action", "Aktion");
+const ACTOR: Text = Text::new("Actor", "Handelnde Person");
+const SUBJECT: Text = Text::new("Affected person", "Betroffene Person");
+const CHANGES: Text = Text::new("Changes", "Änderungen");
+const FORGOTTEN: Text = Text::new("Deleted account", "Gelöschtes Konto");
+const EXPORT: Text = Text::new("Export", "Exportieren");
+/// Maximum length of a displayed value in bytes.
+const VALUE_BYTES: usize = 80;
+
+/// Returns the page of the entries that were found.
+pub(super) async fn log_view(
+    page: &PageContext,
+    searched: SearchedEntries,
+    found: Page<AuditRecord>,
+) -> Result<View, ApiError> {
+    let sides = found.items.iter().flat_map(|it| [&it.actor, &it.subject]);
+    let emails = emails(page, sides.filter_map(user_of)).await?;
+    let SearchedEntries { search, query, .. } = searched;
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [TIME, ACTION, ACTOR, SUBJECT, CHANGES].map(|it| page.t(it).into()).into(),
+        rows: found.items.iter().map(|it| record_row(page, it, &emails)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        search: Some(search),
+        ..page.paged(found.next)
+    };
+    let verify = Form::new("admin/audit/verify", page.t(VERIFY));
+    Ok(View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .action(page.t(EXPORT), format!("admin/audit/export?{query}"))
+        .section(Section::new("entries", "").table(table))
+        .section(Section::new("verify", page.t(VERIFY)).intro(page.t(VERIFY_HINT)).form(verify)))
+}
+
+fn user_of(side: &AuditSide) -> Option<UserId> {
+    match side {
+        AuditSide::Known(AuditPerson { user, .. }) => *user,
+        AuditSide::Nobody | AuditSide::Forgotten => None,
+    }
+}
+
+fn record_row(page: &PageContext, entry: &AuditRecord, emails: &HashMap<UserId, String>) -> Row {
+    let object = entry.object.clone().unwrap_or_default();
+    Row::new(vec![
+        time_cell(page, entry.at),
+        Cell::text(&entry.action).detail(object),
+        side_cell(page, &entry.actor, emails),
+        side_cell(page, &entry.subject, emails),
+        Cell::text(entry.changes.as_deref().map(format_changes).unwrap_or_default()),
+    ])
+}
+
+fn side_cell(page: &PageContext, side: &AuditSide, emails: &HashMap<UserId, String>) -> Cell {
+    match side {
+        AuditSide::Nobody => Cell::default(),
+        AuditSide::Forgotten => Cell::text(page.t(FORGOTTEN)),
+        AuditSide::Known(AuditPerson { user, address, .. }) => {
+            let address = address.map(|it| it.to_string()).unwrap_or_default();
+            match user {
+                Some(user) => user_cell(page, *user, emails).detail(address),
+                None => Cell::text(address),
+            }
+        }
+    }
+}
+
+/// Formats changed fields: `name: "Sales" → "Sellers"; note: – → "New"`.
+fn format_changes(changes: &str) -> String {
+    let fields: Map<String, Value> = serde_json::from_str(changes).unwrap_or_default();
+    let side = |change: &Value, name| {
+        let value = change.get(name).map(Value::to_string).unwrap_or_else(|| "–".to_owned());
+        let short = truncate(&value, VALUE_BYTES);
+        if short.len() < value.len() { format!("{short}…") } else { value }
+    };
+    let field = |(name, change): (String, Value)| {
+        format!("{name}: {} → {}", side(&change, "before"), side(&change, "after"))
+    };
+    fields.into_iter().map(field).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_formatted_by_field_and_shortened() {
+        let changes = r#"{"name":{"before":"Sales","after":"Sellers"},"size":{"after":3}}"#;
+        assert_eq!(format_changes(changes), r#"name: "Sales" → "Sellers"; size: – → 3"#);
+
+        let long = format!(r#"{{"a":{{"after":"{}"}}}}"#, "x".repeat(200));
+        assert!(format_changes(&long).ends_with("x…"));
+        assert_eq!(format_changes("other text"), "");
+    }
+}
