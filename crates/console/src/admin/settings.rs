@@ -78,9 +78,9 @@ async fn all(page: &PageContext) -> Result<Vec<Setting>, ApiError> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let sought = page.query("search").trim().to_lowercase();
+    let part = page.query("search").trim().to_lowercase();
     let all = all(&page).await?;
-    let found = all.iter().filter(|it| it.0.key.to_lowercase().contains(&sought));
+    let found = all.iter().filter(|it| it.0.key.to_lowercase().contains(&part));
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [SETTING, VALUE, SOURCE].map(|it| page.t(it).into()).into(),

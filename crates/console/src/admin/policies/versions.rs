@@ -119,7 +119,9 @@ async fn version_view(
     let (policies, with) = (page.api.client_policies.clone(), page.query("with").parse().ok());
     let read = async move {
         let (policy, versions) = (policies.find(id).await?, policies.versions(id).await?);
-        let comparison = policies.compare(id, number, with).await?;
+        // The newest version is compared with the one before it.
+        let earlier = versions.get(1).filter(|it| it.number + 1 == number).map(|it| it.number);
+        let comparison = policies.compare(id, number, with.or(earlier)).await?;
         Ok::<_, ClientPolicyError>((policy, versions, comparison))
     };
     let (policy, versions, comparison) = page.run(read).await?;
