@@ -15,7 +15,8 @@ use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::factors::reauthentication::OwnerError;
 use crate::people::account::ApiKeyRef;
 use crate::ports::{
-    ApiKeyEntry, ApiKeyStore, FactorState, KeyScope, NewApiKey, StoreAppPassword, VerifiedProof,
+    ApiKeyEntry, ApiKeyRemoval, ApiKeyStore, FactorState, KeyScope, NewApiKey, StoreAppPassword,
+    VerifiedProof,
 };
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
@@ -152,8 +153,9 @@ impl ApiKeys {
         session_ref: SessionRef,
         key: ApiKeyId,
     ) -> Result<(), RemoveApiKeyError> {
-        let (at, key_ref) = (self.proofs.clock.now(), ApiKeyRef { user: session_ref.user, key });
-        let found = self.store.remove(key_ref, at, revoked).await?;
+        let (at, key) = (self.proofs.clock.now(), ApiKeyRef { user: session_ref.user, key });
+        let removal = ApiKeyRemoval { key, by: Some(session_ref.user), at };
+        let found = self.store.remove(removal, removed).await?;
         self.caller_cache.forget_user(session_ref.user);
         if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
@@ -229,20 +231,12 @@ fn created(user: UserId, entry: &ApiKeyEntry, verified: VerifiedProof) -> SideEf
     used_up(verified, user, at).and(created)
 }
 
-fn revoked(key_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
-    ended(key_ref, at, name, |user| (Some(user), None))
-}
-
-/// Returns the side effects of a removed key: the audit entry with actor and subject of `sides`,
-/// and the email.
-pub(crate) fn ended(
-    ApiKeyRef { user, key }: ApiKeyRef,
-    at: Timestamp,
-    name: &str,
-    sides: fn(UserId) -> (Option<UserId>, Option<UserId>),
-) -> SideEffects {
-    let email = QueuedEmail::new("api-key-removed").with("name", name).to_user(at, user);
-    audited(ApiKeyRef { user, key }, at, sides(user)).and_mail(email)
+/// Returns the side effects of a removed key: the audit entry, about the owner
+/// if somebody else removed it, and the email to the owner.
+pub(crate) fn removed(ApiKeyRemoval { key, by, at }: ApiKeyRemoval, name: &str) -> SideEffects {
+    let email = QueuedEmail::new("api-key-removed").with("name", name).to_user(at, key.user);
+    let subject = Some(key.user).filter(|_| by != Some(key.user));
+    audited(key, at, (by, subject)).and_mail(email)
 }
 
 /// Returns the audit entry of a key that its owner revoked with a password change.

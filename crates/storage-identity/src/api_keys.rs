@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyStore, KeyEndEffects, KeyScope, NewApiKey,
-    StoreAppPassword, VerifiedProof,
+    ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyRemoval, ApiKeyStore, KeyEndEffects, KeyScope,
+    NewApiKey, StoreAppPassword, VerifiedProof,
 };
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::api_keys;
@@ -103,12 +103,12 @@ impl ApiKeyStore for SqlApiKeys {
 
     async fn remove(
         &self,
-        key_ref: ApiKeyRef,
-        at: Timestamp,
+        removal: ApiKeyRemoval,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable> {
-        let owned = api_keys::user_id.eq(DbUid(key_ref.user.0));
-        let this = api_keys::table.find(DbUid(key_ref.key.0)).filter(owned);
+        let ApiKeyRef { user, key } = removal.key;
+        let owned = api_keys::user_id.eq(DbUid(user.0));
+        let this = api_keys::table.find(DbUid(key.0)).filter(owned);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let name = this.select(api_keys::name).first::<String>(conn).await.optional()?;
             let Some(name) = name else { return Ok(false) };
@@ -116,7 +116,7 @@ impl ApiKeyStore for SqlApiKeys {
             if diesel::delete(this).execute(conn).await? == 0 {
                 return Ok(false);
             }
-            conn.write_effects(&self.db, &effects(key_ref, at, &name)).await?;
+            conn.write_effects(&self.db, &effects(removal, &name)).await?;
             Ok(true)
         })?)
     }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{ApiKeyId, Clock, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{ApiKeyId, Clock, Unavailable, UserId};
 
-use crate::api_keys::{RemoveApiKeyError, ended};
+use crate::api_keys::{RemoveApiKeyError, removed};
 use crate::people::account::ApiKeyRef;
-use crate::ports::{ApiKeyEntry, ApiKeyStore};
+use crate::ports::{ApiKeyEntry, ApiKeyRemoval, ApiKeyStore};
 use crate::sessions::caller_cache::CallerCache;
 
-/// Lists and removes users' API keys. The surface checks the caller's permission.
+/// Lists and removes users' API keys. The surface checks the caller's permission; the actor is only
+/// for the audit log, and `None` is the command line.
 #[derive(Clone)]
 pub struct ApiKeyAdmin {
     store: Arc<dyn ApiKeyStore>,
@@ -33,22 +34,19 @@ impl ApiKeyAdmin {
     }
 
     /// Removes any user's key. Its owner is emailed.
-    pub async fn revoke(&self, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
+    pub async fn revoke(&self, by: Option<UserId>, key: ApiKeyId) -> Result<(), RemoveApiKeyError> {
         let owner = self.store.owner(key).await?.ok_or(RemoveApiKeyError::Unknown)?;
-        let key_ref = ApiKeyRef { user: owner, key };
-        let found = self.store.remove(key_ref, self.clock.now(), removed).await?;
+        let key = ApiKeyRef { user: owner, key };
+        let removal = ApiKeyRemoval { key, by, at: self.clock.now() };
+        let found = self.store.remove(removal, removed).await?;
         self.caller_cache.forget_user(owner);
         if found { Ok(()) } else { Err(RemoveApiKeyError::Unknown) }
     }
 }
 
-fn removed(key_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
-    ended(key_ref, at, name, |user| (None, Some(user)))
-}
-
 #[cfg(test)]
 mod tests {
-    use pia_kernel::SessionId;
+    use pia_kernel::{SessionId, Timestamp};
     use pia_testkit::FixedClock;
 
     use super::*;
@@ -70,24 +68,25 @@ mod tests {
     #[tokio::test]
     async fn a_removed_key_is_audited_about_its_owner_and_invalid_at_once() {
         let key_ref = ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() };
+        let by = Some(UserId::generate());
         let mut store = MockApiKeyStore::new();
         store.expect_owner().returning(move |_| Ok(Some(key_ref.user)));
         store
             .expect_remove()
-            .withf(move |it, at, effects| {
-                let effects = effects(*it, *at, "a script");
+            .withf(move |it, effects| {
+                let effects = effects(*it, "a script");
                 let [entry] = effects.audit.as_slice() else { return false };
-                *it == key_ref
-                    && (entry.actor, entry.subject) == (None, Some(key_ref.user))
+                it.key == key_ref
+                    && (entry.actor, entry.subject) == (by, Some(key_ref.user))
                     && entry.action == "ApiKey.Revoked"
                     && effects.mail.len() == 1
             })
-            .returning(|_, _, _| Ok(true));
+            .returning(|_, _| Ok(true));
         let (keys, caller_cache) = over(store);
         caller_cache.fresh(key_ref).await.unwrap();
         assert!(caller_cache.cached(key_ref).is_some());
 
-        keys.revoke(key_ref.key).await.unwrap();
+        keys.revoke(by, key_ref.key).await.unwrap();
 
         assert!(caller_cache.cached(key_ref).is_none());
     }
@@ -97,7 +96,7 @@ mod tests {
         let mut store = MockApiKeyStore::new();
         store.expect_owner().returning(|_| Ok(None));
 
-        let revoked = over(store).0.revoke(ApiKeyId::generate()).await;
+        let revoked = over(store).0.revoke(None, ApiKeyId::generate()).await;
 
         assert!(matches!(revoked, Err(RemoveApiKeyError::Unknown)));
     }

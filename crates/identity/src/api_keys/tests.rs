@@ -38,13 +38,13 @@ fn world_of(capacity: usize) -> World {
         Ok(StoreAppPassword::Done)
     });
     let (rows, store_factors) = (Arc::clone(&stored), Arc::clone(&factors));
-    store.expect_remove().returning(move |session_ref, at, effects| {
+    store.expect_remove().returning(move |removal, effects| {
         let mut rows = rows.lock().unwrap();
         let is_it =
-            |it: &NewApiKey| (it.by.user, it.entry.id) == (session_ref.user, session_ref.key);
+            |it: &NewApiKey| (it.by.user, it.entry.id) == (removal.key.user, removal.key.key);
         let Some(index) = rows.iter().position(is_it) else { return Ok(false) };
         let removed = rows.remove(index).entry;
-        store_factors.state.lock().unwrap().write(effects(session_ref, at, &removed.name));
+        store_factors.state.lock().unwrap().write(effects(removal, &removed.name));
         Ok(true)
     });
     let clock = Arc::new(FixedClock(NOW));

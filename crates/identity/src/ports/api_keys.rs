@@ -65,8 +65,19 @@ pub struct ApiKeyEntry {
     pub used_at: Option<Timestamp>,
 }
 
-/// Side effects of the end of a key with this name.
-pub type KeyEndEffects = fn(ApiKeyRef, Timestamp, &str) -> SideEffects;
+/// Removal of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApiKeyRemoval {
+    /// Key that is removed.
+    pub key: ApiKeyRef,
+    /// Account that removes it; `None` for the command line.
+    pub by: Option<UserId>,
+    /// Time of the removal.
+    pub at: Timestamp,
+}
+
+/// Side effects of the removal of a key with this name.
+pub type KeyEndEffects = fn(ApiKeyRemoval, &str) -> SideEffects;
 
 /// Store of API keys.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -106,8 +117,7 @@ pub trait ApiKeyStore: Send + Sync {
     /// Deletes a user's key. Returns whether it existed.
     async fn remove(
         &self,
-        key: ApiKeyRef,
-        at: Timestamp,
+        removal: ApiKeyRemoval,
         effects: KeyEndEffects,
     ) -> Result<bool, Unavailable>;
 }

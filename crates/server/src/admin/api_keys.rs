@@ -12,7 +12,7 @@ pub(super) async fn run(
 ) -> Result<String, AdminError> {
     match command {
         ApiKeyCommand::List { email } => list(accounts, &email).await,
-        ApiKeyCommand::Revoke { id } => match accounts.api_keys.revoke(id).await {
+        ApiKeyCommand::Revoke { id } => match accounts.api_keys.revoke(None, id).await {
             Ok(()) => Ok(format!("API key {id} revoked\n")),
             Err(RemoveApiKeyError::Unknown) => Err(AdminError::NoApiKey),
             Err(RemoveApiKeyError::Unavailable(err)) => Err(err.into()),

@@ -6,9 +6,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyStore, KeyScope, KeyUse, NewApiKey,
-    RecoveryHash, SessionRef, SessionScope, SessionStore, Step, StoreAppPassword, TokenHash,
-    VerifiedProof,
+    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyRemoval, ApiKeyStore, KeyScope, KeyUse,
+    NewApiKey, RecoveryHash, SessionRef, SessionScope, SessionStore, Step, StoreAppPassword,
+    TokenHash, VerifiedProof,
 };
 use pia_kernel::{ApiKeyId, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::api_keys;
@@ -69,9 +69,13 @@ pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
     ApiKeyRef { user, key }
 }
 
-fn removed(session_ref: ApiKeyRef, at: Timestamp, name: &str) -> SideEffects {
+fn removal(key: ApiKeyRef) -> ApiKeyRemoval {
+    ApiKeyRemoval { key, by: Some(key.user), at: START }
+}
+
+fn removed(removal: ApiKeyRemoval, name: &str) -> SideEffects {
     assert_eq!(name, "key 1");
-    SideEffects::audit(at, session_ref.user, "removed")
+    SideEffects::audit(removal.at, removal.key.user, "removed")
 }
 
 pub(crate) async fn scope(
@@ -206,7 +210,7 @@ async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
     let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
     let (session_ref, other) = (key(&db, ada, 1).await, key(&db, ada, 2).await);
     let keys = SqlApiKeys::new(db.clone());
-    let remove = async |session_ref| keys.remove(session_ref, START, removed).await.unwrap();
+    let remove = async |key| keys.remove(removal(key), removed).await.unwrap();
 
     let removals = [
         remove(ApiKeyRef { user: bob, ..session_ref }).await,
@@ -226,7 +230,7 @@ async fn one_of_concurrent_deletions_is_audited(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let (session_ref, keys) = (key(&db, ada, 1).await, SqlApiKeys::new(db.clone()));
 
-    let all = join_all((0..8).map(|_| keys.remove(session_ref, START, removed))).await;
+    let all = join_all((0..8).map(|_| keys.remove(removal(session_ref), removed))).await;
 
     let done = all.into_iter().filter(|it| *it.as_ref().unwrap()).count();
     assert_eq!((done, audited(&db, ada, "removed").await), (1, 1));
