@@ -43,6 +43,7 @@ pub use people::account::{
     Account, AccountRules, ApiKeyRef, CallerState, CredentialsEpoch, CustomerType, DEFAULT_GROUP,
     KeyUse, LOCAL, SCIM_PROVIDER, SessionScope,
 };
+pub use people::account_security::{AccountSecurity, AccountSecurityError, AccountSecurityPorts};
 pub use people::accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
 pub use people::deletion::{AccountDeletion, DeleteError, DeletionRequest};
 pub use people::email::{fold_email, readable_email, stored_forms};
@@ -59,7 +60,7 @@ pub use people::roles::{RoleError, Roles};
 pub use people::unverified::UnverifiedAccountCleanup;
 pub use people::verification::{Verification, VerifyError};
 pub use ports::{
-    AccountStore, ActivationChange, ApiKeyEntry, ApiKeyHash, ApiKeyStore, AppAccess,
+    AccountStore, ActivationChange, ApiKeyEntry, ApiKeyHash, ApiKeyRemoval, ApiKeyStore, AppAccess,
     AppAccessRevoked, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Candidate, Ceremony,
     CeremonyError, ChallengeStore, ClaimedPasskey, CodeRedemption, Credentials, Deactivation,
     EmailTokenPurpose, EmailTokenStore, EndEffects, Enrolled, Factor, FactorChange, FactorState,

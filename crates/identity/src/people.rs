@@ -1,6 +1,7 @@
 //! Users: accounts, addresses, roles, registration and deletion.
 
 pub(crate) mod account;
+pub(crate) mod account_security;
 pub(crate) mod accounts;
 pub(crate) mod deletion;
 pub(crate) mod email;

@@ -9,6 +9,7 @@ use crate::passkeys::Passkeys;
 use crate::passkeys::sign_in::PasskeySignIn;
 use crate::passwords::changes::PasswordChanges;
 use crate::passwords::resets::PasswordResets;
+use crate::people::account_security::AccountSecurity;
 use crate::people::accounts::Accounts;
 use crate::people::deletion::AccountDeletion;
 use crate::people::export::AccountExport;
@@ -80,6 +81,8 @@ pub struct Administration {
     pub invitations: Invitations,
     /// Roles, deactivation and reactivation.
     pub roles: Roles,
+    /// Sessions, second factors and waits after wrong passwords.
+    pub security: AccountSecurity,
 }
 
 /// Use cases by which identity providers manage users (SCIM).

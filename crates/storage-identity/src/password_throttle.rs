@@ -9,9 +9,9 @@ use diesel::query_dsl::methods;
 use diesel::sql_types::{BigInt, Integer};
 use diesel_async::RunQueryDsl;
 use pia_identity::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
-use pia_kernel::{Timestamp, Unavailable};
+use pia_kernel::{SideEffects, Timestamp, Unavailable};
 use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
-use pia_storage::{Database, on_conn};
+use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
 
 /// Counters of password guesses in SQL.
 #[derive(Debug, Clone)]
@@ -100,6 +100,15 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
     async fn clear(&self, who: &str) -> Result<(), Unavailable> {
         let delete = diesel::delete(guesses::table.find(who.to_owned()));
         self.db.count(delete).await?;
+        Ok(())
+    }
+
+    async fn clear_all(&self, who: &[String], effects: SideEffects) -> Result<(), Unavailable> {
+        let counts = methods::FilterDsl::filter(guesses::table, guesses::who.eq_any(who));
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            diesel::delete(counts.clone()).execute(conn).await?;
+            conn.write_effects(&self.db, &effects).await
+        })?;
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use pia_identity::{Deactivation, Member, Reactivation, Role, RoleChange, RoleSto
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{
     accounts, factor_challenges, mailed_tokens, passkey_challenges, sessions, sign_in_codes,
+    totp_factors,
 };
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn,
@@ -17,6 +18,7 @@ use pia_storage::{
 use crate::accounts::role;
 use crate::addresses::with_address;
 use crate::admins::Admins;
+use crate::factor_writes::FactorWrites;
 
 /// Roles in SQL.
 #[derive(Debug, Clone)]
@@ -122,6 +124,33 @@ impl RoleStore for SqlRoles {
             conn.reactivate_account(db, user, limits, &effects).await
         })?)
     }
+
+    async fn end_sessions(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            if !conn.outdate_sign_ins(user).await? {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+
+    async fn reset_factor(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            // The account first, as every change of a factor locks it.
+            let account = diesel::update(accounts::table.find(DbUid(user.0)));
+            account.set(accounts::provider.eq(accounts::provider)).execute(conn).await?;
+            let on = totp_factors::enabled_at.is_not_null();
+            let factor = totp_factors::table.find(DbUid(user.0)).filter(on);
+            if diesel::delete(factor).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.replace_recovery_codes(user, &[]).await?;
+            conn.outdate_sign_ins(user).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
 }
 
 connection_trait! {
@@ -154,6 +183,17 @@ connection_trait! {
             if update.set(accounts::deactivated_at.eq(at)).execute(self).await? == 0 {
                 return Ok(Deactivation::Unknown);
             }
+            self.end_sign_ins(user).await?;
+            let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
+            diesel::delete(links).execute(self).await?;
+            self.write_effects(db, effects).await?;
+            Ok(Deactivation::Done)
+        }
+
+        /// Ends the sessions of an account, and the sign-ins that are waiting for a
+        /// further step.
+        async fn end_sign_ins(&mut self, user: UserId) -> Result<(), DbError> {
+            let id = DbUid(user.0);
             let active = sessions::table.filter(sessions::user_id.eq(id));
             diesel::delete(active).execute(self).await?;
             let waiting = factor_challenges::table.filter(factor_challenges::user_id.eq(id));
@@ -163,10 +203,19 @@ connection_trait! {
             diesel::delete(passkey_requests).execute(self).await?;
             let codes = sign_in_codes::table.filter(sign_in_codes::user_id.eq(id));
             diesel::delete(codes).execute(self).await?;
-            let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
-            diesel::delete(links).execute(self).await?;
-            self.write_effects(db, effects).await?;
-            Ok(Deactivation::Done)
+            Ok(())
+        }
+
+        /// Ends the sessions and sign-ins of an account, those that are about to
+        /// start included. Returns whether the account exists.
+        async fn outdate_sign_ins(&mut self, user: UserId) -> Result<bool, DbError> {
+            let epoch = accounts::credentials_epoch;
+            let account = diesel::update(accounts::table.find(DbUid(user.0)));
+            if account.set(epoch.eq(epoch + 1)).execute(self).await? == 0 {
+                return Ok(false);
+            }
+            self.end_sign_ins(user).await?;
+            Ok(true)
         }
 
         /// Reactivates an account within the licensed numbers.

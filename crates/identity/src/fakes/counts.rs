@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use pia_kernel::{Timestamp, Unavailable};
+use pia_kernel::{SideEffects, Timestamp, Unavailable};
 
 use super::Factors;
 use crate::ports::{
@@ -38,6 +38,12 @@ impl PasswordThrottleStore for Factors {
 
     async fn clear(&self, _: &str) -> Result<(), Unavailable> {
         self.throttle.store(0, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn clear_all(&self, _: &[String], effects: SideEffects) -> Result<(), Unavailable> {
+        self.throttle.store(0, Ordering::SeqCst);
+        self.state.lock().unwrap().write(effects);
         Ok(())
     }
 

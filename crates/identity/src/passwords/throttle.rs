@@ -1,5 +1,6 @@
 //! Throttling of guesses at passwords and second factors that does not affect the owner.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl PasswordThrottle {
     /// Counts a guess at the second factor of a user whose password was verified as wrong in
     /// advance.
     pub(crate) async fn count_factor(&self, user: UserId) -> Result<Bucket, GuessError> {
-        self.count_in(Bucket(format!("second-factor:{user}"))).await
+        self.count_in(Bucket::for_factor(user)).await
     }
 
     /// Returns whether all free guesses are used up.
@@ -91,6 +92,10 @@ impl PasswordThrottle {
 }
 
 impl Bucket {
+    fn for_factor(user: UserId) -> Self {
+        Self(format!("second-factor:{user}"))
+    }
+
     fn for_email(email: &str, known: Option<Network>) -> Self {
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(fold_email(email).as_bytes());
@@ -101,6 +106,18 @@ impl Bucket {
         }
         Self(format!("sign-in:{}", URL_SAFE_NO_PAD.encode(hash.finish())))
     }
+}
+
+/// Returns the keys of all counts of an account: of its second factor, and of its password from
+/// unknown and from these networks.
+pub(crate) fn counts_of(
+    user: UserId,
+    email: &str,
+    networks: impl Iterator<Item = Network>,
+) -> Vec<String> {
+    let of_password = networks.map(Some).chain([None]).map(|it| Bucket::for_email(email, it).0);
+    let counts: BTreeSet<String> = of_password.chain([Bucket::for_factor(user).0]).collect();
+    counts.into_iter().collect()
 }
 
 fn log_failure(outcome: Result<(), Unavailable>) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_kernel::{Timestamp, Unavailable};
+use pia_kernel::{SideEffects, Timestamp, Unavailable};
 
 use super::RateLimitOutcome;
 
@@ -55,6 +55,9 @@ pub trait PasswordThrottleStore: Send + Sync {
 
     /// Clears the count of `who`, who has guessed right.
     async fn clear(&self, who: &str) -> Result<(), Unavailable>;
+
+    /// Clears the counts of several, with the effects of that.
+    async fn clear_all(&self, who: &[String], effects: SideEffects) -> Result<(), Unavailable>;
 
     /// Deletes the counts whose last guess was before `time`. Returns their number.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;

@@ -82,7 +82,7 @@ pub enum Reactivation {
     AdminsTaken,
 }
 
-/// Store of roles and of the active state of accounts.
+/// Store of roles, of the active state of accounts and of what secures them.
 ///
 /// Under concurrency, across all instances, one active administrator remains, and no limit is
 /// exceeded. A change without a difference writes no effects.
@@ -119,4 +119,11 @@ pub trait RoleStore: Send + Sync {
         limits: SeatLimits,
         effects: SideEffects,
     ) -> Result<Reactivation, Unavailable>;
+
+    /// Ends the sessions and pending sign-ins of an account. Returns whether the account exists.
+    async fn end_sessions(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
+
+    /// Disables the second factor of an account, and ends its sessions and pending sign-ins.
+    /// Returns whether a factor was on.
+    async fn reset_factor(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
 }

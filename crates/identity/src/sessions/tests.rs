@@ -316,7 +316,7 @@ async fn sessions_are_listed_in_pages() {
         method: PASSWORD.name().to_owned(),
         signed_in_from: None,
         device: tidied(),
-        browser: None,
+        console: false,
     };
     let (first, second) = (entry(2), entry(1));
     let (mut store, stored) = (MockSessionStore::new(), vec![first.clone(), second]);

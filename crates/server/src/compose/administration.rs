@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use pia_identity::{Administration, ApiKeyAdmin, CallerCache, Invitations, Roles, Seats};
+use pia_identity::{
+    AccountSecurity, AccountSecurityPorts, Administration, ApiKeyAdmin, CallerCache, Invitations,
+    RoleStore, Roles, Seats,
+};
 use pia_kernel::Clock;
 use pia_storage::Database;
-use pia_storage_identity::{SqlApiKeys, SqlInvitations, SqlRoles};
+use pia_storage_identity::{
+    SqlAccounts, SqlApiKeys, SqlInvitations, SqlPasswordThrottleStore, SqlRoles, SqlSignIns,
+};
 
 /// Parts that administration shares with the rest of a server. The command
 /// `pia-server admin` builds its own.
@@ -22,8 +27,15 @@ pub(crate) fn administration(db: &Database, parts: AdministrationParts) -> Admin
     let AdministrationParts { seats, callers, public_url, clock } = parts;
     let keys = Arc::new(SqlApiKeys::new(db.clone()));
     let invitations = Arc::new(SqlInvitations::new(db.clone()));
-    let roles = Arc::new(SqlRoles::new(db.clone()));
+    let roles: Arc<dyn RoleStore> = Arc::new(SqlRoles::new(db.clone()));
+    let ports = AccountSecurityPorts {
+        accounts: Arc::new(SqlAccounts::new(db.clone())),
+        store: Arc::clone(&roles),
+        throttle: Arc::new(SqlPasswordThrottleStore::new(db.clone())),
+        log: Arc::new(SqlSignIns::new(db.clone())),
+    };
     Administration {
+        security: AccountSecurity::new(ports, callers.clone(), Arc::clone(&clock)),
         api_keys: ApiKeyAdmin::new(keys, callers.clone(), Arc::clone(&clock)),
         invitations: Invitations::new(invitations, public_url, Arc::clone(&clock)),
         roles: Roles::new(roles, seats, callers, clock),

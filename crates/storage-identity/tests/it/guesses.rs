@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{GuessRules, PasswordThrottleStore, RateLimitOutcome};
-use pia_kernel::Timestamp;
+use pia_kernel::{SideEffects, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::SqlPasswordThrottleStore;
 
-use crate::people::START;
+use crate::people::{START, audited, person};
 
 pia_testkit::contract! {
     concurrent_guesses_respect_the_free_number,
@@ -17,6 +17,7 @@ pia_testkit::contract! {
     a_returned_guess_changes_nothing,
     wrong_guesses_are_counted,
     a_correct_guess_resets_the_counter,
+    several_counters_are_reset_with_their_effects,
     guesses_are_forgotten_a_day_after_the_last,
     each_account_is_counted_separately,
     a_clock_that_is_behind_delays_no_free_guess,
@@ -116,6 +117,23 @@ async fn a_correct_guess_resets_the_counter(db: Database) {
     guesses.clear("ada").await.unwrap();
 
     assert_eq!(allowed_guesses(&guesses, START).await, 5);
+}
+
+async fn several_counters_are_reset_with_their_effects(db: Database) {
+    let (guesses, user) = (SqlPasswordThrottleStore::new(db.clone()), person(&db, "a@b.org").await);
+    for who in ["ada", "ada at home", "bob"] {
+        guesses.count(who, RULES, START).await.unwrap();
+    }
+
+    let whose = ["ada".to_owned(), "ada at home".to_owned(), "nobody".to_owned()];
+    guesses.clear_all(&whose, SideEffects::about(START, user, "lifted")).await.unwrap();
+
+    let mut left = Vec::new();
+    for who in ["ada", "ada at home", "bob"] {
+        left.push(guesses.failures(who).await.unwrap());
+    }
+    assert_eq!(left, [0, 0, 1]);
+    assert_eq!(audited(&db, user, "lifted").await, 1);
 }
 
 async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod account_security;
 mod accounts;
 mod addresses;
 mod api_keys;

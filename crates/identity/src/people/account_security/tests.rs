@@ -1,0 +1,104 @@
+//! Tests of the administration of what secures accounts.
+
+use pia_kernel::{SessionId, SignInId};
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::people::account::{Account, CallerState};
+use crate::ports::{
+    MockAccountStore, MockPasswordThrottleStore, MockRoleStore, MockSignInLog, SignInEntry,
+};
+use crate::sessions::access_tokens::SessionRef;
+use crate::sign_in::device::SignInDevice;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn over(
+    store: MockRoleStore,
+    throttle: MockPasswordThrottleStore,
+    log: MockSignInLog,
+) -> AccountSecurity {
+    let mut accounts = MockAccountStore::new();
+    accounts
+        .expect_caller_state()
+        .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
+    accounts
+        .expect_find()
+        .returning(|user| Ok(Some(Account::local(user, "ada@example.org".to_owned(), NOW))));
+    let accounts: Arc<dyn AccountStore> = Arc::new(accounts);
+    let clock = Arc::new(FixedClock(NOW));
+    let callers = CallerCache::new(Arc::clone(&accounts), Arc::<FixedClock>::clone(&clock));
+    let (store, throttle, log) = (Arc::new(store), Arc::new(throttle), Arc::new(log));
+    let ports = AccountSecurityPorts { accounts, store, throttle, log };
+    AccountSecurity::new(ports, callers, clock)
+}
+
+fn is_audited(effects: &SideEffects, by: UserId, user: UserId, action: &str) -> bool {
+    let [entry] = effects.audit.as_slice() else { return false };
+    (entry.actor, entry.subject, &*entry.action) == (Some(by), Some(user), action)
+}
+
+#[tokio::test]
+async fn sessions_end_at_once_with_an_audit_entry() {
+    let (by, user) = (UserId::generate(), UserId::generate());
+    let mut store = MockRoleStore::new();
+    store
+        .expect_end_sessions()
+        .withf(move |it, effects| {
+            *it == user && is_audited(effects, by, user, "account.sessions_ended")
+        })
+        .returning(|_, _| Ok(true));
+    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+    let session_ref = SessionRef { user, session: SessionId::generate() };
+    security.caller_cache.fresh(session_ref).await.unwrap();
+
+    security.end_sessions(by, user).await.unwrap();
+
+    assert_eq!(security.caller_cache.cached(session_ref), None);
+}
+
+#[tokio::test]
+async fn a_reset_factor_is_audited_and_its_owner_emailed() {
+    let (by, user) = (UserId::generate(), UserId::generate());
+    let mut store = MockRoleStore::new();
+    let mut on = true;
+    store
+        .expect_reset_factor()
+        .withf(move |_, effects| {
+            is_audited(effects, by, user, "factor.reset") && effects.mail.len() == 1
+        })
+        .returning(move |_, _| Ok(std::mem::take(&mut on)));
+    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+
+    security.reset_factor(by, user).await.unwrap();
+    let again = security.reset_factor(by, user).await;
+
+    assert!(matches!(again, Err(AccountSecurityError::NoFactor)));
+}
+
+#[tokio::test]
+async fn a_wait_is_lifted_for_known_and_unknown_networks() {
+    let (by, user) = (UserId::generate(), UserId::generate());
+    let mut log = MockSignInLog::new();
+    log.expect_page().returning(|_, _| {
+        let entry = |address: &str| SignInEntry {
+            id: SignInId::generate(),
+            at: NOW,
+            outcome: "signed_in".to_owned(),
+            method: "password".to_owned(),
+            device: SignInDevice { address: address.parse().ok(), ..SignInDevice::default() },
+            session: None,
+        };
+        Ok(vec![entry("192.0.2.1"), entry("192.0.2.1"), entry("192.0.2.7"), entry("")])
+    });
+    let mut throttle = MockPasswordThrottleStore::new();
+    throttle
+        .expect_clear_all()
+        .withf(move |counts, effects| {
+            counts.len() == 4 && is_audited(effects, by, user, "sign_in.wait_lifted")
+        })
+        .once()
+        .returning(|_, _| Ok(()));
+
+    over(MockRoleStore::new(), throttle, log).lift_wait(by, user).await.unwrap();
+}

@@ -1,0 +1,85 @@
+//! Contract tests of ending another user's sessions and resetting their factor.
+
+use pia_identity::{
+    AccountStore, ChallengeStore, CredentialsEpoch, FactorStore, NewChallenge, RoleStore,
+    SessionStarted, SessionStore, TokenHash,
+};
+use pia_kernel::{SideEffects, UserId};
+use pia_storage::Database;
+use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlFactors, SqlRoles, SqlSessions};
+
+use crate::factors::enable;
+use crate::people::{
+    HOUR, START, audited, begin_as_of, epoch, fresh, new_session, nothing, person,
+};
+
+pia_testkit::contract! {
+    all_sessions_and_pending_sign_ins_of_one_user_end,
+    a_factor_is_reset_once_with_its_codes_and_sessions,
+    a_missing_account_or_factor_changes_nothing,
+}
+
+/// Starts a session and a sign-in that waits for its second factor. Returns
+/// whether they still exist, when called.
+async fn signed_in(db: &Database, user: UserId, token: u8) -> impl AsyncFn() -> (bool, bool) {
+    let session = fresh(db, new_session(user, TokenHash([token; 32]), START)).await;
+    let id = session.session;
+    let (sessions, challenges) = (SqlSessions::new(db.clone()), SqlChallenges::new(db.clone()));
+    sessions.begin(session, 10, SideEffects::default(), nothing()).await.unwrap();
+    let (hash, epoch) = (TokenHash([token + 100; 32]), epoch(db, user).await);
+    let challenge = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
+    assert_eq!(challenges.open(challenge).await.unwrap(), SessionStarted::Done);
+    let accounts = SqlAccounts::new(db.clone());
+    async move || {
+        let caller = accounts.caller_state(user, id, START).await.unwrap();
+        let owner = challenges.owner(hash, 5, START).await.unwrap();
+        (caller.is_some(), owner.is_some())
+    }
+}
+
+async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
+    let (ada, bob) = (person(&db, "ada@example.org").await, person(&db, "bob@example.org").await);
+    let (adas, bobs) = (signed_in(&db, ada, 1).await, signed_in(&db, bob, 2).await);
+
+    let effects = SideEffects::about(START, ada, "ended");
+    assert!(SqlRoles::new(db.clone()).end_sessions(ada, effects).await.unwrap());
+
+    assert_eq!((adas().await, bobs().await), ((false, false), (true, true)));
+    assert_eq!(audited(&db, ada, "ended").await, 1);
+    let outdated = begin_as_of(&db, ada, CredentialsEpoch::default(), 3).await;
+    assert_eq!(outdated, SessionStarted::Stale);
+}
+
+async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
+    let (roles, factors) = (SqlRoles::new(db.clone()), SqlFactors::new(db.clone()));
+    let ada = person(&db, "ada@example.org").await;
+    enable(&db, ada).await;
+    let is_signed_in = signed_in(&db, ada, 1).await;
+
+    let effects = || SideEffects::about(START, ada, "reset");
+    let first = roles.reset_factor(ada, effects()).await.unwrap();
+    let second = roles.reset_factor(ada, effects()).await.unwrap();
+
+    assert_eq!((first, second), (true, false));
+    assert_eq!(factors.factor(ada).await.unwrap(), None);
+    assert_eq!(factors.codes_left(ada).await.unwrap(), 0);
+    assert_eq!(is_signed_in().await, (false, false));
+    assert_eq!(audited(&db, ada, "reset").await, 1);
+}
+
+async fn a_missing_account_or_factor_changes_nothing(db: Database) {
+    let (roles, missing) = (SqlRoles::new(db.clone()), UserId::generate());
+    let ada = person(&db, "ada@example.org").await;
+    let factors = SqlFactors::new(db.clone());
+    factors.begin(ada, b"sealed", START).await.unwrap();
+    let is_signed_in = signed_in(&db, ada, 1).await;
+
+    let effects = || SideEffects::about(START, ada, "changed");
+    let ended = roles.end_sessions(missing, effects()).await.unwrap();
+    let reset = roles.reset_factor(ada, effects()).await.unwrap();
+
+    assert_eq!((ended, reset), (false, false));
+    assert!(factors.factor(ada).await.unwrap().is_some());
+    assert_eq!(is_signed_in().await, (true, true));
+    assert_eq!(audited(&db, ada, "changed").await, 0);
+}
