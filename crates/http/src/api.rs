@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pia_assistant::Credits;
 use pia_e2ee::E2ee;
-use pia_identity::{CallerState, Identity, ReauthProof, ScimTokens};
+use pia_identity::{Administration, CallerState, Identity, ReauthProof, ScimTokens};
 use pia_kernel::{
     AuditLog, ChainReport, Clock, LiveSetting, Reauthentication, Secret, SessionId, UserId,
 };
@@ -24,6 +24,8 @@ use crate::{AssignmentsApi, BrowserRedirects, HttpError, KnowledgeApi, Readiness
 pub struct Api {
     /// Accounts and their owners.
     pub identity: Identity,
+    /// Administration of other users' accounts.
+    pub administration: Administration,
     /// Cookies and redirects of browsers that sign in at identity providers.
     pub browsers: BrowserRedirects,
     /// Synchronisation of devices.

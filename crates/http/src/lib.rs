@@ -25,6 +25,7 @@ mod schedules;
 mod sync;
 
 pub use admin::audit::export_audit_log;
+pub use admin::effective::{EffectiveLimit, EffectiveSettings};
 pub use ai::AiApi;
 pub use api::Api;
 pub use assignments::AssignmentsApi;

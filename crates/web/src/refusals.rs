@@ -1,5 +1,6 @@
 //! HTTP errors of the identity domain, which all surfaces share.
 
+mod administration;
 mod api_keys;
 mod app_passwords;
 mod factors;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use actix_web::web::{Data, Json};
 use pia_kernel::{BudgetPeriod, UserId};
-use pia_policy::{AssignedPolicy, GroupEntry, GroupMember, GroupSettings, Quota};
+use pia_policy::{AssignedPolicy, Group, GroupEntry, GroupMember, GroupSettings, Quota};
 use pia_sync::{CatalogueSnapshot, ManagedPersona, PullError};
 use pia_web::{ApiError, PathId};
 use serde::Serialize;
@@ -68,43 +68,67 @@ struct EffectiveModels {
     allowed: Vec<String>,
 }
 
+/// Limit of a user.
 #[derive(Debug, Serialize, ToSchema)]
-struct EffectiveLimit {
+pub struct EffectiveLimit {
     /// Quota, or budget in whole credits: `Credits:daily`.
-    name: String,
+    pub name: String,
     /// Absent if there is no limit, or if the server's settings decide.
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<i64>,
+    pub value: Option<i64>,
     /// `group`, `default`, `settings` or `none`.
-    source: &'static str,
+    pub source: &'static str,
+}
+
+/// Effective settings of a user, and the objects that they come from.
+#[derive(Debug)]
+pub struct EffectiveSettings {
+    /// The user.
+    pub member: GroupMember,
+    /// Their group.
+    pub group: Group,
+    /// The group's policy.
+    pub policy: AssignedPolicy,
+    /// Personas and plugins of the user's next pull.
+    pub published: CatalogueSnapshot,
+    /// The group's settings.
+    pub settings: GroupSettings,
 }
 
 pub(crate) async fn effective(
     api: Data<Api>,
     PathId(id): PathId,
 ) -> Result<Json<EffectiveResponse>, HttpError> {
-    let (user, services) = (UserId(id), api.clone());
-    let effective = async move {
-        let member = services.groups.member(user).await?;
-        let group = services.groups.find(member.group).await?;
-        let settings = services.groups.settings(member.group).await?;
-        let policy = services.client_policies.of_group(member.group).await?;
-        let published = match services.sync.pulling.published(user).await {
-            Err(PullError::Gone) => return Err(ApiError::not_found().into()),
-            published => published?,
-        };
-        Ok::<_, HttpError>(EffectiveResponse::new(member, group, policy, (published, settings)))
-    };
-    Ok(Json(api.run(effective).await?))
+    Ok(Json(EffectiveSettings::load(&api, UserId(id)).await?.into()))
 }
 
-impl EffectiveResponse {
-    fn new(
-        member: GroupMember,
-        GroupEntry { group, .. }: GroupEntry,
-        policy: AssignedPolicy,
-        (published, settings): (CatalogueSnapshot, GroupSettings),
-    ) -> Self {
+impl EffectiveSettings {
+    /// Loads the effective settings of a user.
+    pub async fn load(api: &Api, user: UserId) -> Result<Self, HttpError> {
+        let services = api.clone();
+        let load = async move {
+            let member = services.groups.member(user).await?;
+            let GroupEntry { group, .. } = services.groups.find(member.group).await?;
+            let settings = services.groups.settings(member.group).await?;
+            let policy = services.client_policies.of_group(member.group).await?;
+            let published = match services.sync.pulling.published(user).await {
+                Err(PullError::Gone) => return Err(ApiError::not_found().into()),
+                published => published?,
+            };
+            Ok::<_, HttpError>(Self { member, group, policy, published, settings })
+        };
+        api.run(load).await
+    }
+
+    /// Returns the limits of the user, with the source of each.
+    pub fn limits(&self) -> Vec<EffectiveLimit> {
+        limits(&self.settings)
+    }
+}
+
+impl From<EffectiveSettings> for EffectiveResponse {
+    fn from(effective: EffectiveSettings) -> Self {
+        let EffectiveSettings { member, group, policy, published, settings } = effective;
         let limits = limits(&settings);
         let GroupSettings { modes, persona_types, models, .. } = settings;
         let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = published;

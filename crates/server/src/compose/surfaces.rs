@@ -35,6 +35,7 @@ pub(super) fn api(
 ) -> Api {
     let UseCases {
         identity,
+        administration,
         sync,
         chats,
         e2ee,
@@ -51,6 +52,7 @@ pub(super) fn api(
     let readiness = ReadinessChecks::new(base.db.clone(), base.licence.state(), base.clock());
     Api {
         identity,
+        administration,
         browsers: BrowserRedirects::from_public_url(&base.public_url()),
         sync,
         chats,
