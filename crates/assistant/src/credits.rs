@@ -29,7 +29,7 @@ pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementS
 pub use rolling::Buckets;
 pub use settings::{CreditSettings, FreeTier};
 pub use truncation_cause::TruncationCause;
-pub use view::{CreditStock, CreditView, Credits, WeekGauge};
+pub use view::{CreditStock, CreditView, Credits, TopUpError, WeekGauge};
 pub use week::Weeks;
 pub use window::{Window, WindowKey, WindowKind};
 pub use windows::{CallGrant, CreditWindows};

@@ -33,8 +33,8 @@ pub use credits::usage::{CallOutcome, Usage, UsageRecord};
 pub use credits::{
     Admission, AdmissionRequest, Buckets, BudgetRefusal, CallGrant, CreditHolder, CreditMismatch,
     CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits, FreeTier, Gauge,
-    Period, ReservationGuard, ReservationLine, Settlement, SettlementSink, TruncationCause,
-    WeekGauge, Weeks, Window, WindowKey, WindowKind,
+    Period, ReservationGuard, ReservationLine, Settlement, SettlementSink, TopUpError,
+    TruncationCause, WeekGauge, Weeks, Window, WindowKey, WindowKind,
 };
 pub use embeddings::{BackgroundEmbeddings, Embeddings, TextVectors};
 pub use error::{AssistantError, OpenAiError, Violation};

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{BudgetPeriod, Clock, GroupId, LiveSetting, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    BudgetPeriod, Clock, GroupId, LiveSetting, SideEffects, Timestamp, Unavailable, UserId,
+};
 
 use super::admission_request::CreditHolder;
 use super::credit_store::CreditStore;
@@ -59,7 +61,24 @@ pub struct CreditView {
     pub key: Option<WeekGauge>,
 }
 
-/// Reader of users' credits.
+/// Errors of adding credits to a group.
+#[derive(Debug, thiserror::Error)]
+pub enum TopUpError {
+    /// Number of credits is out of its range.
+    #[error("the credits are a whole number, 1 to {MAX_TOP_UP}")]
+    Amount,
+    /// Group does not exist.
+    #[error("no such group")]
+    UnknownGroup,
+    /// The store is unavailable.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Maximum number of credits that are added at once.
+const MAX_TOP_UP: i64 = 1_000_000_000;
+
+/// Reader of users' credits, and of groups' top-ups.
 #[derive(Clone)]
 pub struct Credits {
     rules: Arc<dyn Rules>,
@@ -77,6 +96,17 @@ impl Credits {
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self { rules, credit_store, settings, clock }
+    }
+
+    /// Adds credits that do not expire to a group, with the administrator's audit entry.
+    pub async fn top_up(&self, by: UserId, group: GroupId, credits: i64) -> Result<(), TopUpError> {
+        if !(1..=MAX_TOP_UP).contains(&credits) {
+            return Err(TopUpError::Amount);
+        }
+        let (at, object) = (self.clock.now(), format!("group:{group}"));
+        let effects = SideEffects::of_object(at, Some(by), object, "Group.ToppedUp");
+        let total = self.credit_store.top_up(group, Micros::credits(credits), effects).await?;
+        total.map(|_| ()).ok_or(TopUpError::UnknownGroup)
     }
 
     /// Returns the budgets of a caller, and their use. Reserved amounts do not

@@ -1,11 +1,24 @@
 //! HTTP errors of the AI proxy.
 
 use actix_web::http::StatusCode;
-use pia_assistant::{AssistantError, BudgetRefusal, Gauge, OpenAiError, Violation};
+use pia_assistant::{AssistantError, BudgetRefusal, Gauge, OpenAiError, TopUpError, Violation};
 
 use pia_web::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 
 use crate::HttpError;
+
+impl From<TopUpError> for HttpError {
+    fn from(err: TopUpError) -> Self {
+        let (field, message) = ("credits".to_owned(), err.to_string());
+        Self::from(match err {
+            TopUpError::Amount => {
+                ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+            }
+            TopUpError::UnknownGroup => ApiError::not_found(),
+            TopUpError::Unavailable(err) => err.into(),
+        })
+    }
+}
 
 /// 400 is reserved for errors that the caller can correct: the desktop client
 /// repeats such a request without its tools. 429 is reserved for budgets: the
