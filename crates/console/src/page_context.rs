@@ -13,6 +13,7 @@ use pia_kernel::{Language, UserId};
 use pia_web::{ApiError, Caller, Gates};
 
 use crate::AccountPages;
+use crate::form_fields::FormFields;
 use crate::page::scripted_page;
 use crate::proof::PROOF;
 use crate::shell::Shell;
@@ -157,6 +158,20 @@ impl PageContext {
         Ok(self.render_with(status, view.error(text)))
     }
 
+    /// Renders a page again after one of its forms was refused, with what was
+    /// typed into that form.
+    pub(crate) fn refuse_typed(
+        &self,
+        mut view: View,
+        typed: &FormFields,
+        err: ApiError,
+    ) -> PageResult {
+        for form in forms(&mut view).filter(|it| it.action == self.path()) {
+            form.fields.iter_mut().for_each(|it| it.refill(typed));
+        }
+        self.refuse(view, err)
+    }
+
     /// Redirects to a page, by its path without the leading slash, and confirms
     /// there what was done.
     pub(crate) fn done(&self, path: &str, done: &str) -> PageResult {
@@ -266,7 +281,7 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
 /// has.
 fn mark(view: &mut View, name: &str, message: &str) -> bool {
     let mut has_field = false;
-    for form in view.sections.iter_mut().flat_map(|it| &mut it.parts).filter_map(form_of) {
+    for form in forms(view) {
         let fields = form.fields.iter_mut().filter(|it| it.name == name);
         for field in fields.filter(|it| !matches!(it.control, FieldControl::Hidden(_))) {
             message.clone_into(&mut field.error);
@@ -276,9 +291,11 @@ fn mark(view: &mut View, name: &str, message: &str) -> bool {
     has_field
 }
 
-fn form_of(part: &mut SectionPart) -> Option<&mut Form> {
-    match part {
-        SectionPart::Form(form) => Some(form),
+/// Returns the forms of a page's sections.
+fn forms(view: &mut View) -> impl Iterator<Item = &mut Form> {
+    let parts = view.sections.iter_mut().flat_map(|it| &mut it.parts);
+    parts.filter_map(|part| match part {
+        SectionPart::Form(form) => Some(&mut **form),
         _ => None,
-    }
+    })
 }

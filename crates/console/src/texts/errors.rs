@@ -190,6 +190,48 @@ const ERRORS: &[(&str, Text)] = &[
             "Die Lizenz dieses Servers umfasst dies nicht.",
         ),
     ),
+    (
+        "admin_limit_reached",
+        Text::new(
+            "The licence allows no further administrator.",
+            "Die Lizenz erlaubt kein weiteres Administratorkonto.",
+        ),
+    ),
+    (
+        "user_limit_reached",
+        Text::new(
+            "This server has reached its licensed number of accounts.",
+            "Dieser Server hat die lizenzierte Zahl von Konten erreicht.",
+        ),
+    ),
+    ("group_not_found", Text::new("This group is gone.", "Diese Gruppe gibt es nicht mehr.")),
+    (
+        "client_policy_not_found",
+        Text::new("This policy is gone.", "Diese Richtlinie gibt es nicht mehr."),
+    ),
+    (
+        "default_group",
+        Text::new(
+            "The group of new accounts can’t be deleted.",
+            "Die Gruppe neuer Konten lässt sich nicht löschen.",
+        ),
+    ),
+    (
+        "group_in_use",
+        Text::new(
+            "The group is in use. Move its members first, and remove its invitations, personas, \
+             plugins and knowledge bases.",
+            "Die Gruppe wird noch verwendet. Verschieben Sie zuerst ihre Mitglieder und entfernen \
+             Sie ihre Einladungen, Personas, Plugins und Wissensdatenbanken.",
+        ),
+    ),
+    (
+        "quota_exceeded",
+        Text::new(
+            "The maximum number is reached. Delete or revoke one first.",
+            "Die Höchstzahl ist erreicht. Löschen oder widerrufen Sie zuerst etwas.",
+        ),
+    ),
     ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
     (
         "fresh_sign_in_required",

@@ -1,5 +1,7 @@
 //! Forms.
 
+use crate::form_fields::FormFields;
+
 /// Form that is sent to a page of this server.
 #[derive(Default)]
 pub(crate) struct Form {
@@ -179,6 +181,24 @@ impl Field {
     /// Creates a file field.
     pub(crate) fn file(name: &str, label: impl Into<String>, accept: &'static str) -> Self {
         Self::new(name, label, FieldControl::File(accept))
+    }
+
+    /// Replaces its value by what was typed. Passwords and files are never sent
+    /// back.
+    pub(crate) fn refill(&mut self, typed: &FormFields) {
+        match &mut self.control {
+            FieldControl::Input { kind: "password", .. }
+            | FieldControl::File(_)
+            | FieldControl::Hidden(_) => {}
+            FieldControl::Input { value, .. } | FieldControl::Lines { value, .. } => {
+                typed.text(&self.name).clone_into(value);
+            }
+            FieldControl::Select(options) | FieldControl::Checks(options) => {
+                for option in options {
+                    option.is_selected = typed.all(&self.name).any(|it| it == option.value);
+                }
+            }
+        }
     }
 
     /// Sets the hint.
