@@ -1,5 +1,9 @@
 //! Users of the server.
 
+mod actions;
+mod detail;
+mod effective;
+
 use pia_identity::Role;
 use pia_kernel::{Cursor, PageRequest};
 use pia_policy::{GroupMember, MemberFilter};
@@ -12,14 +16,15 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Users", "Konten");
+pub(super) const TITLE: Text = Text::new("Users", "Konten");
 const EMPTY: Text = Text::new(
     "No account matches. Invite people, or let them register.",
     "Kein Konto passt dazu. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
 );
 pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
-const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
-const ROLE: Text = Text::new("Role", "Rolle");
+pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
+pub(super) const ROLE: Text = Text::new("Role", "Rolle");
+const INVITE: Text = Text::new("Invitations", "Einladungen");
 const ACTIVE: Text = Text::new("Active", "Aktiv");
 const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
 
@@ -27,7 +32,8 @@ const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
 pub(super) const PAGE_ROWS: u16 = 50;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![page("/admin/users", |it| it.to(list))]
+    let list = page("/admin/users", |it| it.to(list));
+    [list].into_iter().chain(actions::routes()).collect()
 }
 
 async fn list(page: PageContext) -> PageResult {
@@ -43,7 +49,8 @@ async fn list(page: PageContext) -> PageResult {
         search: Some(search_form(&page, SEARCH, "admin/users")),
         ..page.paged(found.next)
     };
-    Ok(page.render(View::new(page.t(TITLE)).section(Section::new("users", "").table(table))))
+    let view = View::new(page.t(TITLE)).action(page.t(INVITE), "admin/invitations");
+    Ok(page.render(view.section(Section::new("users", "").table(table))))
 }
 
 /// Returns the headings of a table of users.
@@ -54,17 +61,26 @@ pub(super) fn columns(page: &PageContext) -> Vec<String> {
 /// Returns the row of a user.
 pub(super) fn user_row(page: &PageContext, user: &GroupMember) -> Row {
     let name = user.display_name.clone().unwrap_or_default();
-    let status = if user.is_active {
-        Cell::badge(page.t(ACTIVE), Tone::Good)
-    } else {
-        Cell::badge(page.t(DEACTIVATED), Tone::Neutral)
-    };
     Row::new(vec![
         Cell::link(&user.email, format!("admin/users/{}", user.user)).detail(name),
         Cell::text(role_name(page, &user.role)),
-        status,
+        status(page, user),
         Cell::text(format::day(page.language, user.created_at)),
     ])
+}
+
+/// Returns whether a user is active.
+fn status(page: &PageContext, user: &GroupMember) -> Cell {
+    if user.is_active {
+        Cell::badge(page.t(ACTIVE), Tone::Good)
+    } else {
+        Cell::badge(page.t(DEACTIVATED), Tone::Neutral)
+    }
+}
+
+/// Returns the roles as options of a selection.
+pub(super) fn role_options(page: &PageContext) -> [(&'static str, String); 4] {
+    Role::ALL.map(|it| (it.name(), role_name(page, it.name())))
 }
 
 /// Returns the name of a role, by its name in the database.

@@ -1,0 +1,142 @@
+//! Page of a user, and its forms.
+
+use pia_identity::Role;
+use pia_kernel::{ApiKeyId, GroupId, UserId};
+use pia_policy::Feature;
+use pia_web::{ApiError, FieldError, Licensing, PathId, PathPart, Route};
+use uuid::Uuid;
+
+use super::detail::user_view;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::proof;
+use crate::routes::pages::{form, page};
+use crate::ui::Text;
+
+const UNKNOWN_ROLE: Text = Text::new("Choose a role.", "Wählen Sie eine Rolle.");
+
+pub(super) fn routes() -> Vec<Route> {
+    // Whoever must go, and keys that leaked, do not wait for a licence.
+    let always = |route| Route { licensing: Licensing::MayHaveEnded, ..route };
+    vec![
+        page("/admin/users/{id}", |it| it.to(show)),
+        form("/admin/users/{id}/role", |it| it.to(grant)),
+        Route {
+            feature: Some(Feature::GroupManagement),
+            ..form("/admin/users/{id}/group", |it| it.to(move_to_group))
+        },
+        always(form("/admin/users/{id}/end-sessions", |it| it.to(end_sessions))),
+        always(form("/admin/users/{id}/lift-wait", |it| it.to(lift_wait))),
+        always(form("/admin/users/{id}/reset-factor", |it| it.to(reset_factor))),
+        always(form("/admin/users/{id}/deactivate", |it| it.to(deactivate))),
+        form("/admin/users/{id}/reactivate", |it| it.to(reactivate)),
+        always(form("/admin/users/{id}/api-keys/{part}/revoke", |it| it.to(revoke_key))),
+    ]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = user_view(&page, UserId(id)).await?;
+    Ok(page.render(view))
+}
+
+async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let granted = grant_role(&page, UserId(id), &form).await;
+    finish(&page, UserId(id), &form, (granted, "saved")).await
+}
+
+async fn grant_role(page: &PageContext, user: UserId, form: &FormFields) -> Result<(), ApiError> {
+    let role = Role::of_name(form.text("role")).ok_or_else(|| {
+        let (field, message) = ("role".to_owned(), page.t(UNKNOWN_ROLE).to_owned());
+        ApiError::invalid(vec![FieldError { field, code: "required", message }])
+    })?;
+    if role == Role::Admin || is_admin(page, user).await? {
+        page.require_owner(proof(form)).await?;
+    }
+    let (roles, by) = (page.api.administration.roles.clone(), Some(page.user()));
+    page.run_identity(async move { roles.grant(by, user, role).await }).await
+}
+
+async fn move_to_group(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (groups, by, user) = (page.api.groups.clone(), Some(page.user()), UserId(id));
+    let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
+    let moved = page.run(async move { groups.move_member(by, user, group).await }).await;
+    finish(&page, user, &form, (moved, "moved")).await
+}
+
+async fn end_sessions(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (security, by, user) = (page.api.administration.security.clone(), page.user(), UserId(id));
+    let ended = page.run_identity(async move { security.end_sessions(by, user).await }).await;
+    finish(&page, user, &form, (ended, "ended")).await
+}
+
+async fn lift_wait(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (security, by, user) = (page.api.administration.security.clone(), page.user(), UserId(id));
+    let lifted = page.run_identity(async move { security.lift_wait(by, user).await }).await;
+    finish(&page, user, &form, (lifted, "lifted")).await
+}
+
+async fn reset_factor(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (security, by, user) = (page.api.administration.security.clone(), page.user(), UserId(id));
+    let reset = async {
+        page.require_owner(proof(&form)).await?;
+        page.run_identity(async move { security.reset_factor(by, user).await }).await
+    };
+    let reset = reset.await;
+    finish(&page, user, &form, (reset, "reset")).await
+}
+
+async fn deactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (roles, by, user) = (page.api.administration.roles.clone(), Some(page.user()), UserId(id));
+    let deactivate = async {
+        page.require_owner(proof(&form)).await?;
+        page.run_identity(async move { roles.deactivate(by, user).await }).await
+    };
+    let deactivated = deactivate.await;
+    finish(&page, user, &form, (deactivated, "deactivated")).await
+}
+
+async fn reactivate(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (roles, by, user) = (page.api.administration.roles.clone(), Some(page.user()), UserId(id));
+    let reactivate = async {
+        if is_admin(&page, user).await? {
+            page.require_owner(proof(&form)).await?;
+        }
+        page.run_identity(async move { roles.reactivate(by, user).await }).await
+    };
+    let reactivated = reactivate.await;
+    finish(&page, user, &form, (reactivated, "reactivated")).await
+}
+
+async fn revoke_key(page: PageContext, path: PathPart, form: FormFields) -> PageResult {
+    let (keys, by) = (page.api.administration.api_keys.clone(), Some(page.user()));
+    let (user, key) = (UserId(path.id), ApiKeyId(path.part));
+    let revoke = async move {
+        // A key of another user is not named by this page.
+        if !keys.list(user).await?.iter().any(|it| it.id == key) {
+            return Err(ApiError::not_found());
+        }
+        Ok(keys.revoke(by, key).await?)
+    };
+    let revoked = page.api.runner.run(revoke).await;
+    finish(&page, user, &form, (revoked, "revoked")).await
+}
+
+/// Returns whether a user has the role of administrators.
+async fn is_admin(page: &PageContext, user: UserId) -> Result<bool, ApiError> {
+    let groups = page.api.groups.clone();
+    let member = page.run(async move { groups.member(user).await }).await?;
+    Ok(member.role == Role::Admin.name())
+}
+
+/// Confirms what was done to a user, or says why it was refused.
+async fn finish(
+    page: &PageContext,
+    user: UserId,
+    form: &FormFields,
+    (result, done): (Result<(), ApiError>, &str),
+) -> PageResult {
+    match result {
+        Ok(()) => page.done(&format!("admin/users/{user}"), done),
+        Err(err) => page.refuse_typed(user_view(page, user).await?, form, err),
+    }
+}

@@ -1,0 +1,284 @@
+//! Content of the page of a user.
+
+use pia_http::{EffectiveSettings, HttpError};
+use pia_identity::{ApiKeyEntry, Member, Role, SessionEntry};
+use pia_kernel::{Page, PageRequest, UserId};
+use pia_policy::{GroupEntry, GroupMember};
+use pia_web::ApiError;
+
+use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status};
+use crate::page_context::PageContext;
+use crate::proof::proof_field;
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const PROFILE: Text = Text::new("Account", "Konto");
+const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
+const GROUP: Text = Text::new("Group", "Gruppe");
+const VERIFIED: Text = Text::new("Email address verified", "E-Mail-Adresse bestätigt");
+const NOT_VERIFIED: Text = Text::new("Not yet", "Noch nicht");
+const DEACTIVATED: Text = Text::new("Deactivated since", "Deaktiviert seit");
+const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
+const FACTOR_ON: Text = Text::new("On, {} recovery codes left", "An, noch {} Einmalcodes");
+const FACTOR_OFF: Text = Text::new("Off", "Aus");
+const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
+const ROLE_INTRO: Text = Text::new(
+    "A new role applies from the next request. Administrators can do everything in this console, \
+     also to other people’s accounts; organisation managers see the members and settings of their \
+     group; knowledge managers change the knowledge of their group. Making somebody an \
+     administrator, or an administrator something else, needs your password.",
+    "Eine neue Rolle gilt ab der nächsten Anfrage. Die Rolle Administrator darf in dieser Konsole \
+     alles, auch mit fremden Konten; Organisationsverwalter sehen die Mitglieder und \
+     Einstellungen ihrer Gruppe; Wissensverwalter ändern das Wissen ihrer Gruppe. Die Rolle \
+     Administrator zu geben oder zu nehmen, erfordert Ihr Passwort.",
+);
+const UNVERIFIED: Text = Text::new(
+    "The address is not verified. Make sure that the account belongs to the right person before \
+     you give it a role.",
+    "Die Adresse ist nicht bestätigt. Vergewissern Sie sich, dass das Konto der richtigen Person \
+     gehört, bevor Sie ihm eine Rolle geben.",
+);
+const SET_ROLE: Text = Text::new("Change role", "Rolle ändern");
+const GROUP_INTRO: Text = Text::new(
+    "The user gets the models, budgets, policy and knowledge of the new group from the next \
+     request, and loses those of the old one.",
+    "Das Konto hat ab der nächsten Anfrage die Modelle, Budgets, die Richtlinie und das Wissen \
+     der neuen Gruppe und verliert die der alten.",
+);
+const MOVE: Text = Text::new("Move to group", "In Gruppe verschieben");
+const SESSIONS: Text = Text::new("Sessions", "Sitzungen");
+const SESSIONS_INTRO: Text = Text::new(
+    "Sign-ins that are in use, newest first.",
+    "Anmeldungen, die in Gebrauch sind, die neueste zuerst.",
+);
+const NO_SESSIONS: Text = Text::new("Not signed in anywhere.", "Nirgends angemeldet.");
+const DEVICE: Text = Text::new("Device", "Gerät");
+const BROWSER: Text = Text::new("Browser", "Browser");
+const BEGAN: Text = Text::new("Signed in", "Angemeldet");
+const USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const END_SESSIONS: Text = Text::new("Sign out everywhere", "Überall abmelden");
+const END_HINT: Text = Text::new(
+    "Ends all sessions. App passwords and API keys stay valid.",
+    "Beendet alle Sitzungen. App-Passwörter und API-Schlüssel bleiben gültig.",
+);
+const KEYS: Text = Text::new("API keys", "API-Schlüssel");
+const NO_KEYS: Text = Text::new("No API keys.", "Keine API-Schlüssel.");
+const CREDITS: Text = Text::new("Credits per week", "Credits pro Woche");
+const NO_LIMIT: Text = Text::new("No limit", "Keine Grenze");
+const EXPIRES: Text = Text::new("Expires", "Gültig bis");
+const REVOKE: Text = Text::new("Revoke", "Widerrufen");
+const LOCKED: Text = Text::new("Wait after wrong passwords", "Wartezeit nach Fehlversuchen");
+const LOCKED_INTRO: Text = Text::new(
+    "Wrong passwords and codes delay the next attempt, by up to 15 minutes. Lift the wait if the \
+     owner has mistyped.",
+    "Falsche Passwörter und Codes verzögern den nächsten Versuch um bis zu 15 Minuten. Heben Sie \
+     die Wartezeit auf, wenn sich die berechtigte Person vertippt hat.",
+);
+const LIFT: Text = Text::new("Lift the wait", "Wartezeit aufheben");
+const RESET: Text = Text::new("Reset second factor", "Zweiten Faktor zurücksetzen");
+const RESET_INTRO: Text = Text::new(
+    "For somebody who has lost their authenticator app and recovery codes. The authenticator and \
+     the codes are removed and all sessions end; from then on the password alone signs in. The \
+     user is emailed. Make sure first that you know who is asking.",
+    "Für jemanden, der Authenticator-App und Einmalcodes verloren hat. App und Codes werden \
+     entfernt und alle Sitzungen beendet; danach genügt zum Anmelden das Passwort. Die Person \
+     erhält eine E-Mail. Vergewissern Sie sich vorher, wer Sie darum bittet.",
+);
+const DEACTIVATE: Text = Text::new("Deactivate account", "Konto deaktivieren");
+const DEACTIVATE_INTRO: Text = Text::new(
+    "All sessions end and nobody can sign in to the account, also not with API keys and app \
+     passwords, until you reactivate it. Its data stays, its licensed seat becomes free, and the \
+     user is emailed.",
+    "Alle Sitzungen enden, und niemand kann sich mehr anmelden, auch nicht mit API-Schlüsseln und \
+     App-Passwörtern, bis Sie das Konto reaktivieren. Die Daten bleiben, der lizenzierte Platz \
+     wird frei, und die Person erhält eine E-Mail.",
+);
+const REACTIVATE: Text = Text::new("Reactivate account", "Konto reaktivieren");
+const REACTIVATE_INTRO: Text = Text::new(
+    "The user can sign in again. The account takes a licensed seat.",
+    "Die Person kann sich wieder anmelden. Das Konto belegt einen lizenzierten Platz.",
+);
+
+/// Number of sessions that are listed.
+const SESSIONS_SHOWN: u16 = 20;
+
+/// User with everything that the page shows of them.
+struct UserDetail {
+    member: GroupMember,
+    account: Member,
+    groups: Vec<GroupEntry>,
+    /// Number of recovery codes left; `None` without a second factor.
+    factor: Option<u32>,
+    passkeys: usize,
+    sessions: Page<SessionEntry>,
+    keys: Vec<ApiKeyEntry>,
+}
+
+/// Returns the page of a user.
+pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, ApiError> {
+    let detail = load(page, user).await?;
+    let path = format!("admin/users/{user}");
+    let mut view = View::new(&detail.member.email)
+        .below(page.t(TITLE), "admin/users")
+        .section(profile(page, &detail));
+    if detail.member.is_active {
+        let effective = EffectiveSettings::load(&page.api, user).await.map_err(ApiError::from)?;
+        view = view.section(effective::section(page, &effective));
+    }
+    view = view
+        .section(role_section(page, &detail, &path))
+        .section(group_section(page, &detail, &path))
+        .section(sessions_section(page, &detail, &path))
+        .section(keys_section(page, &detail, &path));
+    if !detail.member.is_active {
+        return Ok(view.section(reactivate_section(page, &detail, &path)));
+    }
+    let lift = Form::new(format!("{path}/lift-wait"), page.t(LIFT));
+    view =
+        view.section(Section::new("wait", page.t(LOCKED)).intro(page.t(LOCKED_INTRO)).form(lift));
+    if detail.factor.is_some() {
+        let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET));
+        let reset = reset.field(proof_field(page)).danger();
+        view = view
+            .section(Section::new("factor", page.t(RESET)).intro(page.t(RESET_INTRO)).form(reset));
+    }
+    let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE));
+    let deactivate = deactivate.field(proof_field(page)).danger();
+    let section = Section::new("deactivate", page.t(DEACTIVATE)).intro(page.t(DEACTIVATE_INTRO));
+    Ok(view.section(section.form(deactivate)))
+}
+
+async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> {
+    let (api, limit) = (page.api.clone(), SESSIONS_SHOWN);
+    let load = async move {
+        let member = api.groups.member(user).await?;
+        let account = api.administration.roles.member(&member.email).await;
+        Ok::<_, HttpError>(UserDetail {
+            account: account.map_err(ApiError::from)?,
+            member,
+            groups: api.groups.list().await?,
+            factor: api.identity.second_factors.overview(user).await?,
+            passkeys: api.identity.passkeys.list(user).await?.len(),
+            sessions: api.identity.sessions.page(user, PageRequest { limit, after: None }).await?,
+            keys: api.administration.api_keys.list(user).await?,
+        })
+    };
+    page.run(load).await
+}
+
+fn profile(page: &PageContext, detail: &UserDetail) -> Section {
+    let (member, language) = (&detail.member, page.language);
+    let group = detail.groups.iter().find(|it| it.group.id == member.group);
+    let group = group.map_or("", |it| it.group.name.as_str());
+    let verified = detail.account.email_verified_at.map_or_else(
+        || Cell::badge(page.t(NOT_VERIFIED), Tone::Warning),
+        |at| Cell::text(format::time(language, at)),
+    );
+    let factor = detail.factor.map_or_else(
+        || Cell::text(page.t(FACTOR_OFF)),
+        |left| Cell::text(page.fill(FACTOR_ON, &[&left.to_string()])),
+    );
+    let passkeys = format::number(language, i128::try_from(detail.passkeys).unwrap_or_default());
+    let mut facts = vec![
+        (page.t(EMAIL), Cell::text(&member.email)),
+        (page.t(DISPLAY_NAME), Cell::text(member.display_name.clone().unwrap_or_default())),
+        (page.t(ROLE), Cell::text(role_name(page, &member.role))),
+        (page.t(GROUP), Cell::link(group, format!("admin/groups/{}", member.group))),
+        (page.t(common::STATUS), status(page, member)),
+        (page.t(common::CREATED), Cell::text(format::time(language, member.created_at))),
+        (page.t(VERIFIED), verified),
+        (page.t(FACTOR), factor),
+        (page.t(PASSKEYS), Cell::text(passkeys)),
+    ];
+    if let Some(at) = detail.account.deactivated_at {
+        facts.push((page.t(DEACTIVATED), Cell::text(format::time(language, at))));
+    }
+    Section::new("account", page.t(PROFILE)).facts(facts)
+}
+
+fn role_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
+    let select = Field::select("role", page.t(ROLE), role_options(page), &detail.member.role);
+    let form = Form::new(format!("{path}/role"), page.t(SET_ROLE)).field(select);
+    let section = Section::new("role", page.t(ROLE)).intro(page.t(ROLE_INTRO));
+    let section = if detail.account.email_verified_at.is_none() {
+        section.paragraph(page.t(UNVERIFIED))
+    } else {
+        section
+    };
+    section.form(form.field(proof_field(page)))
+}
+
+fn group_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
+    let options = detail.groups.iter();
+    let options = options.map(|it| (it.group.id.to_string(), it.group.name.as_str()));
+    let current = detail.member.group.to_string();
+    let form = Form::new(format!("{path}/group"), page.t(MOVE));
+    let form = form.field(Field::select("group", page.t(GROUP), options, &current));
+    Section::new("group", page.t(GROUP)).intro(page.t(GROUP_INTRO)).form(form)
+}
+
+fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
+    let row = |it: &SessionEntry| {
+        let device = &it.device;
+        let name = device.os_version.as_deref().or(device.user_agent.as_deref());
+        let name = name.unwrap_or_else(|| page.t(if it.console { BROWSER } else { DEVICE }));
+        let address = device.address.map(|it| it.to_string()).unwrap_or_default();
+        Row::new(vec![
+            Cell::text(name).detail(address),
+            Cell::text(format::time(page.language, it.began_at)),
+            Cell::text(format::time(page.language, it.used_at)),
+        ])
+    };
+    let table = Table {
+        caption: page.t(SESSIONS).to_owned(),
+        columns: [DEVICE, BEGAN, USED].map(|it| page.t(it).to_owned()).into(),
+        rows: detail.sessions.items.iter().map(row).collect(),
+        empty: page.t(NO_SESSIONS).to_owned(),
+        ..Table::default()
+    };
+    let section = Section::new("sessions", page.t(SESSIONS)).intro(page.t(SESSIONS_INTRO));
+    let section = section.table(table);
+    if detail.sessions.items.is_empty() {
+        return section;
+    }
+    let end = Form::new(format!("{path}/end-sessions"), page.t(END_SESSIONS)).danger();
+    section.paragraph(page.t(END_HINT)).form(end)
+}
+
+fn keys_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
+    let row = |it: &ApiKeyEntry| {
+        let time = |at| format::time(page.language, at);
+        let or_never = |at: Option<_>| at.map_or_else(|| page.t(common::NEVER).to_owned(), time);
+        let credits = match it.weekly_credits {
+            0 => page.t(NO_LIMIT).to_owned(),
+            credits => format::number(page.language, credits),
+        };
+        let revoke = Form::new(format!("{path}/api-keys/{}/revoke", it.id), page.t(REVOKE));
+        Row::new(vec![
+            Cell::text(&it.name),
+            Cell::number(credits),
+            Cell::text(time(it.created_at)),
+            Cell::text(or_never(it.expires_at)),
+            Cell::text(or_never(it.used_at)),
+        ])
+        .form(revoke.about(&it.name).danger())
+    };
+    let columns = [common::NAME, CREDITS, common::CREATED, EXPIRES, USED];
+    let table = Table {
+        caption: page.t(KEYS).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: detail.keys.iter().map(row).collect(),
+        empty: page.t(NO_KEYS).to_owned(),
+        ..Table::default()
+    };
+    Section::new("api-keys", page.t(KEYS)).table(table)
+}
+
+fn reactivate_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
+    let form = Form::new(format!("{path}/reactivate"), page.t(REACTIVATE));
+    let is_admin = detail.account.role == Role::Admin;
+    let form = if is_admin { form.field(proof_field(page)) } else { form };
+    let section = Section::new("reactivate", page.t(REACTIVATE)).intro(page.t(REACTIVATE_INTRO));
+    section.form(form)
+}

@@ -1,0 +1,105 @@
+//! Settings that are effective for a user, with their sources.
+
+use pia_http::{EffectiveLimit, EffectiveSettings};
+use pia_kernel::BudgetPeriod;
+use pia_policy::Quota;
+
+use super::super::groups::limits::{budget_label, quota_label, quota_value};
+use crate::page_context::PageContext;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Row, Section, Table, Text, format};
+
+const TITLE: Text = Text::new("In effect", "Wirksam");
+const INTRO: Text = Text::new(
+    "Everything comes from the group of this user. Change it there.",
+    "Alles stammt von der Gruppe dieses Kontos. Ändern Sie es dort.",
+);
+const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
+const NO_POLICY: Text = Text::new("None", "Keine");
+const PERSONAS: Text = Text::new("Personas", "Personas");
+const PLUGINS: Text = Text::new("Plugins", "Plugins");
+const PLUGIN_OFF: Text = Text::new("{} (turned off by the user)", "{} (selbst ausgeschaltet)");
+const PLUGIN_INACTIVE: Text = Text::new("{} (not active)", "{} (nicht aktiv)");
+const MODES: Text = Text::new("Models by mode", "Modelle nach Modus");
+const TYPES: Text = Text::new("Models by type of persona", "Modelle nach Persona-Typ");
+const ALLOWED: Text = Text::new("Models to choose from", "Wählbare Modelle");
+const BY_SERVER: Text = Text::new("Decided by the server", "Bestimmt der Server");
+const LIMITS: Text = Text::new("Limits", "Grenzen");
+const LIMIT: Text = Text::new("Limit", "Grenze");
+const VALUE: Text = Text::new("Value", "Wert");
+const SOURCE: Text = Text::new("Comes from", "Stammt von");
+const FROM_GROUP: Text = Text::new("Group", "Gruppe");
+const FROM_DEFAULT: Text = Text::new("Server’s default", "Vorgabe des Servers");
+const FROM_SETTINGS: Text = Text::new("Server’s settings", "Einstellungen des Servers");
+const FROM_NONE: Text = Text::new("No limit", "Keine Grenze");
+
+/// Returns the section of what is effective for a user.
+pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Section {
+    let policy = effective.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
+    let catalogue = &effective.published.catalogue;
+    let personas: Vec<&str> = catalogue.personas.iter().map(|it| it.name.as_str()).collect();
+    let preferences = &effective.published.plugin_preferences;
+    let plugins = catalogue.plugins.iter().map(|it| {
+        if !it.is_active {
+            return page.fill(PLUGIN_INACTIVE, &[&it.name]);
+        }
+        match preferences.get(&it.id) {
+            Some(false) => page.fill(PLUGIN_OFF, &[&it.name]),
+            _ => it.name.clone(),
+        }
+    });
+    let plugins: Vec<String> = plugins.collect();
+    let settings = &effective.settings;
+    let facts = [
+        (page.t(POLICY), policy.to_owned()),
+        (page.t(PERSONAS), personas.join(", ")),
+        (page.t(PLUGINS), plugins.join(", ")),
+        (page.t(MODES), or_server(page, pairs(&settings.modes))),
+        (page.t(TYPES), or_server(page, pairs(&settings.persona_types))),
+        (page.t(ALLOWED), or_server(page, settings.models.join(", "))),
+    ];
+    let table = Table {
+        caption: page.t(LIMITS).to_owned(),
+        columns: [LIMIT, VALUE, SOURCE].map(|it| page.t(it).to_owned()).into(),
+        rows: effective.limits().iter().map(|it| limit_row(page, it)).collect(),
+        ..Table::default()
+    };
+    Section::new("effective", page.t(TITLE))
+        .intro(page.t(INTRO))
+        .facts(facts.map(|(label, text)| (label, Cell::text(text))))
+        .table(table)
+}
+
+fn pairs(map: &std::collections::BTreeMap<String, String>) -> String {
+    let pairs = map.iter().map(|(name, entry)| format!("{name}: {entry}"));
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+fn or_server(page: &PageContext, text: String) -> String {
+    if text.is_empty() { page.t(BY_SERVER).to_owned() } else { text }
+}
+
+fn limit_row(page: &PageContext, limit: &EffectiveLimit) -> Row {
+    let quota = Quota::from_name(&limit.name);
+    let period = limit.name.strip_prefix("Credits:").and_then(BudgetPeriod::from_name);
+    let label = match (quota, period) {
+        (Some(quota), _) => page.t(quota_label(quota)).to_owned(),
+        (None, Some(period)) => page.t(budget_label(period)).to_owned(),
+        (None, None) => limit.name.clone(),
+    };
+    let value = limit.value.map(|value| match quota {
+        Some(quota) => quota_value(page.language, quota, value),
+        None => format::number(page.language, value),
+    });
+    let (source, tone) = match limit.source {
+        "group" => (FROM_GROUP, Tone::Neutral),
+        "default" => (FROM_DEFAULT, Tone::Plain),
+        "settings" => (FROM_SETTINGS, Tone::Plain),
+        _ => (FROM_NONE, Tone::Plain),
+    };
+    Row::new(vec![
+        Cell::text(label),
+        Cell::number(value.unwrap_or_default()),
+        Cell::badge(page.t(source), tone),
+    ])
+}
