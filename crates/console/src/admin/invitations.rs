@@ -1,0 +1,172 @@
+//! Invitations to register.
+
+use std::time::Duration;
+
+use pia_identity::{Invitation, InvitationEntry, Role};
+use pia_kernel::{Cursor, GroupId, InvitationId};
+use pia_policy::GroupEntry;
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
+
+use super::users::{EMAIL, ROLE, role_name, role_options};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::{proof, proof_field};
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::view::SectionPart;
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Invitations", "Einladungen");
+const INTRO: Text = Text::new(
+    "An invitation lets somebody create an account, even if registration is closed.",
+    "Mit einer Einladung lässt sich ein Konto anlegen, auch wenn die Registrierung geschlossen \
+     ist.",
+);
+const EMPTY: Text = Text::new(
+    "No invitation is open. Invite somebody below.",
+    "Keine Einladung ist offen. Laden Sie unten jemanden ein.",
+);
+const ANYONE: Text = Text::new("Anyone with the link", "Alle mit dem Link");
+const ADDRESS_HINT: Text = Text::new(
+    "The invitation is emailed there, and works for this address only. Leave empty for a link \
+     that anyone can use once.",
+    "Die Einladung geht per E-Mail dorthin und gilt nur für diese Adresse. Leer lassen für einen \
+     Link, den eine beliebige Person einmal benutzen kann.",
+);
+const GROUP: Text = Text::new("Group", "Gruppe");
+const DEFAULT_GROUP: Text = Text::new("Group of new accounts", "Gruppe neuer Konten");
+const VALID_FOR: Text = Text::new("Valid for", "Gültig für");
+const DAYS: Text = Text::new("{} days", "{} Tage");
+const ONE_DAY: Text = Text::new("1 day", "1 Tag");
+const EXPIRES: Text = Text::new("Expires", "Gültig bis");
+const NEW: Text = Text::new("Invite somebody", "Jemanden einladen");
+const INVITE: Text = Text::new("Create invitation", "Einladung erstellen");
+const ADMIN_HINT: Text = Text::new(
+    "To invite an administrator, confirm with your password.",
+    "Eine Einladung mit der Rolle Administrator bestätigen Sie mit Ihrem Passwort.",
+);
+const REVOKE: Text = Text::new("Revoke", "Widerrufen");
+const CREATED: Text = Text::new("Your new invitation", "Ihre neue Einladung");
+const LINK: Text = Text::new("Link to register", "Link zum Registrieren");
+const ONCE: Text = Text::new(
+    "Copy the link now if you want to pass it on. It is not shown again.",
+    "Kopieren Sie den Link jetzt, wenn Sie ihn weitergeben möchten. Er wird nicht noch einmal \
+     angezeigt.",
+);
+
+const PATH: &str = "admin/invitations";
+const DAY: Duration = Duration::from_hours(24);
+/// Numbers of days that an invitation may be valid for; the first is selected.
+const LIFETIMES: [u32; 4] = [7, 1, 30, 90];
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        page("/admin/invitations", |it| it.to(list)),
+        form("/admin/invitations", |it| it.to(create)),
+        form("/admin/invitations/{id}/revoke", |it| it.to(revoke)),
+    ]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page, None).await?;
+    Ok(page.render(view))
+}
+
+async fn create(page: PageContext, form: FormFields) -> PageResult {
+    match invite(&page, &form).await {
+        Ok(link) => {
+            let view = list_view(&page, Some(link)).await?;
+            Ok(page.render(view))
+        }
+        Err(err) => page.refuse_typed(list_view(&page, None).await?, &form, err),
+    }
+}
+
+async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiError> {
+    let role = Role::of_name(form.text("role")).unwrap_or_default();
+    if role == Role::Admin {
+        page.require_owner(proof(form)).await?;
+    }
+    let days = form.text("days").parse().ok().filter(|it| LIFETIMES.contains(it));
+    let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
+    let lifetime = DAY * days.unwrap_or(LIFETIMES[0]);
+    let invitation = Invitation { email: form.some("email"), role, group, lifetime };
+    let (invitations, by) = (page.api.administration.invitations.clone(), Some(page.user()));
+    let create = async move { invitations.create(by, invitation).await };
+    Ok(page.run_identity(create).await?.link.expose().clone())
+}
+
+async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (invitations, by) = (page.api.administration.invitations.clone(), Some(page.user()));
+    let revoke = async move { invitations.revoke(by, InvitationId(id)).await };
+    if !page.run_identity(revoke).await? {
+        return Err(ApiError::not_found());
+    }
+    page.done(PATH, "revoked")
+}
+
+async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, ApiError> {
+    let (invitations, groups) =
+        (page.api.administration.invitations.clone(), page.api.groups.clone());
+    let request = page.paging();
+    let read = async move {
+        let entries = invitations.page(request.and_one_more()).await?;
+        Ok::<_, pia_kernel::Unavailable>((entries, groups.list().await?))
+    };
+    let (entries, groups) = page.run(read).await?;
+    let entries = request.part_of(entries, |it| Cursor { at: it.at, id: it.id.0 });
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [EMAIL, ROLE, GROUP, common::CREATED, EXPIRES].map(|it| page.t(it).into()).into(),
+        rows: entries.items.iter().map(|it| invitation_row(page, it, &groups)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..page.paged(entries.next)
+    };
+    let mut view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .below(page.t(super::users::TITLE), "admin/users");
+    if let Some(link) = link {
+        let link = SectionPart::Secret(page.t(LINK).to_owned(), link);
+        let section = Section::new("created", page.t(CREATED)).intro(page.t(ONCE)).part(link);
+        view = view.section(section);
+    }
+    Ok(view
+        .section(Section::new("invitations", "").table(table))
+        .section(Section::new("new", page.t(NEW)).form(new_form(page, &groups))))
+}
+
+fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
+    let email = Field::input("email", page.t(EMAIL), ("email", "off"), "");
+    let options = groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str()));
+    let options = [(String::new(), page.t(DEFAULT_GROUP))].into_iter().chain(options);
+    let lifetimes = LIFETIMES.map(|it| {
+        let label = match it {
+            1 => page.t(ONE_DAY).to_owned(),
+            days => page.fill(DAYS, &[&days.to_string()]),
+        };
+        (it.to_string(), label)
+    });
+    let role = Field::select("role", page.t(ROLE), role_options(page), Role::User.name());
+    Form::new(PATH, page.t(INVITE))
+        .field(email.hint(page.t(ADDRESS_HINT)).optional())
+        .field(role.hint(page.t(ADMIN_HINT)))
+        .field(Field::select("group", page.t(GROUP), options, "").optional())
+        .field(Field::select("days", page.t(VALID_FOR), lifetimes, "7"))
+        .field(proof_field(page))
+}
+
+fn invitation_row(page: &PageContext, entry: &InvitationEntry, groups: &[GroupEntry]) -> Row {
+    let email = entry.email.as_deref().unwrap_or(page.t(ANYONE));
+    let group = groups.iter().find(|it| Some(it.group.id) == entry.group);
+    let group = group.map_or(page.t(DEFAULT_GROUP), |it| it.group.name.as_str());
+    let revoke = Form::new(format!("{PATH}/{}/revoke", entry.id), page.t(REVOKE));
+    Row::new(vec![
+        Cell::text(email),
+        Cell::text(role_name(page, entry.role.name())),
+        Cell::text(group),
+        Cell::text(format::day(page.language, entry.at)),
+        Cell::text(format::time(page.language, entry.expires_at)),
+    ])
+    .form(revoke.about(email).danger())
+}
