@@ -25,6 +25,8 @@ pub(crate) struct NavItem {
 /// Roles that use the console.
 pub(crate) const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 const ADMINS: &[Role] = &[Role::Admin];
+/// Roles that see their own group only.
+pub(crate) const ORG_MANAGERS: &[Role] = &[Role::OrgManager];
 
 const fn item(path: &'static str, roles: &'static [Role], label: Text) -> NavItem {
     NavItem { label, path, roles }
@@ -40,7 +42,10 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
         label: Text::new("People", "Personen"),
         items: &[
             item("admin/users", ADMINS, Text::new("Users", "Konten")),
+            item("admin/invitations", ADMINS, Text::new("Invitations", "Einladungen")),
+            item("admin/my-group", ORG_MANAGERS, Text::new("Your group", "Ihre Gruppe")),
             item("admin/groups", ADMINS, Text::new("Groups", "Gruppen")),
+            item("admin/scim", ADMINS, Text::new("Provisioning", "Bereitstellung")),
         ],
     },
     NavGroup {

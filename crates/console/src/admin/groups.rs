@@ -1,13 +1,23 @@
 //! Groups of users.
 
-use pia_kernel::GroupId;
-use pia_policy::{GroupEntry, MemberFilter};
-use pia_web::{PathId, Route};
+pub(super) mod limits;
+mod settings;
+
+use pia_assistant::CreditView;
+use pia_http::HttpError;
+use pia_kernel::{ClientPolicyId, GroupId, Page};
+use pia_policy::{
+    AssignedPolicy, ClientPolicyEntry, Feature, GroupEntry, GroupMember, GroupSettings,
+    MemberFilter,
+};
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
 
 use super::users::{search_form, user_row};
 use crate::form_fields::FormFields;
+use crate::navigation::ORG_MANAGERS;
 use crate::page_context::{PageContext, PageResult};
-use crate::routes::pages::{form, group_page, page};
+use crate::routes::pages::{form, group_page, page, page_for};
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
@@ -22,6 +32,7 @@ const NO_MEMBERS: Text = Text::new(
     "No member matches. Move users into this group from their own pages.",
     "Kein Mitglied passt dazu. Verschieben Sie Konten auf deren Seiten in diese Gruppe.",
 );
+const NO_MATCH: Text = Text::new("No member matches.", "Kein Mitglied passt dazu.");
 const DEFAULT: Text = Text::new("Group of new accounts", "Gruppe neuer Konten");
 const NEW: Text = Text::new("New group", "Neue Gruppe");
 const CREATE: Text = Text::new("Create group", "Gruppe erstellen");
@@ -32,14 +43,84 @@ const DELETE_HINT: Text = Text::new(
     "Nur eine Gruppe ohne Mitglieder und Zuweisungen lässt sich löschen.",
 );
 
+const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
+const POLICY_INTRO: Text = Text::new(
+    "Settings that the members’ apps apply with their next synchronisation.",
+    "Einstellungen, die die Apps der Mitglieder mit ihrer nächsten Synchronisierung übernehmen.",
+);
+const NO_POLICY: Text = Text::new("None", "Keine");
+const ASSIGN: Text = Text::new("Assign policy", "Richtlinie zuweisen");
+const TOP_UP: Text = Text::new("Add credits", "Credits hinzufügen");
+const TOP_UP_INTRO: Text = Text::new(
+    "Added credits do not expire. Members use them once their weekly credits are used up.",
+    "Hinzugefügte Credits verfallen nicht. Mitglieder verbrauchen sie, sobald ihre Wochen-Credits \
+     aufgebraucht sind.",
+);
+const TOP_UP_CREDITS: Text = Text::new("Credits", "Credits");
+
 pub(super) fn routes() -> Vec<Route> {
+    let changing = |route| Route { feature: Some(Feature::GroupManagement), ..route };
     vec![
         page("/admin/groups", |it| it.to(list)),
-        form("/admin/groups", |it| it.to(create)),
+        changing(form("/admin/groups", |it| it.to(create))),
+        page_for(ORG_MANAGERS, "/admin/my-group", |it| it.to(own)),
         group_page("/admin/groups/{id}", |it| it.to(show)),
-        form("/admin/groups/{id}/rename", |it| it.to(rename)),
-        form("/admin/groups/{id}/delete", |it| it.to(delete)),
+        changing(form("/admin/groups/{id}/settings", |it| it.to(change))),
+        changing(form("/admin/groups/{id}/policy", |it| it.to(assign))),
+        form("/admin/groups/{id}/top-up", |it| it.to(top_up)),
+        changing(form("/admin/groups/{id}/rename", |it| it.to(rename))),
+        changing(form("/admin/groups/{id}/delete", |it| it.to(delete))),
     ]
+}
+
+/// Leads organisation managers to the page of their group.
+async fn own(page: PageContext) -> PageResult {
+    page.redirect(&format!("admin/groups/{}", page.caller.group))
+}
+
+async fn change(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let changed = change_settings(&page, GroupId(id), &form).await;
+    finish(&page, GroupId(id), &form, (changed, "saved")).await
+}
+
+async fn change_settings(
+    page: &PageContext,
+    group: GroupId,
+    form: &FormFields,
+) -> Result<(), ApiError> {
+    let (groups, by) = (page.api.groups.clone(), Some(page.user()));
+    let before = page.run(async move { groups.settings(group).await }).await?;
+    let (changes, groups) = (settings::changes(page, form, &before)?, page.api.groups.clone());
+    page.run(async move { groups.change_settings(by, group, &changes).await }).await?;
+    Ok(())
+}
+
+async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (policies, by) = (page.api.client_policies.clone(), page.user());
+    let policy = form.some("policy").map(|it| Uuid::try_parse(&it).unwrap_or_default());
+    let policy = policy.map(ClientPolicyId);
+    let assigned = page.run(async move { policies.assign(by, GroupId(id), policy).await }).await;
+    finish(&page, GroupId(id), &form, (assigned, "saved")).await
+}
+
+async fn top_up(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (credits, by) = (page.api.credits.clone(), page.user());
+    let number = form.text("credits").parse().unwrap_or_default();
+    let added = page.run(async move { credits.top_up(by, GroupId(id), number).await }).await;
+    finish(&page, GroupId(id), &form, (added, "topped-up")).await
+}
+
+/// Confirms what was done to a group, or says why it was refused.
+async fn finish(
+    page: &PageContext,
+    group: GroupId,
+    form: &FormFields,
+    (result, done): (Result<(), ApiError>, &str),
+) -> PageResult {
+    match result {
+        Ok(()) => page.done(&format!("admin/groups/{group}"), done),
+        Err(err) => page.refuse_typed(group_view(page, group).await?, form, err),
+    }
 }
 
 async fn list(page: PageContext) -> PageResult {
@@ -67,10 +148,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let (groups, by) = (page.api.groups.clone(), Some(page.user()));
     let name = form.text("name").to_owned();
-    match page.run(async move { groups.rename(by, GroupId(id), &name).await }).await {
-        Ok(()) => page.done(&format!("admin/groups/{id}"), "saved"),
-        Err(err) => page.refuse(group_view(&page, GroupId(id)).await?, err),
-    }
+    let renamed = page.run(async move { groups.rename(by, GroupId(id), &name).await }).await;
+    finish(&page, GroupId(id), &form, (renamed, "saved")).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
@@ -81,7 +160,7 @@ async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
     }
 }
 
-async fn list_view(page: &PageContext, name: &str) -> Result<View, pia_web::ApiError> {
+async fn list_view(page: &PageContext, name: &str) -> Result<View, ApiError> {
     let groups = page.api.groups.clone();
     let entries = page.run(async move { groups.list().await }).await?;
     let table = Table {
@@ -111,38 +190,109 @@ fn group_row(page: &PageContext, GroupEntry { group, members }: &GroupEntry) -> 
     ])
 }
 
-async fn group_view(page: &PageContext, id: GroupId) -> Result<View, pia_web::ApiError> {
-    let groups = page.api.groups.clone();
+/// Group with everything that the page shows of it.
+struct GroupDetail {
+    entry: GroupEntry,
+    members: Page<GroupMember>,
+    settings: GroupSettings,
+    policy: AssignedPolicy,
+    /// Policies to choose from, for administrators.
+    policies: Vec<ClientPolicyEntry>,
+    credits: CreditView,
+}
+
+async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> {
+    let (api, user, is_admin) = (page.api.clone(), page.user(), is_admin(page));
     let (search, request) = (page.query("search"), page.paging());
-    let read = async move {
-        let entry = groups.find(id).await?;
+    let load = async move {
+        let entry = api.groups.find(id).await?;
         let filter = MemberFilter { group: Some(id), search };
-        let members = groups.members(filter, request).await?;
-        Ok::<_, pia_policy::GroupError>((entry, members))
+        let policies = if is_admin { api.client_policies.list().await? } else { Vec::new() };
+        Ok::<_, HttpError>(GroupDetail {
+            entry,
+            members: api.groups.members(filter, request).await?,
+            settings: api.groups.settings(id).await?,
+            policy: api.client_policies.of_group(id).await?,
+            policies,
+            credits: api.credits.view(user, id, None).await?,
+        })
     };
-    let (GroupEntry { group, .. }, members) = page.run(read).await?;
+    page.run(load).await
+}
+
+fn is_admin(page: &PageContext) -> bool {
+    page.caller.role == pia_identity::Role::Admin
+}
+
+async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
+    let detail = load(page, id).await?;
     let path = format!("admin/groups/{id}");
+    let mut view = View::new(detail.entry.group.name.as_str());
+    if is_admin(page) {
+        view = view.below(page.t(TITLE), "admin/groups");
+    }
+    view = view.section(members_section(page, &detail, &path));
+    if let Some(usage) = settings::usage(page, &detail.credits) {
+        view = view.section(usage);
+    }
+    if !is_admin(page) {
+        let policy = detail.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
+        let facts = [(page.t(POLICY), Cell::text(policy))];
+        return Ok(view
+            .section(settings::facts(page, &detail.settings))
+            .section(Section::new("policy", page.t(POLICY)).facts(facts)));
+    }
+    Ok(view
+        .section(settings::section(page, &detail.settings, &path))
+        .section(policy_section(page, &detail, &path))
+        .section(top_up_section(page, &path))
+        .section(rename_section(page, &detail, &path))
+        .section(delete_section(page, &path)))
+}
+
+fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {
+    let may_open = is_admin(page);
+    let rows = detail.members.items.iter().map(|it| {
+        let mut row = user_row(page, it);
+        if !may_open {
+            // Managers have no page of a user.
+            row.cells.iter_mut().for_each(|cell| cell.path = None);
+        }
+        row
+    });
     let table = Table {
         caption: page.t(MEMBERS).to_owned(),
         columns: super::users::columns(page),
-        rows: members.items.iter().map(|it| user_row(page, it)).collect(),
-        empty: page.t(NO_MEMBERS).to_owned(),
-        search: Some(search_form(page, super::users::SEARCH, &path)),
-        ..page.paged(members.next)
+        rows: rows.collect(),
+        empty: page.t(if may_open { NO_MEMBERS } else { NO_MATCH }).to_owned(),
+        search: Some(search_form(page, super::users::SEARCH, path)),
+        ..page.paged(detail.members.next)
     };
-    let view = View::new(group.name.as_str())
-        .below(page.t(TITLE), "admin/groups")
-        .section(Section::new("members", page.t(MEMBERS)).table(table));
-    if page.caller.role != pia_identity::Role::Admin {
-        return Ok(view);
-    }
-    let rename = Form::new(format!("{path}/rename"), page.t(RENAME)).field(Field::text(
-        "name",
-        page.t(common::NAME),
-        group.name.as_str(),
-    ));
-    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_GROUP)).danger();
-    Ok(view.section(Section::new("rename", page.t(RENAME)).form(rename)).section(
-        Section::new("delete", page.t(DELETE_GROUP)).intro(page.t(DELETE_HINT)).form(delete),
-    ))
+    Section::new("members", page.t(MEMBERS)).table(table)
+}
+
+fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {
+    let options = detail.policies.iter().map(|it| (it.id.to_string(), it.name.as_str()));
+    let options = [(String::new(), page.t(NO_POLICY))].into_iter().chain(options);
+    let current = detail.policy.as_ref().map(|it| it.id.to_string()).unwrap_or_default();
+    let select = Field::select("policy", page.t(POLICY), options, &current).optional();
+    let form = Form::new(format!("{path}/policy"), page.t(ASSIGN)).field(select);
+    Section::new("policy", page.t(POLICY)).intro(page.t(POLICY_INTRO)).form(form)
+}
+
+fn top_up_section(page: &PageContext, path: &str) -> Section {
+    let credits = Field::input("credits", page.t(TOP_UP_CREDITS), ("number", "off"), "");
+    let form = Form::new(format!("{path}/top-up"), page.t(TOP_UP)).field(credits);
+    Section::new("top-up", page.t(TOP_UP)).intro(page.t(TOP_UP_INTRO)).form(form)
+}
+
+fn rename_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {
+    let name = Field::text("name", page.t(common::NAME), detail.entry.group.name.as_str());
+    let form = Form::new(format!("{path}/rename"), page.t(RENAME)).field(name);
+    Section::new("rename", page.t(RENAME)).form(form)
+}
+
+fn delete_section(page: &PageContext, path: &str) -> Section {
+    let form = Form::new(format!("{path}/delete"), page.t(DELETE_GROUP)).danger();
+    Section::new("delete", page.t(DELETE_GROUP)).intro(page.t(DELETE_HINT)).form(form)
 }
