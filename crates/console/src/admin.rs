@@ -1,17 +1,23 @@
 //! Console of administrators and managers.
 
 mod assignments;
+mod audit;
 mod bindings;
 mod certificates;
 mod connectors;
+mod feedback;
 mod group_choice;
 mod groups;
+mod invitations;
 mod knowledge;
+mod licence;
 mod operators;
 mod overview;
 mod personas;
 mod plugins;
 mod policies;
+mod scim;
+mod settings;
 mod users;
 
 use pia_web::Route;
@@ -30,6 +36,12 @@ pub(crate) fn routes() -> Vec<Route> {
         assignments::routes(),
         operators::routes(),
         connectors::routes(),
+        invitations::routes(),
+        scim::routes(),
+        feedback::routes(),
+        audit::routes(),
+        settings::routes(),
+        licence::routes(),
     ];
     pages.into_iter().flatten().collect()
 }

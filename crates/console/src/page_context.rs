@@ -43,6 +43,7 @@ pub(crate) struct PageContext {
     request: HttpRequest,
     csrf_token: String,
     server_name: String,
+    public_url: String,
 }
 
 impl FromRequest for PageContext {
@@ -69,12 +70,18 @@ impl PageContext {
             request: request.clone(),
             csrf_token,
             server_name: pages.name.clone(),
+            public_url: pages.public_url.clone(),
         })
     }
 
     /// Returns the caller's account.
     pub(crate) fn user(&self) -> UserId {
         self.caller.user
+    }
+
+    /// Returns the public URL of the server, without a slash at its end.
+    pub(crate) fn public_url(&self) -> &str {
+        self.public_url.trim_end_matches('/')
     }
 
     /// Returns a text in the language of the page.

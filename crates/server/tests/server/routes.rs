@@ -363,11 +363,8 @@ fn is_page(route: &Route) -> bool {
 fn pages_have_the_access_of_their_folders() {
     let (all, knowledge) = (&Role::ALL[1..], &[Role::Admin, Role::KbManager][..]);
     let managers = &[Role::Admin, Role::OrgManager][..];
-    let open: &[(&str, &[Role])] = &[
-        ("/admin", all),
-        ("/admin/knowledge", knowledge),
-        ("/admin/my-group", managers),
-    ];
+    let open: &[(&str, &[Role])] =
+        &[("/admin", all), ("/admin/knowledge", knowledge), ("/admin/my-group", managers)];
     for route in table().into_iter().filter(is_page) {
         let is_account = route.path == "/account" || route.path.starts_with("/account/");
         assert_eq!(is_account, route.access == Access::AccountPage, "{}", route.path);
@@ -382,7 +379,8 @@ fn pages_have_the_access_of_their_folders() {
             assert!(route.path.starts_with("/admin/groups/{id}"), "{}", route.path);
         }
         let writes = route.method == "POST";
-        let expected = if writes && !is_account { Licensing::InForce } else { Licensing::MayHaveEnded };
+        let expected =
+            if writes && !is_account { Licensing::InForce } else { Licensing::MayHaveEnded };
         assert_eq!(route.licensing, expected, "{}", route.path);
         assert!(writes || route.method == "GET", "{}", route.path);
     }

@@ -7,7 +7,7 @@ use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
-use pia_web::{Access, AcceptedCredentials, Route};
+use pia_web::{AcceptedCredentials, Access, Route};
 
 use super::{FORM, HTML, form};
 
@@ -124,8 +124,10 @@ async fn a_page_leads_to_the_sign_in_and_back(database: TestDatabase) {
 
     let away = app.anonymous().send("GET", "/admin/users?search=ada", &[HTML], b"").await;
     let program = app.anonymous().send("GET", "/admin/users", &[], b"").await;
-    let login = app.anonymous().send("GET", "/admin/login?next=%2Fadmin%2Fusers", &[HTML], b"").await;
-    let wrong = sign_in(&app, "admin", &[("email", ADA), ("password", "wrong horse battery")]).await;
+    let login =
+        app.anonymous().send("GET", "/admin/login?next=%2Fadmin%2Fusers", &[HTML], b"").await;
+    let wrong =
+        sign_in(&app, "admin", &[("email", ADA), ("password", "wrong horse battery")]).await;
     let back = |next: &'static str| {
         let fields = [("email", ADA), ("password", PASSWORD), ("next", next)];
         let app = &app;
@@ -199,8 +201,12 @@ async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
                 _ => &[200, 303],
             };
             assert!(expected.contains(&answer.status), "{role:?} {path}: {}", answer.text());
-            assert!(answer.header("content-type").is_none_or(|it| it.contains("html")
-                || answer.status == 200), "{path}");
+            assert!(
+                answer
+                    .header("content-type")
+                    .is_none_or(|it| it.contains("html") || answer.status == 200),
+                "{path}"
+            );
         }
     }
 }
