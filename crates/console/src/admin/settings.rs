@@ -1,7 +1,5 @@
 //! Settings that administrators change while the server runs.
 
-use std::fmt::Write as _;
-
 use actix_web::web::Path;
 use pia_policy::{RunningSetting, SettingOverride};
 use pia_web::{ApiError, Licensing, Route};
@@ -213,8 +211,7 @@ fn path_of(key: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {
             path.push(byte.into());
         } else {
-            // Writing to a string cannot fail.
-            drop(write!(path, "%{byte:02X}"));
+            path.push_str(&format!("%{byte:02X}"));
         }
     }
     path
