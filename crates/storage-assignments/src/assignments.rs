@@ -220,22 +220,34 @@ impl AssignmentStore for SqlAssignments {
         skip: u32,
         limit: u32,
     ) -> Result<Vec<Assignment>, Unavailable> {
-        let listed =
-            AssignmentStatus::ALL.into_iter().filter(|it| status.is_none_or(|is| is == *it));
-        let names: Vec<_> = listed.map(AssignmentStatus::name).collect();
-        let page =
-            page_of!(assignments::table.filter(assignments::status.eq_any(names)), skip, limit);
-        let rows: Vec<AssignmentRow> = on_conn!(self.all_rows.reader(), |conn| page
-            .select(AssignmentRow::as_select())
-            .load(conn)
-            .await?)?;
+        let rows: Vec<AssignmentRow> = match status {
+            None => {
+                let page = page_of!(assignments::table, skip, limit);
+                on_conn!(self.all_rows.reader(), |conn| page
+                    .select(AssignmentRow::as_select())
+                    .load(conn)
+                    .await?)?
+            }
+            Some(status) => {
+                let in_status = assignments::status.eq(status.name());
+                let page = page_of!(assignments::table.filter(in_status), skip, limit);
+                on_conn!(self.all_rows.reader(), |conn| page
+                    .select(AssignmentRow::as_select())
+                    .load(conn)
+                    .await?)?
+            }
+        };
         Ok(rows.into_iter().map(|it| it.open_listed(None)).collect::<Result<_, _>>()?)
     }
 
     async fn find(&self, id: AssignmentId) -> Result<Option<Assignment>, Unavailable> {
-        let row = assignments::table.find(DbUid(id.0)).select(AssignmentRow::as_select());
         let row: Option<AssignmentRow> =
-            on_conn!(self.all_rows.reader(), |conn| row.first(conn).await.optional()?)?;
+            on_conn!(self.all_rows.reader(), |conn| assignments::table
+                .find(DbUid(id.0))
+                .select(AssignmentRow::as_select())
+                .first(conn)
+                .await
+                .optional()?)?;
         Ok(row.map(|it| it.open_listed(None)).transpose()?)
     }
 
