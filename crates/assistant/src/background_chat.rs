@@ -15,7 +15,8 @@ use crate::stream::completion;
 /// Answer of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackgroundAnswer {
-    /// Text.
+    /// Text; empty if the model wrote none, such as for content that its provider
+    /// filters.
     pub text: String,
     /// Tokens of prompt and answer that the upstream reports, or an estimate.
     pub tokens: i64,
@@ -61,13 +62,12 @@ impl BackgroundChat {
             })
         });
         let body = body.await.map_err(|failure| failure.error)?;
-        let answer = completion::parse(&body).map(|it| it.text);
-        let Some(answer) = answer.filter(|it| !it.trim().is_empty()) else {
-            tracing::warn!(upstream.model = target.model, "upstream response has no text");
+        let Some(answer) = completion::parse(&body) else {
+            tracing::warn!(upstream.model = target.model, "upstream response has no message");
             return Err(AssistantError::UpstreamFailed);
         };
         let usage = completion::usage(&body);
         let tokens = usage.map_or(estimate, |it| it.input.saturating_add(it.output));
-        Ok(BackgroundAnswer { text: answer, tokens })
+        Ok(BackgroundAnswer { text: answer.text, tokens })
     }
 }

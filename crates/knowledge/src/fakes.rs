@@ -15,6 +15,7 @@ use crate::document::DocumentStatus;
 use crate::draft::ContentType;
 use crate::hashed_embedder::HashedEmbedder;
 use crate::ports::chunk_store::ChunkId;
+use crate::ports::context_writer::{ContextRequest, ContextWriter, WrittenContext};
 use crate::ports::embedder::{EmbedError, Embedder, Embedding};
 use crate::ports::ingest_queue::{IngestClaim, NewChunk};
 use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
@@ -30,6 +31,7 @@ pub(crate) enum Step {
     Extend,
     Pending,
     Reserve,
+    PutContexts,
     PutVectors,
     Embedded,
     PutPoints,
@@ -42,11 +44,12 @@ pub(crate) enum Step {
 
 impl Step {
     /// Steps of a worker that has claimed a document.
-    pub(crate) const OF_CLAIM: [Self; 9] = [
+    pub(crate) const OF_CLAIM: [Self; 10] = [
         Self::PutChunks,
         Self::Extend,
         Self::Pending,
         Self::Reserve,
+        Self::PutContexts,
         Self::PutVectors,
         Self::Embedded,
         Self::PutPoints,
@@ -297,6 +300,24 @@ impl Embedder for CountingEmbedder {
     async fn embed(&self, _model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError> {
         self.0.lock().unwrap().push(texts.clone());
         HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await
+    }
+}
+
+/// Writer of contexts that remembers the chunks.
+#[derive(Debug, Default)]
+pub(crate) struct CountingWriter(pub(crate) Mutex<Vec<String>>);
+
+impl CountingWriter {
+    /// Tokens of each call.
+    pub(crate) const TOKENS: i64 = 10;
+}
+
+#[async_trait]
+impl ContextWriter for CountingWriter {
+    async fn write(&self, request: ContextRequest) -> Result<WrittenContext, EmbedError> {
+        let text = format!("About  {}.\n", request.chunk.len());
+        self.0.lock().unwrap().push(request.chunk);
+        Ok(WrittenContext { text, tokens: Self::TOKENS })
     }
 }
 

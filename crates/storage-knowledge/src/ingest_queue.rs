@@ -222,9 +222,10 @@ impl IngestQueue for SqlIngestQueue {
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
         let tokens: i64 = contexts.iter().map(|it| it.2).sum();
-        let released = knowledge_documents::reserved_tokens.eq(0);
+        let progress =
+            (knowledge_documents::failures.eq(0), knowledge_documents::reserved_tokens.eq(0));
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            if diesel::update(of_claim!(claim)).set(released).execute(conn).await? == 0 {
+            if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
                 return Ok(false);
             }
             for (chunk, context, _) in &contexts {

@@ -46,6 +46,6 @@ impl Gateway {
             }
         };
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        (text.chars().count() <= MAX_CHARS).then_some(text)
+        (1..=MAX_CHARS).contains(&text.chars().count()).then_some(text)
     }
 }

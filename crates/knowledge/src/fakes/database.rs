@@ -120,9 +120,9 @@ impl IngestQueue for InMemory {
         contexts: Vec<(ChunkId, String, i64)>,
         _now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        self.step(Step::Other, |state| {
+        self.step(Step::PutContexts, |state| {
             let Some(row) = state.held(claim) else { return false };
-            row.reserved = 0;
+            (row.failures, row.reserved) = (0, 0);
             for (id, context, tokens) in contexts {
                 state.rows.charged += tokens;
                 let mut chunks = state.new_chunks(claim).into_iter();
@@ -140,7 +140,7 @@ impl IngestQueue for InMemory {
     ) -> Result<bool, Unavailable> {
         self.step(Step::PutVectors, |state| {
             let Some(row) = state.held(claim) else { return false };
-            row.reserved = 0;
+            (row.failures, row.reserved) = (0, 0);
             for (id, vector, tokens) in vectors {
                 state.rows.charged += tokens;
                 let mut chunks = state.new_chunks(claim).into_iter();

@@ -1,10 +1,12 @@
 //! Contexts of chunks, before these are embedded.
 
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 
 use super::tokens::estimate;
 use super::{IngestError, Ingestion, held};
-use crate::ports::context_writer::ContextRequest;
+use crate::ports::chunk_store::ChunkId;
+use crate::ports::context_writer::{ContextRequest, WrittenContext};
+use crate::ports::embedder::EmbedError;
 use crate::ports::ingest_queue::{IngestJob, PendingChunk};
 
 /// Number of contexts that are written at once.
@@ -16,7 +18,8 @@ const OUTPUT_TOKENS: i64 = 200;
 
 impl Ingestion {
     /// Writes the contexts of the first chunks that have none. Returns false if
-    /// none are left, or nothing writes contexts.
+    /// none are left, or nothing writes contexts. Those that were written are
+    /// stored even if others failed: they are paid for.
     pub(super) async fn write_contexts(
         &self,
         job: &IngestJob,
@@ -34,17 +37,41 @@ impl Ingestion {
         let lengths: Vec<usize> = requests.iter().map(ContextRequest::len).collect();
         let output = OUTPUT_TOKENS * i64::try_from(requests.len()).unwrap_or(i64::MAX);
         self.reserve(job.claim, estimate(&lengths).saturating_add(output)).await?;
-        let written = try_join_all(requests.into_iter().map(|it| writer.write(it))).await?;
+        let written = join_all(requests.into_iter().map(|it| writer.write(it))).await;
         let ids = missing.iter().filter_map(|at| pending.get(*at)).map(|it| it.id);
-        let contexts = ids.zip(written).map(|(id, it)| {
-            let text = it.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let end = text.floor_char_boundary(MAX_CONTEXT_BYTES);
-            (id, text.get(..end).unwrap_or_default().to_owned(), it.tokens.max(0))
-        });
-        let stored = self.queue.put_contexts(job.claim, contexts.collect(), self.clock.now());
-        held(stored.await?)?;
-        Ok(true)
+        let (mut contexts, mut failure) = (Vec::new(), None);
+        for (id, outcome) in ids.zip(written) {
+            match context(id, outcome) {
+                Ok(context) => contexts.push(context),
+                Err(err) => failure = failure.or(Some(err)),
+            }
+        }
+        if !contexts.is_empty() {
+            held(self.queue.put_contexts(job.claim, contexts, self.clock.now()).await?)?;
+        }
+        failure.map_or(Ok(true), |err| Err(err.into()))
     }
+}
+
+/// Returns the context of a chunk and its tokens. That of a chunk which the model
+/// rejects is empty: the chunk is found without.
+fn context(
+    id: ChunkId,
+    outcome: Result<WrittenContext, EmbedError>,
+) -> Result<(ChunkId, String, i64), EmbedError> {
+    let written = match outcome {
+        Err(err @ EmbedError::Rejected(_)) => {
+            tracing::warn!(chunk = %id, error = %err, "a chunk has no context");
+            return Ok((id, String::new(), 0));
+        }
+        outcome => outcome?,
+    };
+    let text = written.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() {
+        tracing::warn!(chunk = %id, "a chunk has no context: the model wrote none");
+    }
+    let end = text.floor_char_boundary(MAX_CONTEXT_BYTES);
+    Ok((id, text.get(..end).unwrap_or_default().to_owned(), written.tokens.max(0)))
 }
 
 /// Returns the request for the context of a pending chunk.

@@ -1,6 +1,7 @@
 //! Tests of ingestion.
 
 mod claims;
+mod contexts;
 mod failures;
 mod reindexing;
 
@@ -11,9 +12,8 @@ use pia_testkit::ManualClock;
 use super::*;
 use crate::ContentType;
 use crate::document::DocumentStatus;
-use crate::fakes::{CountingEmbedder, InMemory, MarkdownFiles};
+use crate::fakes::{ChunkRow, CountingEmbedder, CountingWriter, InMemory, MarkdownFiles};
 use crate::ports::chunk_store::ChunkStore;
-use crate::ports::context_writer::{MockContextWriter, WrittenContext};
 use crate::ports::embedder::{Embedding, MockEmbedder, VECTOR_SIZE};
 use crate::terms::query_terms;
 
@@ -84,6 +84,13 @@ impl World {
         self
     }
 
+    /// Writes contexts before it embeds.
+    fn with_writer(mut self) -> (Self, Arc<CountingWriter>) {
+        let writer = Arc::<CountingWriter>::default();
+        self.ingestion.context_writer = Some(Arc::clone(&writer) as _);
+        (self, writer)
+    }
+
     /// Extracts nothing.
     fn without_extractor(mut self) -> Self {
         self.ingestion.extractor = Arc::new(MarkdownFiles(Some(ExtractError::Unavailable)));
@@ -104,15 +111,17 @@ impl World {
         self.ingestion.ingest_next().await.unwrap()
     }
 
-    /// Asserts that the document is published, and each chunk paid for once.
+    /// Asserts that the document is published, and each chunk and context paid
+    /// for once.
     fn assert_published(&self) {
         assert_eq!((self.row().status, self.row().error), (DocumentStatus::Ready, None));
         let state = self.store.state();
         assert!(!state.rows.chunks.is_empty());
         assert!(state.rows.chunks.iter().all(|it| it.is_published && it.vector.is_some()));
         assert!(state.rows.chunks.iter().all(|it| state.points.contains_key(&it.new.id)));
-        let tokens: i64 = state.rows.chunks.iter().map(|it| it.tokens).sum();
-        assert_eq!(state.rows.charged, tokens);
+        let context = |it: &ChunkRow| it.context.as_ref().map(|_| CountingWriter::TOKENS);
+        let tokens = |it: &ChunkRow| it.tokens + context(it).unwrap_or_default();
+        assert_eq!(state.rows.charged, state.rows.chunks.iter().map(tokens).sum::<i64>());
     }
 
     /// Asserts that the document has failed for a reason and is not tried again.
@@ -192,22 +201,4 @@ async fn a_long_document_is_indexed_in_several_writes() {
 
     world.assert_published();
     assert_eq!(world.store.state().points.len(), 600);
-}
-
-#[tokio::test]
-async fn contexts_are_written_once_and_embedded_with_their_chunks() {
-    let mut world = World::new();
-    let mut writer = MockContextWriter::new();
-    writer.expect_write().times(5).returning(|request| {
-        assert_eq!(request.title, "Travel");
-        let text = format!("About  {}.\n", request.chunk.len());
-        Ok(WrittenContext { text, tokens: 10 })
-    });
-    world.ingestion.context_writer = Some(Arc::new(writer));
-
-    assert!(world.ingestion.ingest_next().await.unwrap());
-
-    let chunks = world.store.published(None, 9).await.unwrap();
-    assert_eq!(chunks.len(), 5);
-    assert!(chunks.iter().all(|it| it.context == format!("About {}.", it.text.len())));
 }

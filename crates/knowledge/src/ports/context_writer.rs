@@ -30,7 +30,8 @@ impl ContextRequest {
 /// Context of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenContext {
-    /// One or two sentences that say what the chunk is about.
+    /// One or two sentences that say what the chunk is about; empty if the model
+    /// wrote none.
     pub text: String,
     /// Tokens of the call.
     pub tokens: i64,

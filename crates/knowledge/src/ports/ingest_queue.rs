@@ -34,7 +34,7 @@ pub struct IngestJob {
     /// File.
     pub content: Vec<u8>,
     /// Number of attempts that failed, or whose worker disappeared, since the
-    /// last batch was embedded.
+    /// last batch was embedded, or got its contexts.
     pub failures: u32,
     /// Model that embeds the chunks: that of the base, or the one with which it is
     /// indexed again; `None` if the base has none yet.

@@ -59,6 +59,7 @@ pub(super) fn to_embed_error(err: &AssistantError) -> EmbedError {
         AssistantError::ContextTooLong => {
             EmbedError::Rejected("a chunk is too long for its model".to_owned())
         }
+        AssistantError::UpstreamRefused => EmbedError::Rejected("it refused the text".to_owned()),
         err => unavailable(&err.to_string(), None),
     }
 }

@@ -132,12 +132,18 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
 async fn contexts_are_stored_and_charged(db: Database) {
     let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
     put(&db, travel, Some("a"), "one").await;
-    let job = claim(&db, NOW).await.unwrap();
+    claim(&db, NOW).await.unwrap();
+    let job = claim(&db, NOW + LEASE).await.unwrap();
+    assert_eq!(job.failures, 1);
     let new = chunk(0, "one");
     assert!(queue.put_chunks(job.claim, MODEL, vec![new.clone(), chunk(1, "two")]).await.unwrap());
     assert_eq!(queue.beginning(job.claim).await.unwrap(), "one\ntwo");
     let contexts = vec![(new.id, "About one.".to_owned(), 30)];
     assert!(queue.put_contexts(job.claim, contexts.clone(), NOW).await.unwrap());
+    // The document makes progress.
+    assert!(queue.postpone(job.claim, "outage", NOW).await.unwrap());
+    let job = claim(&db, NOW).await.unwrap();
+    assert_eq!(job.failures, 0);
 
     let pending = queue.pending(job.claim, 9).await.unwrap();
     assert_eq!(pending[0].context.as_deref(), Some("About one."));

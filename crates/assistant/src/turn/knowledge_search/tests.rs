@@ -171,6 +171,7 @@ async fn a_question_that_could_not_be_rewritten_is_read_with_the_one_before() {
     for (script, waits) in [
         (Script::Fails(refused), false),
         (Script::Full(r#"{"choices":[]}"#), false),
+        (Script::Full(r#"{"choices":[{"message":{"content":null}}]}"#), false),
         (Script::Full(long), false),
         (Script::Silence, true),
     ] {

@@ -1,0 +1,93 @@
+//! Tests of the contexts of chunks.
+
+use super::*;
+use crate::ports::context_writer::{ContextRequest, MockContextWriter, WrittenContext};
+
+/// Returns a world whose writer has these outcomes.
+fn writing(
+    write: impl Fn(ContextRequest) -> Result<WrittenContext, EmbedError> + Send + 'static,
+) -> World {
+    let mut world = World::new();
+    let mut embedder = MockEmbedder::new();
+    embedder.expect_model().return_const("mock".to_owned());
+    embedder.expect_batch_size().return_const(9_usize);
+    embedder.expect_embed().returning(|_, texts| {
+        let vectors = vec![vec![0.5; VECTOR_SIZE]; texts.len()];
+        Ok(Embedding { vectors, tokens: 5 })
+    });
+    world.ingestion.embedder = Arc::new(embedder);
+    let mut writer = MockContextWriter::new();
+    writer.expect_write().returning(write);
+    world.ingestion.context_writer = Some(Arc::new(writer));
+    world
+}
+
+fn written(text: &str) -> Result<WrittenContext, EmbedError> {
+    Ok(WrittenContext { text: text.to_owned(), tokens: 10 })
+}
+
+/// Returns the contexts of the chunks, in order.
+fn contexts(world: &World) -> Vec<Option<String>> {
+    world.store.state().rows.chunks.iter().map(|it| it.context.clone()).collect()
+}
+
+#[tokio::test]
+async fn contexts_are_written_once_and_embedded_with_their_chunks() {
+    let (world, writer) = World::new().with_writer();
+
+    assert!(world.ingest().await);
+
+    world.assert_published();
+    assert_eq!(writer.0.lock().unwrap().len(), 5);
+    let chunks = world.store.published(None, 9).await.unwrap();
+    assert_eq!(chunks.len(), 5);
+    assert!(chunks.iter().all(|it| it.context == format!("About {}.", it.text.len())));
+    let texts = world.embedder.0.lock().unwrap().concat();
+    assert!(texts.iter().all(|it| it.starts_with("Travel\n") && it.contains("\nAbout ")));
+}
+
+#[tokio::test]
+async fn a_context_that_fails_loses_none_of_the_others() {
+    let is_busy = std::sync::atomic::AtomicBool::new(true);
+    let calls = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&calls);
+    let world = writing(move |request| {
+        let is_air = request.chunk.contains("Air");
+        seen.lock().unwrap().push(request.chunk);
+        if is_air && is_busy.swap(false, std::sync::atomic::Ordering::SeqCst) {
+            let reason = "it is busy".to_owned();
+            return Err(EmbedError::Unavailable { reason, retry_after: None });
+        }
+        written("About.")
+    });
+
+    world.ingest().await;
+
+    assert_eq!((world.row().status, world.delay()), (DocumentStatus::Pending, OUTAGE_DELAY));
+    let stored = contexts(&world);
+    assert_eq!(stored.iter().filter(|it| it.is_some()).count(), 3, "{stored:?}");
+    assert_eq!((stored[1].clone(), world.store.state().rows.charged), (None, 30));
+    world.clock.advance(world.delay());
+    world.ingest().await;
+
+    assert_eq!(world.row().status, DocumentStatus::Ready);
+    assert_eq!(calls.lock().unwrap().len(), 6, "no other is asked for again");
+    assert_eq!(world.store.state().rows.charged, 55);
+}
+
+#[tokio::test]
+async fn a_chunk_without_a_context_does_not_delay_its_document() {
+    let world = writing(|request| match request.chunk {
+        it if it.contains("Air") => written(" \n"),
+        it if it.contains("Hotels") => Err(EmbedError::Rejected("it is too long".to_owned())),
+        _ => written("About."),
+    });
+
+    world.ingest().await;
+
+    assert_eq!(world.row().status, DocumentStatus::Ready);
+    let (about, none) = (Some("About.".to_owned()), Some(String::new()));
+    assert_eq!(contexts(&world), [&about, &none, &none, &about, &about].map(Clone::clone));
+    // The empty answer is paid for, the rejection is not.
+    assert_eq!(world.store.state().rows.charged, 45);
+}
