@@ -21,6 +21,10 @@ impl Embedding {
     /// the length 1: one that is not would spoil every search that compares it.
     pub(crate) fn into_vectors(self, texts: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
         let is_complete = self.vectors.len() == texts;
+        if let Some(other) = self.vectors.iter().map(Vec::len).find(|it| *it != VECTOR_SIZE) {
+            let reason = format!("its vectors have {other} dimensions instead of {VECTOR_SIZE}");
+            return Err(EmbedError::Rejected(reason));
+        }
         let vectors = self.vectors.into_iter().map(normalised).collect::<Option<Vec<_>>>();
         vectors.filter(|_| is_complete).ok_or_else(|| EmbedError::Unavailable {
             reason: "it did not return a vector for each text".to_owned(),
@@ -29,10 +33,10 @@ impl Embedding {
     }
 }
 
-/// Returns a vector with the length 1; `None` if it has none, or a wrong size.
+/// Returns a vector with the length 1; `None` if it has none.
 fn normalised(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
-    if vector.len() != VECTOR_SIZE || !length.is_normal() {
+    if !length.is_normal() {
         return None;
     }
     for it in &mut vector {
@@ -103,6 +107,14 @@ mod tests {
         }
         assert!(checked(vec![fine.clone()], 2).is_err());
         assert!(checked(vec![fine.clone(), fine], 1).is_err());
+    }
+
+    #[test]
+    fn vectors_of_another_size_are_named() {
+        for size in [0, VECTOR_SIZE - 1, 3072] {
+            let reason = format!("its vectors have {size} dimensions instead of 1024");
+            assert_eq!(checked(vec![vec![0.5; size]], 1), Err(EmbedError::Rejected(reason)));
+        }
     }
 
     #[test]

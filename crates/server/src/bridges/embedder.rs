@@ -8,7 +8,8 @@ use pia_knowledge::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
 
 /// Cosine similarity below which texts are unrelated, for the usual models.
 const MIN_SIMILARITY: f32 = 0.4;
-/// Models whose vectors can be shortened to the size that is stored.
+/// Beginning of the names of models whose vectors can be shortened to the size
+/// that is stored.
 const SHORTENED: &str = "text-embedding-3";
 
 /// Embedding model of a provider.
@@ -35,15 +36,21 @@ impl Embedder for ProviderEmbedder {
     }
 
     async fn embed(&self, model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError> {
-        let dimensions = model.starts_with(SHORTENED).then_some(VECTOR_SIZE);
         let embeddings = self.embeddings.by_model(model);
-        let call = embeddings.embed(&texts, dimensions);
+        let call = embeddings.embed(&texts, dimensions(model));
         match tokio::time::timeout(self.timeout, call).await {
             Ok(Ok(done)) => Ok(Embedding { vectors: done.vectors, tokens: done.tokens }),
             Ok(Err(err)) => Err(to_embed_error(&err)),
             Err(_elapsed) => Err(unavailable("it did not answer in time", None)),
         }
     }
+}
+
+/// Returns the dimensions to request of a model, which some providers name after
+/// its vendor: `openai/text-embedding-3-large`.
+fn dimensions(model: &str) -> Option<usize> {
+    let name = model.rsplit('/').next().unwrap_or_default();
+    name.starts_with(SHORTENED).then_some(VECTOR_SIZE)
 }
 
 pub(super) fn unavailable(reason: &str, retry_after: Option<Duration>) -> EmbedError {
@@ -61,5 +68,33 @@ pub(super) fn to_embed_error(err: &AssistantError) -> EmbedError {
         }
         AssistantError::UpstreamRefused => EmbedError::Rejected("it refused the text".to_owned()),
         err => unavailable(&err.to_string(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_of_models_that_can_shorten_them_are_shortened() {
+        for model in ["text-embedding-3-small", "openai/text-embedding-3-large"] {
+            assert_eq!(dimensions(model), Some(1024), "{model}");
+        }
+        for model in ["bge-m3", "text-embedding-3/other", "baai/bge-m3", ""] {
+            assert_eq!(dimensions(model), None, "{model}");
+        }
+    }
+
+    #[test]
+    fn only_what_may_pass_is_an_outage() {
+        let is_outage = |it: &AssistantError| {
+            matches!(to_embed_error(it), EmbedError::Unavailable { .. })
+        };
+        let retry_after = Duration::from_secs(7);
+
+        assert!(is_outage(&AssistantError::UpstreamBusy { retry_after }));
+        assert!(is_outage(&AssistantError::UpstreamFailed));
+        assert!(!is_outage(&AssistantError::ContextTooLong));
+        assert!(!is_outage(&AssistantError::UpstreamRefused));
     }
 }

@@ -147,7 +147,6 @@ async fn vectors_that_are_missing_or_unusable_are_not_stored() {
         vec![],
         vec![fine()],
         vec![fine(), fine(), fine()],
-        vec![fine(), vec![0.5; 3]],
         vec![fine(), vec![0.0; VECTOR_SIZE]],
         vec![fine(), vec![f32::NAN; VECTOR_SIZE]],
     ] {
@@ -161,6 +160,17 @@ async fn vectors_that_are_missing_or_unusable_are_not_stored() {
         assert!(state.rows.chunks.iter().all(|it| it.vector.is_none()));
         assert_eq!(state.rows.charged, 0);
     }
+}
+
+#[tokio::test]
+async fn a_model_with_vectors_of_another_size_is_called_once() {
+    let vectors = vec![vec![0.5; 3072]; 2];
+    let world = World::new()
+        .with_embedder(move || Ok(Embedding { vectors: vectors.clone(), tokens: 7 }));
+
+    world.ingest().await;
+
+    world.assert_failed("its vectors have 3072 dimensions instead of 1024").await;
 }
 
 #[tokio::test]
