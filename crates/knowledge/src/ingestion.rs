@@ -13,7 +13,9 @@ use crate::chunking::{ChunkingSettings, split};
 use crate::ports::chunk_store::{ChunkId, IndexedChunk};
 use crate::ports::context_writer::ContextWriter;
 use crate::ports::embedder::{EmbedError, Embedder};
-use crate::ports::ingest_queue::{IngestClaim, IngestJob, IngestQueue, NewChunk, Reserved};
+use crate::ports::ingest_queue::{
+    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, Reserved,
+};
 use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 use crate::ports::vector_store::{VectorPoint, VectorStore};
 use crate::terms::document_terms;
@@ -144,8 +146,13 @@ impl Ingestion {
         let model = job.model.clone().unwrap_or_else(|| self.embedder.model());
         let mut lease = Lease { claim: job.claim, extended_at: self.clock.now() };
         if job.split_for.as_ref() != Some(&model) {
-            let chunks = self.cut(job, &model, &mut lease).await?;
-            held(self.queue.put_chunks(job.claim, &model, chunks).await?)?;
+            let chunks = self.cut(job, &mut lease).await?;
+            let content = NewChunks {
+                model: model.clone(),
+                needs_contexts: self.context_writer.is_some(),
+                chunks,
+            };
+            held(self.queue.put_chunks(job.claim, content).await?)?;
         }
         while self.embed_batch(job, &model, &mut lease).await? {}
         self.index(&mut lease).await?;
@@ -153,12 +160,7 @@ impl Ingestion {
     }
 
     /// Extracts the text of a document and cuts it.
-    async fn cut(
-        &self,
-        job: &IngestJob,
-        model: &str,
-        lease: &mut Lease,
-    ) -> Result<Vec<NewChunk>, IngestError> {
+    async fn cut(&self, job: &IngestJob, lease: &mut Lease) -> Result<Vec<NewChunk>, IngestError> {
         let text = self.extractor.extract(job.content_type, job.content.clone()).await;
         let text = text.map_err(|err| match err {
             ExtractError::Unavailable => IngestError::Transient(err.to_string()),
@@ -166,7 +168,7 @@ impl Ingestion {
         })?;
         self.extend(lease).await?;
         let chunking = self.settings.get().chunking;
-        let chunks = cut_text((model, &job.title), &text, chunking);
+        let chunks = cut_text(&job.title, &text, chunking);
         if chunks.is_empty() {
             return Err(IngestError::Permanent(ExtractError::NoText.to_string()));
         }
@@ -272,18 +274,12 @@ fn delay(failures: u32) -> Duration {
     FIRST_DELAY.saturating_mul(2_u32.saturating_pow(failures)).min(MAX_DELAY)
 }
 
-fn cut_text(
-    (model, title): (&str, &str),
-    text: &ExtractedText,
-    settings: ChunkingSettings,
-) -> Vec<NewChunk> {
+fn cut_text(title: &str, text: &ExtractedText, settings: ChunkingSettings) -> Vec<NewChunk> {
     let chunks = split(text, settings).into_iter().zip(0..);
     let chunk = |(it, ordinal): (crate::chunking::TextChunk, i32)| {
         let mut hash = [0; 32];
         let embedded = embedded_text(title, &[&it.path], &it.text);
-        // With another model, chunks are embedded again.
-        let hashed = format!("{model}\0{embedded}");
-        hash.copy_from_slice(digest(&SHA256, hashed.as_bytes()).as_ref());
+        hash.copy_from_slice(digest(&SHA256, embedded.as_bytes()).as_ref());
         NewChunk { id: ChunkId::generate(), ordinal, path: it.path, text: it.text, hash }
     };
     chunks.map(chunk).collect()

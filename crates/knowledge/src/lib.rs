@@ -40,7 +40,7 @@ pub use ports::document_store::{
 };
 pub use ports::embedder::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
 pub use ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, PendingChunk, Reserved,
+    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, Reserved,
 };
 pub use ports::question_log::QuestionLog;
 pub use ports::reranker::Reranker;

@@ -44,21 +44,42 @@ impl ChunkRow {
     }
 }
 
-/// Statement that gives new chunks what was made for published ones.
-const COPY: &str = "
-    UPDATE knowledge_chunks SET vector = old.vector, tokens = old.tokens, context = old.context
-    FROM knowledge_chunks AS old
-    WHERE knowledge_chunks.document_id = $1 AND NOT knowledge_chunks.is_published
-      AND old.document_id = knowledge_chunks.document_id AND old.is_published
-      AND old.hash = knowledge_chunks.hash AND old.vector IS NOT NULL";
+/// Vectors that new chunks get of published ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopiedVectors {
+    /// None: the model is another one.
+    None,
+    /// Those of chunks that have a context.
+    WithContext,
+    /// All.
+    All,
+}
 
 connection_trait! {
-    /// Copying of vectors within the database.
-    pub(crate) trait CopyVectors {
-        /// Gives the new chunks of a document the vectors and contexts of
+    /// Copying of what was made for chunks.
+    pub(crate) trait CopyChunks {
+        /// Gives the new chunks of a document the contexts, and these vectors, of
         /// published ones that have the same hash.
-        async fn copy_vectors(&mut self, document: DbUid) -> Result<(), DbError> {
-            diesel::sql_query(COPY).bind::<Uid, _>(document).execute(self).await?;
+        async fn copy_chunks(
+            &mut self,
+            document: DbUid,
+            vectors: CopiedVectors,
+        ) -> Result<(), DbError> {
+            let is_copied = match vectors {
+                CopiedVectors::None => "FALSE",
+                CopiedVectors::WithContext => "old.context IS NOT NULL",
+                CopiedVectors::All => "TRUE",
+            };
+            let copy = format!(
+                "UPDATE knowledge_chunks SET context = old.context,
+                    vector = CASE WHEN {is_copied} THEN old.vector END,
+                    tokens = CASE WHEN {is_copied} THEN old.tokens ELSE 0 END
+                FROM knowledge_chunks AS old
+                WHERE knowledge_chunks.document_id = $1 AND NOT knowledge_chunks.is_published
+                  AND old.document_id = knowledge_chunks.document_id AND old.is_published
+                  AND old.hash = knowledge_chunks.hash"
+            );
+            diesel::sql_query(copy).bind::<Uid, _>(document).execute(self).await?;
             Ok(())
         }
     }

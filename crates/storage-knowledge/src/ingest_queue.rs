@@ -20,12 +20,14 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, Timestamp, Unavailable};
 use pia_knowledge::{
     ChunkId, DocumentStatus, GroupQuotas, IndexedChunk, IngestClaim, IngestJob, IngestQueue,
-    NewChunk, PendingChunk, Reserved,
+    NewChunks, PendingChunk, Reserved,
 };
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
 use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
 
-use crate::chunk_rows::{ChunkRow, CopyVectors, INDEXED, IndexedRow, indexed, without_nul};
+use crate::chunk_rows::{
+    ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, indexed, without_nul,
+};
 use crate::month::month;
 use crate::publication::PublishContent;
 use crate::quotas::LoadGroupUsage;
@@ -120,15 +122,14 @@ impl IngestQueue for SqlIngestQueue {
         Ok(extended == 1)
     }
 
-    async fn put_chunks(
-        &self,
-        claim: IngestClaim,
-        model: &str,
-        chunks: Vec<NewChunk>,
-    ) -> Result<bool, Unavailable> {
+    async fn put_chunks(&self, claim: IngestClaim, new: NewChunks) -> Result<bool, Unavailable> {
         let document = DbUid(claim.document.0);
-        let count = i64::try_from(chunks.len()).unwrap_or(i64::MAX);
-        let rows = ChunkRow::all(document, &chunks);
+        let count = i64::try_from(new.chunks.len()).unwrap_or(i64::MAX);
+        let rows = ChunkRow::all(document, &new.chunks);
+        let model = knowledge_documents::table
+            .find(document)
+            .inner_join(knowledge_bases::table)
+            .select(knowledge_bases::model);
         Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
@@ -137,11 +138,17 @@ impl IngestQueue for SqlIngestQueue {
             for rows in rows.chunks(CHUNKS_PER_INSERT) {
                 conn.insert_all(rows.to_vec()).await?;
             }
-            conn.copy_vectors(document).await?;
+            let model: Option<String> = model.first(conn).await?;
+            let vectors = match new.needs_contexts {
+                _ if model.as_ref() != Some(&new.model) => CopiedVectors::None,
+                true => CopiedVectors::WithContext,
+                false => CopiedVectors::All,
+            };
+            conn.copy_chunks(document, vectors).await?;
             let embedded = new_chunks!(claim).filter(knowledge_chunks::vector.is_not_null());
             let embedded: i64 = embedded.count().get_result(conn).await?;
             let split = (
-                knowledge_documents::new_model.eq(Some(model)),
+                knowledge_documents::new_model.eq(Some(&new.model)),
                 knowledge_documents::new_chunks.eq(count),
                 knowledge_documents::new_embedded.eq(embedded),
             );

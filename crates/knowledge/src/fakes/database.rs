@@ -10,7 +10,7 @@ use crate::document::DocumentStatus;
 use crate::draft::ContentType;
 use crate::ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
 use crate::ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, PendingChunk, Reserved,
+    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, Reserved,
 };
 use crate::retrieval::SearchedBase;
 
@@ -56,18 +56,13 @@ impl IngestQueue for InMemory {
         })
     }
 
-    async fn put_chunks(
-        &self,
-        claim: IngestClaim,
-        model: &str,
-        chunks: Vec<NewChunk>,
-    ) -> Result<bool, Unavailable> {
+    async fn put_chunks(&self, claim: IngestClaim, new: NewChunks) -> Result<bool, Unavailable> {
         self.step(Step::PutChunks, |state| {
             let Some(row) = state.held(claim) else { return false };
-            row.split_for = Some(model.to_owned());
+            row.split_for = Some(new.model.clone());
             state.remove_chunks(claim.document, false);
-            let rows: Vec<ChunkRow> =
-                chunks.into_iter().map(|it| new_row(&state.rows, claim.document, it)).collect();
+            let row = |it: &NewChunk| new_row(&state.rows, claim.document, (&new, it));
+            let rows: Vec<ChunkRow> = new.chunks.iter().map(row).collect();
             state.rows.chunks.extend(rows);
             true
         })
@@ -218,12 +213,17 @@ impl IngestQueue for InMemory {
     }
 }
 
-/// Returns the row of a chunk, with the vector of a published one that is equal.
-fn new_row(rows: &Rows, document: DocumentId, new: NewChunk) -> ChunkRow {
+/// Returns the row of a chunk, with what a published one that is equal has.
+fn new_row(rows: &Rows, document: DocumentId, (all, new): (&NewChunks, &NewChunk)) -> ChunkRow {
+    let new = new.clone();
     let mut published = rows.chunks.iter().filter(|it| it.document == document && it.is_published);
     let equal = published.find(|it| it.new.hash == new.hash);
-    let (vector, tokens) = equal.map_or((None, 0), |it| (it.vector.clone(), it.tokens));
     let context = equal.and_then(|it| it.context.clone());
+    let models = rows.models.get(&rows.documents[&document].base);
+    let has_vector = models.is_some_and(|it| it.model.as_ref() == Some(&all.model))
+        && (context.is_some() || !all.needs_contexts);
+    let equal = equal.filter(|_| has_vector);
+    let (vector, tokens) = equal.map_or((None, 0), |it| (it.vector.clone(), it.tokens));
     ChunkRow { document, new, context, vector, tokens, is_published: false }
 }
 

@@ -54,8 +54,19 @@ pub struct NewChunk {
     pub path: String,
     /// Text.
     pub text: String,
-    /// SHA-256 of the model and of what it embeds.
+    /// SHA-256 of what is embedded, without the context.
     pub hash: [u8; 32],
+}
+
+/// Chunks of a document's new content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChunks {
+    /// Model that embeds them.
+    pub model: String,
+    /// True if none is embedded without a context.
+    pub needs_contexts: bool,
+    /// Chunks.
+    pub chunks: Vec<NewChunk>,
 }
 
 /// Chunk that waits for its vector.
@@ -104,15 +115,11 @@ pub trait IngestQueue: Send + Sync {
     /// Extends a claim.
     async fn extend(&self, claim: IngestClaim, until: Timestamp) -> Result<bool, Unavailable>;
 
-    /// Stores the chunks of a document's new content, to be embedded by this
-    /// model, beside the published ones, with the contexts and vectors of
-    /// published chunks that have the same hash.
-    async fn put_chunks(
-        &self,
-        claim: IngestClaim,
-        model: &str,
-        chunks: Vec<NewChunk>,
-    ) -> Result<bool, Unavailable>;
+    /// Stores the chunks of a document's new content beside the published ones,
+    /// with the contexts of published chunks that have the same hash. They also
+    /// get the vectors of these, if the model is the same, and they have a context
+    /// or need none.
+    async fn put_chunks(&self, claim: IngestClaim, new: NewChunks) -> Result<bool, Unavailable>;
 
     /// Loads the first chunks of the new content that have no vector.
     async fn pending(

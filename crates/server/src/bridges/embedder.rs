@@ -87,9 +87,8 @@ mod tests {
 
     #[test]
     fn only_what_may_pass_is_an_outage() {
-        let is_outage = |it: &AssistantError| {
-            matches!(to_embed_error(it), EmbedError::Unavailable { .. })
-        };
+        let is_outage =
+            |it: &AssistantError| matches!(to_embed_error(it), EmbedError::Unavailable { .. });
         let retry_after = Duration::from_secs(7);
 
         assert!(is_outage(&AssistantError::UpstreamBusy { retry_after }));

@@ -10,8 +10,8 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 
 use crate::fixture::{
-    DEFAULT, MODEL, NOW, QUOTAS, base, change, chunk, claim, content, document, group, ingest, of,
-    persona, put, server,
+    DEFAULT, MODEL, NOW, QUOTAS, base, change, chunk, claim, content, document, group, ingest,
+    new_chunks, of, persona, put, server,
 };
 
 pia_testkit::contract! {
@@ -137,7 +137,7 @@ async fn a_failed_document_is_queued_again(db: Database) {
 
     assert!(documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
     let again = claim(&db, NOW).await.unwrap();
-    assert!(queue.put_chunks(again.claim, MODEL, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.put_chunks(again.claim, new_chunks(MODEL, vec![chunk(0, "one")])).await.unwrap());
     assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
     // The same content is queued again if it failed.
     let sent = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;

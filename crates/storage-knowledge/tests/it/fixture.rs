@@ -6,7 +6,7 @@ use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, SideEffects, T
 use pia_knowledge::{
     BaseAccess, BaseChanged, BaseRef, BaseStore, ChunkId, ContentChange, ContentType, DocumentRef,
     DocumentStore, DocumentStored, GroupQuotas, IngestClaim, IngestJob, IngestQueue, KnowledgeBase,
-    NewChunk, NewContent, VECTOR_SIZE,
+    NewChunk, NewChunks, NewContent, VECTOR_SIZE,
 };
 use pia_policy::{
     Group, GroupName, GroupStore, PersonaDraft, PersonaQuotas, PersonaStore, PublishedPersona,
@@ -131,6 +131,11 @@ pub(crate) fn chunk(ordinal: i32, text: &str) -> NewChunk {
     NewChunk { id: ChunkId::generate(), ordinal, path: String::new(), text: text.to_owned(), hash }
 }
 
+/// Returns chunks to be embedded without contexts.
+pub(crate) fn new_chunks(model: &str, chunks: Vec<NewChunk>) -> NewChunks {
+    NewChunks { model: model.to_owned(), needs_contexts: false, chunks }
+}
+
 pub(crate) fn vector(first: f32) -> Vec<f32> {
     let mut vector = vec![0.0; VECTOR_SIZE];
     vector[0] = first;
@@ -151,7 +156,7 @@ pub(crate) async fn embed(db: &Database, model: &str) -> (IngestClaim, Vec<Chunk
     let text = String::from_utf8(job.content).unwrap();
     let chunks: Vec<_> = text.split(' ').zip(0..).map(|(word, at)| chunk(at, word)).collect();
     let ids: Vec<_> = chunks.iter().map(|it| it.id).collect();
-    assert!(queue.put_chunks(job.claim, model, chunks).await.unwrap());
+    assert!(queue.put_chunks(job.claim, new_chunks(model, chunks)).await.unwrap());
     let pending = queue.pending(job.claim, 100).await.unwrap();
     let vectors = pending.iter().map(|it| (it.id, vector(1.0), 2)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());

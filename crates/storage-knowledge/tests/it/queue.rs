@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::SideEffects;
-use pia_knowledge::{ChunkStore, DocumentStatus, DocumentStore, IngestQueue, Reserved};
+use pia_knowledge::{ChunkStore, DocumentStatus, DocumentStore, IngestQueue, NewChunks, Reserved};
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
 
 use crate::fixture::{
-    DEFAULT, LEASE, MODEL, NOW, base, chunk, claim, document, group, ingest, of, put, vector,
+    DEFAULT, LEASE, MODEL, NOW, base, chunk, claim, document, group, ingest, new_chunks, of, put,
+    server, vector,
 };
 
 pia_testkit::contract! {
@@ -21,6 +22,8 @@ pia_testkit::contract! {
     new_content_ends_a_claim,
     chunks_that_did_not_change_keep_their_vectors,
     contexts_are_stored_and_charged,
+    contexts_outlive_a_change_of_the_model,
+    chunks_without_a_context_get_one,
     concurrent_reservations_do_not_exceed_the_quota,
     a_document_is_tried_again_when_it_is_due,
 }
@@ -57,7 +60,7 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     document(&db, travel, "one").await;
     let first = claim(&db, NOW).await.unwrap();
     assert!(claim(&db, NOW + LEASE / 2).await.is_none());
-    assert!(queue.put_chunks(first.claim, MODEL, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.put_chunks(first.claim, new_chunks(MODEL, vec![chunk(0, "one")])).await.unwrap());
     assert!(queue.extend(first.claim, NOW + LEASE * 2).await.unwrap());
     assert!(claim(&db, NOW + LEASE).await.is_none());
 
@@ -69,7 +72,7 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     let pending = queue.pending(second.claim, 9).await.unwrap();
     let vectors = vec![(pending[0].id, vector(1.0), 1)];
     assert!(!queue.extend(lost, NOW).await.unwrap());
-    assert!(!queue.put_chunks(lost, MODEL, Vec::new()).await.unwrap());
+    assert!(!queue.put_chunks(lost, new_chunks(MODEL, Vec::new())).await.unwrap());
     assert!(!queue.put_vectors(lost, vectors.clone(), NOW).await.unwrap());
     assert_eq!(queue.reserve(lost, 1, 100, NOW).await.unwrap(), Reserved::Lost);
     assert!(!queue.publish(lost).await.unwrap());
@@ -99,7 +102,7 @@ async fn new_content_ends_a_claim(db: Database) {
     put(&db, travel, Some("a"), "one").await;
     let first = claim(&db, NOW).await.unwrap();
     let old = chunk(0, "one");
-    assert!(queue.put_chunks(first.claim, MODEL, vec![old.clone()]).await.unwrap());
+    assert!(queue.put_chunks(first.claim, new_chunks(MODEL, vec![old.clone()])).await.unwrap());
     put(&db, travel, Some("a"), "two").await;
 
     assert!(!queue.publish(first.claim).await.unwrap());
@@ -111,7 +114,9 @@ async fn new_content_ends_a_claim(db: Database) {
     let documents = SqlDocuments::new(db.clone());
     let id = second.claim.document;
     assert!(documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
-    assert!(!queue.put_chunks(second.claim, MODEL, vec![chunk(0, "two")]).await.unwrap());
+    assert!(
+        !queue.put_chunks(second.claim, new_chunks(MODEL, vec![chunk(0, "two")])).await.unwrap()
+    );
 }
 
 async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
@@ -122,7 +127,7 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
 
     let job = claim(&db, NOW).await.unwrap();
     let chunks = vec![chunk(0, "one"), chunk(1, "three")];
-    assert!(queue.put_chunks(job.claim, MODEL, chunks.clone()).await.unwrap());
+    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, chunks.clone())).await.unwrap());
     let pending = queue.pending(job.claim, 9).await.unwrap();
     assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [chunks[1].id]);
     let document = SqlDocuments::new(db.clone()).find(of(travel, job.claim.document)).await;
@@ -136,7 +141,12 @@ async fn contexts_are_stored_and_charged(db: Database) {
     let job = claim(&db, NOW + LEASE).await.unwrap();
     assert_eq!(job.failures, 1);
     let new = chunk(0, "one");
-    assert!(queue.put_chunks(job.claim, MODEL, vec![new.clone(), chunk(1, "two")]).await.unwrap());
+    assert!(
+        queue
+            .put_chunks(job.claim, new_chunks(MODEL, vec![new.clone(), chunk(1, "two")]))
+            .await
+            .unwrap()
+    );
     assert_eq!(queue.beginning(job.claim).await.unwrap(), "one\ntwo");
     let contexts = vec![(new.id, "About one.".to_owned(), 30)];
     assert!(queue.put_contexts(job.claim, contexts.clone(), NOW).await.unwrap());
@@ -160,9 +170,63 @@ async fn contexts_are_stored_and_charged(db: Database) {
     // A chunk that did not change keeps its context.
     put(&db, travel, Some("a"), "three").await;
     let job = claim(&db, NOW).await.unwrap();
-    assert!(queue.put_chunks(job.claim, MODEL, vec![chunk(0, "one")]).await.unwrap());
+    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, vec![chunk(0, "one")])).await.unwrap());
     assert!(queue.pending(job.claim, 9).await.unwrap().is_empty());
     assert_eq!(queue.embedded(job.claim, 0, 9).await.unwrap()[0].context, "About one.");
+}
+
+async fn contexts_outlive_a_change_of_the_model(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    put(&db, travel, Some("a"), "one two").await;
+    let job = claim(&db, NOW).await.unwrap();
+    let chunks = vec![chunk(0, "one"), chunk(1, "two")];
+    let contexts =
+        vec![(chunks[0].id, "About one.".to_owned(), 1), (chunks[1].id, String::new(), 1)];
+    let vectors = chunks.iter().map(|it| (it.id, vector(1.0), 1)).collect();
+    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, chunks)).await.unwrap());
+    assert!(queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
+    assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
+    assert!(queue.publish(job.claim).await.unwrap());
+    let documents = SqlDocuments::new(db.clone());
+    documents.reindex(server(travel), "m2", NOW, SideEffects::default()).await.unwrap();
+
+    let job = claim(&db, NOW).await.unwrap();
+    let chunks = vec![chunk(0, "one"), chunk(1, "two"), chunk(2, "three")];
+    let new = NewChunks { needs_contexts: true, ..new_chunks("m2", chunks) };
+    assert!(queue.put_chunks(job.claim, new).await.unwrap());
+
+    let pending = queue.pending(job.claim, 9).await.unwrap();
+    let contexts: Vec<_> = pending.iter().map(|it| it.context.as_deref()).collect();
+    assert_eq!(contexts, [Some("About one."), Some(""), None]);
+}
+
+async fn chunks_without_a_context_get_one(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    put(&db, travel, Some("a"), "one two").await;
+    let job = claim(&db, NOW).await.unwrap();
+    let chunks = vec![chunk(0, "one"), chunk(1, "two")];
+    let contexts = vec![(chunks[0].id, "About one.".to_owned(), 1)];
+    let vectors = chunks.iter().map(|it| (it.id, vector(1.0), 1)).collect();
+    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, chunks)).await.unwrap());
+    assert!(queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
+    assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
+    assert!(queue.publish(job.claim).await.unwrap());
+    let documents = SqlDocuments::new(db.clone());
+    documents.reindex(server(travel), MODEL, NOW, SideEffects::default()).await.unwrap();
+
+    let job = claim(&db, NOW).await.unwrap();
+    let chunks = || vec![chunk(0, "one"), chunk(1, "two")];
+    let new = NewChunks { needs_contexts: true, ..new_chunks(MODEL, chunks()) };
+    assert!(queue.put_chunks(job.claim, new).await.unwrap());
+    let pending = queue.pending(job.claim, 9).await.unwrap();
+    assert_eq!(pending.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["two"]);
+
+    // Where nothing writes contexts, nothing is embedded again.
+    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, chunks())).await.unwrap());
+    assert!(queue.pending(job.claim, 9).await.unwrap().is_empty());
+    let embedded = queue.embedded(job.claim, 0, 9).await.unwrap();
+    let contexts: Vec<_> = embedded.iter().map(|it| it.context.as_str()).collect();
+    assert_eq!(contexts, ["About one.", ""]);
 }
 
 async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
@@ -181,7 +245,7 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
     let holder = claims[all.iter().position(reserved).unwrap()];
     let waiting = claims[all.iter().position(|it| !reserved(it)).unwrap()];
     let new = chunk(0, "x");
-    assert!(queue.put_chunks(holder, MODEL, vec![new.clone()]).await.unwrap());
+    assert!(queue.put_chunks(holder, new_chunks(MODEL, vec![new.clone()])).await.unwrap());
     assert!(queue.put_vectors(holder, vec![(new.id, vector(1.0), 20)], NOW).await.unwrap());
     assert_eq!(queue.reserve(waiting, 41, 100, NOW).await.unwrap(), Reserved::QuotaExceeded);
     assert_eq!(queue.reserve(waiting, 40, 100, NOW).await.unwrap(), Reserved::Done);

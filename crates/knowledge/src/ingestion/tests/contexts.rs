@@ -76,6 +76,46 @@ async fn a_context_that_fails_loses_none_of_the_others() {
 }
 
 #[tokio::test]
+async fn documents_that_are_indexed_again_get_the_contexts_that_they_lack() {
+    let mut world = World::new();
+    world.ingest().await;
+    let writer = Arc::<CountingWriter>::default();
+    world.ingestion.context_writer = Some(Arc::clone(&writer) as _);
+
+    world.store.reindex(world.row().base, "counting");
+    world.ingest().await;
+
+    world.assert_published();
+    assert!(contexts(&world).iter().all(Option::is_some));
+    assert_eq!(writer.0.lock().unwrap().len(), 5);
+    assert_eq!(world.embedder.0.lock().unwrap().concat().len(), 10);
+    // Again, nothing is missing.
+    world.store.reindex(world.row().base, "counting");
+    world.ingest().await;
+    assert_eq!(writer.0.lock().unwrap().len(), 5);
+    assert_eq!(world.embedder.0.lock().unwrap().concat().len(), 10);
+}
+
+#[tokio::test]
+async fn contexts_outlive_a_change_of_the_model_and_the_loss_of_their_writer() {
+    let (mut world, writer) = World::new().with_writer();
+    world.ingest().await;
+    let before = contexts(&world);
+
+    world.store.reindex(world.row().base, "other");
+    world.ingest().await;
+
+    assert_eq!((contexts(&world), writer.0.lock().unwrap().len()), (before.clone(), 5));
+    let texts = world.embedder.0.lock().unwrap().concat();
+    assert_eq!(texts[..5], texts[5..], "all are embedded again, with their contexts");
+    world.ingestion.context_writer = None;
+    world.store.reindex(world.row().base, "other");
+    world.ingest().await;
+    assert_eq!(contexts(&world), before);
+    assert_eq!(world.embedder.0.lock().unwrap().concat().len(), 10);
+}
+
+#[tokio::test]
 async fn a_chunk_without_a_context_does_not_delay_its_document() {
     let world = writing(|request| match request.chunk {
         it if it.contains("Air") => written(" \n"),

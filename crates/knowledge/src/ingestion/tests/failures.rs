@@ -165,8 +165,8 @@ async fn vectors_that_are_missing_or_unusable_are_not_stored() {
 #[tokio::test]
 async fn a_model_with_vectors_of_another_size_is_called_once() {
     let vectors = vec![vec![0.5; 3072]; 2];
-    let world = World::new()
-        .with_embedder(move || Ok(Embedding { vectors: vectors.clone(), tokens: 7 }));
+    let world =
+        World::new().with_embedder(move || Ok(Embedding { vectors: vectors.clone(), tokens: 7 }));
 
     world.ingest().await;
 
