@@ -191,6 +191,14 @@ impl InMemory {
         (row.fence, row.split_for, row.is_held) = (row.fence + 1, None, false);
     }
 
+    /// Deletes a document, and queues its points for removal.
+    pub(crate) fn delete(&self, document: DocumentId) {
+        let mut state = self.state();
+        state.remove_chunks(document, true);
+        state.remove_chunks(document, false);
+        state.rows.documents.remove(&document);
+    }
+
     pub(crate) fn document(&self, document: DocumentId) -> Row {
         self.state().rows.documents[&document].clone()
     }

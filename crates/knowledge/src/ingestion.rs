@@ -155,8 +155,24 @@ impl Ingestion {
             held(self.queue.put_chunks(job.claim, content).await?)?;
         }
         while self.embed_batch(job, &model, &mut lease).await? {}
-        self.index(&mut lease).await?;
-        held(self.queue.publish(job.claim).await?)
+        let mut written = Vec::new();
+        let done = self.finish(&mut lease, &mut written).await;
+        if done.is_err() {
+            // The document may have been deleted, and its points too, before the
+            // last of them were stored.
+            self.queue.discard(&written).await?;
+        }
+        done
+    }
+
+    /// Stores the points of all chunks and publishes the document.
+    async fn finish(
+        &self,
+        lease: &mut Lease,
+        written: &mut Vec<ChunkId>,
+    ) -> Result<(), IngestError> {
+        self.index(lease, written).await?;
+        held(self.queue.publish(lease.claim).await?)
     }
 
     /// Extracts the text of a document and cuts it.
@@ -239,7 +255,11 @@ impl Ingestion {
     }
 
     /// Stores the points of all chunks and checks that they are there.
-    async fn index(&self, lease: &mut Lease) -> Result<(), IngestError> {
+    async fn index(
+        &self,
+        lease: &mut Lease,
+        written: &mut Vec<ChunkId>,
+    ) -> Result<(), IngestError> {
         let mut from = 0;
         loop {
             self.extend(lease).await?;
@@ -249,6 +269,7 @@ impl Ingestion {
             }
             from += i32::try_from(chunks.len()).unwrap_or(i32::MAX);
             let ids: Vec<ChunkId> = chunks.iter().map(|it| it.id).collect();
+            written.extend(&ids);
             self.vectors.put(chunks.into_iter().map(point).collect()).await?;
             if self.vectors.existing(&ids).await?.len() != ids.len() {
                 let reason = "The vector store did not store all chunks.";

@@ -29,7 +29,7 @@ use crate::chunk_rows::{
     ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, indexed, without_nul,
 };
 use crate::month::month;
-use crate::publication::PublishContent;
+use crate::publication::{AT_ONCE, PublishContent};
 use crate::quotas::LoadGroupUsage;
 use crate::removal::RemoveChunks;
 use crate::vector_bytes::to_bytes;
@@ -288,6 +288,16 @@ impl IngestQueue for SqlIngestQueue {
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let rows: Vec<IndexedRow> = on_conn!(self.db.reader(), |conn| chunks.load(conn).await?)?;
         Ok(rows.into_iter().map(indexed).collect())
+    }
+
+    async fn discard(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
+        for chunks in chunks.chunks(AT_ONCE) {
+            let ids: Vec<DbUid> = chunks.iter().map(|it| DbUid(it.0)).collect();
+            in_tx!(self.db, async |conn| -> Result<(), DbError> {
+                conn.discard_points(&ids).await
+            })?;
+        }
+        Ok(())
     }
 
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {

@@ -1,5 +1,7 @@
 //! Removal of chunks, whose points are then removed from the vector store.
 
+use std::collections::HashSet;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_storage::schema::{
@@ -28,6 +30,21 @@ connection_trait! {
                 .execute(self)
                 .await?;
             diesel::delete(chunks()).execute(self).await?;
+            Ok(())
+        }
+
+        /// Queues the points of those of these chunks for removal that are gone.
+        async fn discard_points(&mut self, chunks: &[DbUid]) -> Result<(), DbError> {
+            let existing = knowledge_chunks::table
+                .filter(knowledge_chunks::id.eq_any(chunks))
+                .select(knowledge_chunks::id);
+            let existing: HashSet<DbUid> = existing.load(self).await?.into_iter().collect();
+            let gone = chunks.iter().filter(|it| !existing.contains(it));
+            let rows: Vec<_> = gone.map(|it| knowledge_removed_chunks::id.eq(*it)).collect();
+            for row in rows {
+                let insert = diesel::insert_into(knowledge_removed_chunks::table).values(row);
+                insert.on_conflict_do_nothing().execute(self).await?;
+            }
             Ok(())
         }
 

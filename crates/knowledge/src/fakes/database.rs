@@ -159,6 +159,14 @@ impl IngestQueue for InMemory {
         })
     }
 
+    async fn discard(&self, chunks: &[ChunkId]) -> Result<(), Unavailable> {
+        self.step(Step::Other, |state| {
+            let is_unknown = |id: &&ChunkId| !state.rows.chunks.iter().any(|it| it.new.id == **id);
+            let unknown: Vec<ChunkId> = chunks.iter().filter(is_unknown).copied().collect();
+            state.rows.removed.extend(unknown);
+        })
+    }
+
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
         self.step(Step::Publish, |state| {
             let Some(row) = state.held(claim).map(|it| it.clone()) else { return false };

@@ -167,6 +167,10 @@ pub trait IngestQueue: Send + Sync {
         limit: usize,
     ) -> Result<Vec<IndexedChunk>, Unavailable>;
 
+    /// Queues the points of these chunks for removal, except of chunks that
+    /// exist. Call it if a claim may have been lost while they were stored.
+    async fn discard(&self, chunks: &[ChunkId]) -> Result<(), Unavailable>;
+
     /// Makes the new content the one that searches find, and the document
     /// `Ready`. Points of the previous content are queued for removal. The first
     /// document determines the model of its base; for another model this returns

@@ -22,6 +22,7 @@ pia_testkit::contract! {
     new_content_ends_a_claim,
     chunks_that_did_not_change_keep_their_vectors,
     contexts_are_stored_and_charged,
+    points_of_chunks_that_are_gone_are_discarded,
     contexts_outlive_a_change_of_the_model,
     chunks_without_a_context_get_one,
     concurrent_reservations_do_not_exceed_the_quota,
@@ -173,6 +174,21 @@ async fn contexts_are_stored_and_charged(db: Database) {
     assert!(queue.put_chunks(job.claim, new_chunks(MODEL, vec![chunk(0, "one")])).await.unwrap());
     assert!(queue.pending(job.claim, 9).await.unwrap().is_empty());
     assert_eq!(queue.embedded(job.claim, 0, 9).await.unwrap()[0].context, "About one.");
+}
+
+async fn points_of_chunks_that_are_gone_are_discarded(db: Database) {
+    let (queue, travel) = (SqlIngestQueue::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    document(&db, travel, "one").await;
+    let published = ingest(&db).await;
+    document(&db, travel, "two").await;
+    let job = claim(&db, NOW).await.unwrap();
+    let (new, gone) = (chunk(0, "two"), chunk(1, "three").id);
+    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, vec![new.clone()])).await.unwrap());
+
+    queue.discard(&[published[0], new.id, gone]).await.unwrap();
+    queue.discard(&[gone]).await.unwrap();
+
+    assert_eq!(SqlChunks::new(db).removed(9).await.unwrap(), [gone]);
 }
 
 async fn contexts_outlive_a_change_of_the_model(db: Database) {

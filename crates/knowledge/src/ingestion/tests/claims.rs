@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::fakes::{AFTER_LEASE, Fault, Step};
+use crate::ports::vector_store::MockVectorStore;
 
 #[tokio::test]
 async fn a_lost_claim_changes_nothing() {
@@ -73,6 +74,29 @@ async fn a_store_that_refuses_any_step_once_delays_a_document() {
         world.ingest().await;
         world.assert_published();
     }
+}
+
+#[tokio::test]
+async fn points_of_a_document_that_was_deleted_meanwhile_are_removed() {
+    let mut world = World::new();
+    let (store, document) = (Arc::clone(&world.store), world.document);
+    let mut slow = MockVectorStore::new();
+    slow.expect_put().returning(move |points| {
+        store.delete(document);
+        let mut state = store.state();
+        // Its points are removed before the last of them are stored.
+        assert_eq!(std::mem::take(&mut state.rows.removed).len(), 5);
+        state.points.extend(points.into_iter().map(|it| (it.chunk, it)));
+        Ok(())
+    });
+    slow.expect_existing().returning(|ids| Ok(ids.to_vec()));
+    world.ingestion.vectors = Arc::new(slow);
+
+    world.ingest().await;
+
+    let store = &world.store;
+    let stored: Vec<ChunkId> = store.state().points.keys().copied().collect();
+    assert_eq!((stored.len(), &store.state().rows.removed), (5, &stored));
 }
 
 #[tokio::test]
