@@ -5,7 +5,7 @@ pub(crate) mod question;
 mod rewriting;
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, KnowledgeBaseId, Unavailable};
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Unavailable};
 use uuid::Uuid;
 
 /// Moment at which knowledge bases are searched.
@@ -57,6 +57,8 @@ pub struct KnowledgeSummary {
 /// Passage of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnowledgePassage {
+    /// Document.
+    pub document: DocumentId,
     /// Title of the document.
     pub title: String,
     /// URL of the document.
@@ -65,6 +67,15 @@ pub struct KnowledgePassage {
     pub path: String,
     /// Text.
     pub text: String,
+}
+
+/// Results of all searches of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnSearches {
+    /// Documents with passages that were found, each once.
+    Found(Vec<DocumentId>),
+    /// Questions of which none found anything.
+    Missed(Vec<String>),
 }
 
 /// Knowledge bases of callers.
@@ -83,6 +94,9 @@ pub trait Knowledge: Send + Sync {
         bases: &[KnowledgeSummary],
         question: &str,
     ) -> Result<Vec<KnowledgePassage>, Unavailable>;
+
+    /// Records the searches of a turn that has ended. Nobody waits for it.
+    fn record(&self, scope: KnowledgeScope, bases: &[KnowledgeSummary], searches: TurnSearches);
 }
 
 /// Knowledge that is off.
@@ -103,4 +117,6 @@ impl Knowledge for NoKnowledge {
     ) -> Result<Vec<KnowledgePassage>, Unavailable> {
         Ok(Vec::new())
     }
+
+    fn record(&self, _scope: KnowledgeScope, _bases: &[KnowledgeSummary], _: TurnSearches) {}
 }

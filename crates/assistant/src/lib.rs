@@ -44,6 +44,7 @@ pub use guardrail::{Guardrail, NoGuardrail};
 pub use knowledge::MockKnowledge;
 pub use knowledge::{
     Knowledge, KnowledgeMode, KnowledgePassage, KnowledgeScope, KnowledgeSummary, NoKnowledge,
+    TurnSearches,
 };
 pub use optimize::drafting::PromptDrafting;
 pub use optimize::templates::{Template, templates};

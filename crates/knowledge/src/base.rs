@@ -87,6 +87,10 @@ pub struct BaseStats {
     pub retrieval_count: i64,
     /// Time of the last retrieval.
     pub last_retrieved_at: Option<Timestamp>,
+    /// Number of questions for which the base was searched and nothing was found.
+    pub miss_count: i64,
+    /// Time of the last one.
+    pub last_missed_at: Option<Timestamp>,
     /// Tokens that were embedded for the base in the current month.
     pub embedding_tokens_this_month: i64,
 }

@@ -107,6 +107,7 @@ pub(crate) struct Rows {
     pub(crate) removed: Vec<ChunkId>,
     pub(crate) charged: i64,
     pub(crate) retrieved: Vec<DocumentId>,
+    pub(crate) missed: Vec<KnowledgeBaseId>,
     pub(crate) bases: Vec<(GroupId, SearchedBase)>,
     pub(crate) models: BTreeMap<KnowledgeBaseId, BaseModels>,
 }

@@ -182,10 +182,10 @@ impl Retrieval {
         Ok((ids.iter().filter_map(|id| stored.remove(id)).collect(), is_complete))
     }
 
-    /// Counts a retrieval of each document of these passages. It waits while the
+    /// Counts a retrieval of each of these documents. It waits while the
     /// documents are ingested: nobody should wait for it.
-    pub async fn count(&self, passages: &[Passage]) {
-        let mut documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
+    pub async fn count(&self, documents: &[DocumentId]) {
+        let mut documents = documents.to_vec();
         documents.sort();
         documents.dedup();
         if documents.is_empty() {
@@ -194,6 +194,14 @@ impl Retrieval {
         let counted = self.chunks.count_retrievals(&documents, self.clock.now()).await;
         if let Err(err) = counted {
             tracing::warn!(error = %err, "failed to count the retrieval of documents");
+        }
+    }
+
+    /// Counts a question for which these bases were searched and nothing was
+    /// found. Nobody should wait for it.
+    pub async fn count_miss(&self, bases: &[KnowledgeBaseId]) {
+        if let Err(err) = self.chunks.count_miss(bases, self.clock.now()).await {
+            tracing::warn!(error = %err, "failed to count an unanswered question");
         }
     }
 }

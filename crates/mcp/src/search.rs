@@ -1,6 +1,6 @@
 //! Tool that searches the caller's knowledge bases.
 
-use pia_kernel::{GroupId, Unavailable};
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Unavailable};
 use pia_knowledge::{MAX_SEARCH_TIME, Passage, Question};
 use pia_web::ApiError;
 use rmcp::schemars::JsonSchema;
@@ -50,13 +50,21 @@ pub(crate) async fn search(
     let counting = retrieval.clone();
     let searching = async move {
         let bases = retrieval.bases(group, None).await?;
-        let question = Question { bases: bases.into_iter().map(|it| it.id).collect(), text };
-        retrieval.search(question).await.map_err(search_error)
+        let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
+        let question = Question { bases: bases.clone(), text };
+        Ok((bases, retrieval.search(question).await.map_err(search_error)?))
     };
-    let passages = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
-    let passages = passages.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))??;
-    let counted = passages.clone();
-    mcp.runner.spawn(async move { counting.count(&counted).await });
+    let found = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
+    let found = found.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))?;
+    let (bases, passages) = found?;
+    let documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
+    mcp.runner.spawn(async move {
+        if documents.is_empty() {
+            counting.count_miss(&bases).await;
+        } else {
+            counting.count(&documents).await;
+        }
+    });
     let results = passages.into_iter().map(|it| found_passage(mcp, it)).collect();
     Ok(SearchResult { results })
 }

@@ -191,6 +191,25 @@ impl ChunkStore for SqlChunks {
         Ok(())
     }
 
+    async fn count_miss(
+        &self,
+        bases: &[KnowledgeBaseId],
+        at: Timestamp,
+    ) -> Result<(), Unavailable> {
+        let count = (
+            knowledge_bases::miss_count.eq(knowledge_bases::miss_count + 1),
+            knowledge_bases::last_missed_at.eq(Some(DbInstant(at))),
+        );
+        // One by one, as above.
+        for base in bases {
+            let row = knowledge_bases::table.find(DbUid(base.0));
+            on_conn!(self.db.counter(), |conn| {
+                diesel::update(row).set(count).execute(conn).await?
+            })?;
+        }
+        Ok(())
+    }
+
     async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
         let removed = knowledge_removed_chunks::table
             .order(knowledge_removed_chunks::id)

@@ -14,6 +14,8 @@ pub(crate) const KNOWLEDGE_TABLES: &[InventoryTable] = &[
             ("prompt", BOOKKEEPING),
             ("model", BOOKKEEPING),
             ("reindex_model", BOOKKEEPING),
+            ("miss_count", BOOKKEEPING),
+            ("last_missed_at", BOOKKEEPING),
             ("created_at", BOOKKEEPING),
             ("served_at", BOOKKEEPING),
         ],

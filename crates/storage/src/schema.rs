@@ -797,7 +797,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::{Nullable, Text};
+    use diesel::sql_types::{BigInt, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
     knowledge_bases (id) {
@@ -810,6 +810,8 @@ diesel::table! {
         reindex_model -> Nullable<Text>,
         created_at -> Instant,
         served_at -> Instant,
+        miss_count -> BigInt,
+        last_missed_at -> Nullable<Instant>,
     }
 }
 

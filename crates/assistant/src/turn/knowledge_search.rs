@@ -1,12 +1,17 @@
 //! Search of knowledge bases in a turn.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pia_kernel::{DocumentId, Unavailable};
 
 use crate::ai_caller::AiCaller;
 use crate::gateway::Gateway;
 use crate::knowledge::prompt::format_passages;
 use crate::knowledge::question::UserQuestion;
-use crate::knowledge::{Knowledge, KnowledgeMode, KnowledgeScope, KnowledgeSummary};
+use crate::knowledge::{
+    Knowledge, KnowledgeMode, KnowledgePassage, KnowledgeScope, KnowledgeSummary, TurnSearches,
+};
 use crate::request::prompt_body::UpstreamPrompt;
 use crate::tools::server::ServerTools;
 
@@ -15,10 +20,34 @@ pub(super) const SEARCH_FAILED: &str = "The search failed. Answer without it, an
 
 /// Search of the knowledge bases of a caller. A failure leaves a turn without
 /// them: it is logged, and the model answers without.
+///
+/// Its results are recorded once the turn has ended: a question is answered if
+/// any search of the turn finds something.
 pub(super) struct KnowledgeSearch {
     knowledge: Arc<dyn Knowledge>,
     scope: KnowledgeScope,
     bases: Vec<KnowledgeSummary>,
+    results: Mutex<SearchResults>,
+}
+
+/// Results of the searches of a turn so far.
+#[derive(Default)]
+struct SearchResults {
+    found: BTreeSet<DocumentId>,
+    missed: Vec<String>,
+}
+
+impl Drop for KnowledgeSearch {
+    fn drop(&mut self) {
+        let results = self.results.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let SearchResults { found, missed } = std::mem::take(results);
+        let searches = match (found.is_empty(), missed.is_empty()) {
+            (true, true) => return,
+            (true, false) => TurnSearches::Missed(missed),
+            (false, _) => TurnSearches::Found(found.into_iter().collect()),
+        };
+        self.knowledge.record(self.scope, &self.bases, searches);
+    }
 }
 
 impl KnowledgeSearch {
@@ -42,7 +71,7 @@ impl KnowledgeSearch {
         if bases.is_empty() {
             return None;
         }
-        let this = Self { knowledge, scope, bases };
+        let this = Self { knowledge, scope, bases, results: Mutex::default() };
         this.prepare(gateway, prompt, tools).await;
         Some(this)
     }
@@ -67,16 +96,27 @@ impl KnowledgeSearch {
         }
         let Some(question) = UserQuestion::parse(&prompt.messages) else { return };
         let question = gateway.standalone(&question).await;
-        match self.knowledge.search(self.scope, &self.bases, &question).await {
+        match self.search(&question).await {
             Ok(passages) if passages.is_empty() => {}
             Ok(passages) => prompt.add_passages(&passages),
             Err(err) => tracing::warn!(error = %err, "the knowledge bases could not be searched"),
         }
     }
 
+    async fn search(&self, question: &str) -> Result<Vec<KnowledgePassage>, Unavailable> {
+        let passages = self.knowledge.search(self.scope, &self.bases, question).await?;
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        if passages.is_empty() {
+            results.missed.push(question.to_owned());
+        } else {
+            results.found.extend(passages.iter().map(|it| it.document));
+        }
+        Ok(passages)
+    }
+
     /// Runs a search that a model requested.
     pub(super) async fn run(&self, question: &str) -> String {
-        match self.knowledge.search(self.scope, &self.bases, question).await {
+        match self.search(question).await {
             Ok(passages) => format_passages(&passages),
             Err(err) => {
                 tracing::warn!(error = %err, "the knowledge bases could not be searched");

@@ -85,6 +85,12 @@ pub(crate) struct KnowledgeStats {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     last_retrieved_at: Option<Timestamp>,
+    /// Number of questions for which searches of the base found nothing.
+    miss_count: i64,
+    /// Time of the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_missed_at: Option<Timestamp>,
     /// Tokens that were embedded for this base in the current month, UTC.
     embedding_tokens_this_month: i64,
 }
@@ -150,6 +156,8 @@ impl From<BaseStats> for KnowledgeStats {
             indexed_tokens: stats.indexed_tokens,
             retrieval_count: stats.retrieval_count,
             last_retrieved_at: stats.last_retrieved_at,
+            miss_count: stats.miss_count,
+            last_missed_at: stats.last_missed_at,
             embedding_tokens_this_month: stats.embedding_tokens_this_month,
         }
     }

@@ -316,6 +316,14 @@ impl ChunkStore for InMemory {
         self.step(Step::Other, |state| state.rows.retrieved.extend(documents))
     }
 
+    async fn count_miss(
+        &self,
+        bases: &[KnowledgeBaseId],
+        _at: Timestamp,
+    ) -> Result<(), Unavailable> {
+        self.step(Step::Other, |state| state.rows.missed.extend(bases))
+    }
+
     async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable> {
         self.step(Step::Other, |state| state.rows.removed.iter().copied().take(limit).collect())
     }

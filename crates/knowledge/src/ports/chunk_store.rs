@@ -106,6 +106,10 @@ pub trait ChunkStore: Send + Sync {
         at: Timestamp,
     ) -> Result<(), Unavailable>;
 
+    /// Counts a question for which nothing was found in any of these bases.
+    async fn count_miss(&self, bases: &[KnowledgeBaseId], at: Timestamp)
+    -> Result<(), Unavailable>;
+
     /// Returns chunks whose points are to be removed from the vector store.
     async fn removed(&self, limit: usize) -> Result<Vec<ChunkId>, Unavailable>;
 

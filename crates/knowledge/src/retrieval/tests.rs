@@ -214,10 +214,22 @@ async fn passages_are_limited_and_each_document_is_counted_once() {
     let found = world.search("tickets").await;
 
     assert_eq!(found.len(), 3);
-    world.retrieval.count(&found).await;
+    let documents: Vec<DocumentId> = found.iter().map(|it| it.document).collect();
+    world.retrieval.count(&documents.repeat(2)).await;
     let counted = world.store.state().rows.retrieved.clone();
     let unique: HashSet<DocumentId> = found.iter().map(|it| it.document).collect();
     assert_eq!((counted.len(), HashSet::from_iter(counted)), (unique.len(), unique));
+}
+
+#[tokio::test]
+async fn a_miss_counts_for_each_base_that_was_searched() {
+    let world = World::new();
+
+    world.retrieval.count_miss(&[world.base]).await;
+    world.store.set_fault(Step::Other, 0, Fault::Refuses);
+    world.retrieval.count_miss(&[world.base]).await;
+
+    assert_eq!(world.store.state().rows.missed, [world.base]);
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Knowledge bases, as the assistant searches them.
 
 use async_trait::async_trait;
-use pia_assistant::{Knowledge, KnowledgePassage, KnowledgeScope, KnowledgeSummary};
-use pia_kernel::{PersonaId, Unavailable};
+use pia_assistant::{Knowledge, KnowledgePassage, KnowledgeScope, KnowledgeSummary, TurnSearches};
+use pia_kernel::{KnowledgeBaseId, PersonaId, Unavailable};
 use pia_knowledge::{
     MAX_SEARCH_TIME, Passage, Question, Retrieval, SearchedBase, UnansweredQuestions,
 };
@@ -37,7 +37,13 @@ impl RetrievedKnowledge {
 
     fn passage(&self, it: Passage) -> KnowledgePassage {
         let url = it.url(&self.public_url);
-        KnowledgePassage { title: it.title, url, path: it.path, text: it.text }
+        KnowledgePassage {
+            document: it.document,
+            title: it.title,
+            url,
+            path: it.path,
+            text: it.text,
+        }
     }
 }
 
@@ -57,7 +63,7 @@ impl Knowledge for RetrievedKnowledge {
 
     async fn search(
         &self,
-        scope: KnowledgeScope,
+        _scope: KnowledgeScope,
         bases: &[KnowledgeSummary],
         question: &str,
     ) -> Result<Vec<KnowledgePassage>, Unavailable> {
@@ -68,16 +74,22 @@ impl Knowledge for RetrievedKnowledge {
             let found = retrieval.search(request).await;
             found.map_err(|err| Unavailable::new("knowledge", err))
         });
-        let found = found.await?;
-        let (retrieval, counted) = (self.retrieval.clone(), found.clone());
-        let (questions, question) = (self.questions.clone(), question.to_owned());
+        Ok(found.await?.into_iter().map(|it| self.passage(it)).collect())
+    }
+
+    fn record(&self, scope: KnowledgeScope, bases: &[KnowledgeSummary], searches: TurnSearches) {
+        let (retrieval, questions) = (self.retrieval.clone(), self.questions.clone());
+        let bases: Vec<KnowledgeBaseId> = bases.iter().map(|it| it.id).collect();
         drop(self.runtime.spawn(async move {
-            if counted.is_empty() {
-                questions.record(scope.group, &question).await;
-            } else {
-                retrieval.count(&counted).await;
+            match searches {
+                TurnSearches::Found(documents) => retrieval.count(&documents).await,
+                TurnSearches::Missed(missed) => {
+                    retrieval.count_miss(&bases).await;
+                    for question in missed {
+                        questions.record(scope.group, &question).await;
+                    }
+                }
             }
         }));
-        Ok(found.into_iter().map(|it| self.passage(it)).collect())
     }
 }

@@ -7,13 +7,14 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlKnowledgeBases};
 use pia_storage_policy::SqlManagedPersonas;
 
-use crate::fixture::{DEFAULT, NOW, QUOTAS, base, document, group, ingest, of, persona};
+use crate::fixture::{DEFAULT, NOW, QUOTAS, base, document, group, ingest, of, persona, server};
 
 pia_testkit::contract! {
     a_member_searches_own_shared_and_bound_bases,
     passages_have_their_neighbours,
     the_texts_of_a_document_are_its_published_chunks_in_order,
     retrievals_are_counted,
+    misses_are_counted_for_each_base,
     removed_points_are_queued_until_they_are_forgotten,
     published_chunks_are_listed_by_id,
 }
@@ -88,6 +89,21 @@ async fn retrievals_are_counted(db: Database) {
     store.count_retrievals(&[id], NOW).await.unwrap();
     let found = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
     assert_eq!((found.retrieval_count, found.last_retrieved_at), (2, Some(NOW)));
+}
+
+async fn misses_are_counted_for_each_base(db: Database) {
+    let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
+    let (law, other) = (base(&db, "Law", DEFAULT).await, base(&db, "Other", DEFAULT).await);
+    let later = NOW + std::time::Duration::from_mins(1);
+    store.count_miss(&[travel, law], NOW).await.unwrap();
+    store.count_miss(&[travel], later).await.unwrap();
+
+    let bases = SqlKnowledgeBases::new(db.clone());
+    for (base, expected) in [(travel, (2, Some(later))), (law, (1, Some(NOW))), (other, (0, None))]
+    {
+        let stats = bases.stats(server(base), NOW, QUOTAS).await.unwrap().unwrap();
+        assert_eq!((stats.miss_count, stats.last_missed_at), expected);
+    }
 }
 
 async fn removed_points_are_queued_until_they_are_forgotten(db: Database) {

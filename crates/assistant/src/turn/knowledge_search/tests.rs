@@ -4,18 +4,19 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
-use pia_kernel::{KnowledgeBaseId, LiveSetting, Unavailable};
+use pia_kernel::{DocumentId, KnowledgeBaseId, LiveSetting, Unavailable};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::fakes::{Script, TestEnv, caller, target};
-use crate::knowledge::{KnowledgePassage, KnowledgeSummary, MockKnowledge};
+use crate::knowledge::MockKnowledge;
 use crate::ports::UpstreamError;
 use crate::routing::target::TimedTarget;
 use crate::settings::Settings;
 
+const DOCUMENT: DocumentId = DocumentId(Uuid::from_u128(7));
 const ANSWER: &str = r#"{"choices":[{"message":{"role":"assistant","content":"Second class."}}]}"#;
 const CALL: &str = r#"{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[
     {"id":"c1","type":"function","function":{"name":"pia_search_knowledge",
@@ -23,6 +24,7 @@ const CALL: &str = r#"{"choices":[{"message":{"role":"assistant","content":null,
 
 fn passage() -> KnowledgePassage {
     KnowledgePassage {
+        document: DOCUMENT,
         title: "Travel".to_owned(),
         url: "https://pia.example/kb/1".to_owned(),
         path: String::new(),
@@ -38,6 +40,21 @@ fn base() -> KnowledgeSummary {
     }
 }
 
+/// Returns knowledge that records these searches of a turn, and whose search
+/// finds something only for questions with the word "railway".
+fn recording(expected: TurnSearches) -> MockKnowledge {
+    let mut knowledge = MockKnowledge::new();
+    knowledge.expect_bases().returning(|_| Ok(vec![base()]));
+    knowledge.expect_search().returning(|_, _, question| {
+        Ok(if question.contains("railway") { vec![passage(), passage()] } else { Vec::new() })
+    });
+    let is_expected = move |_: &KnowledgeScope, bases: &[KnowledgeSummary], it: &TurnSearches| {
+        bases == [base()] && *it == expected
+    };
+    knowledge.expect_record().withf(is_expected).once().return_const(());
+    knowledge
+}
+
 /// Returns knowledge with one base, which is read once, and one passage for any
 /// question.
 fn knowledge() -> MockKnowledge {
@@ -47,6 +64,7 @@ fn knowledge() -> MockKnowledge {
         assert_eq!(bases, [base()]);
         Ok(vec![passage()])
     });
+    knowledge.expect_record().return_const(());
     knowledge
 }
 
@@ -95,6 +113,34 @@ async fn a_call_of_the_tool_is_answered_with_passages() {
 }
 
 #[tokio::test]
+async fn a_question_is_answered_if_any_search_of_the_turn_finds_something() {
+    let knowledge = recording(TurnSearches::Found(vec![DOCUMENT]));
+    let scripts = vec![Script::Full(CALL), Script::Full(CALL), Script::Full(ANSWER)];
+
+    let calls = sent(knowledge, KnowledgeMode::Both, scripts).await;
+
+    assert!(!has_passages(&calls[0]), "the search up front finds nothing");
+}
+
+#[tokio::test]
+async fn all_questions_of_a_turn_that_finds_nothing_are_recorded() {
+    let call: &str = Box::leak(CALL.replace("railway class", "first class").into());
+    let missed = ["Which class may I book for my journey?", "first class"].map(str::to_owned);
+    let knowledge = recording(TurnSearches::Missed(missed.to_vec()));
+
+    sent(knowledge, KnowledgeMode::Both, vec![Script::Full(call), Script::Full(ANSWER)]).await;
+}
+
+#[tokio::test]
+async fn a_turn_without_a_search_records_nothing() {
+    let mut knowledge = MockKnowledge::new();
+    knowledge.expect_bases().returning(|_| Ok(vec![base()]));
+    knowledge.expect_record().never();
+
+    sent(knowledge, KnowledgeMode::Tool, vec![Script::Full(ANSWER)]).await;
+}
+
+#[tokio::test]
 async fn a_failure_leaves_the_turn_without_passages() {
     let failure = || Unavailable::new("knowledge", "test");
     let mut without_bases = MockKnowledge::new();
@@ -131,6 +177,7 @@ async fn searched(rewriting: Script, waits: bool) -> String {
         question.clone_into(&mut seen.lock().unwrap());
         Ok(Vec::new())
     });
+    knowledge.expect_record().return_const(());
     let question_model =
         Some(TimedTarget { target: target("rewriter"), timeout: Duration::from_secs(3) });
     let gateway = Gateway { knowledge: Arc::new(knowledge), question_model, ..env.gateway() };

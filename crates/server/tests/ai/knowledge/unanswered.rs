@@ -63,6 +63,8 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
         ("who juggles xylophones at [email]", 2),
     ];
     let ids = listed(&bob, &expected).await;
+    let stats = bob.get(&format!("/api/kb-manager/knowledge-bases/{travel}/stats")).await.body;
+    assert_eq!(stats["missCount"], 3, "one for each turn");
     assert_eq!(eve.get(QUESTIONS).await.refusal(), (403, "not_a_kb_manager"));
     assert_eq!(dan.get(QUESTIONS).await.body, json!({ "items": [] }));
     let path = format!("{QUESTIONS}/{}", ids[0]);

@@ -1,0 +1,3 @@
+-- Questions for which a base was searched and nothing was found.
+ALTER TABLE knowledge_bases ADD COLUMN miss_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE knowledge_bases ADD COLUMN last_missed_at INTEGER;
