@@ -19,7 +19,7 @@ use crate::ports::reranker::Reranker;
 use crate::ports::vector_store::{VectorQuery, VectorStore};
 pub use models::MissingModels;
 use ranking::{Candidate, RankingLimits, rank};
-use relevance::{join_overlapping, term_coverage};
+use relevance::{join_around, join_overlapping, term_coverage};
 
 /// Number of chunks that are considered for each passage that is returned.
 const CANDIDATES_PER_PASSAGE: usize = 4;
@@ -27,6 +27,9 @@ const CANDIDATES_PER_PASSAGE: usize = 4;
 const MORE_CANDIDATES: usize = 8;
 /// Maximum length of a question that is searched for, in bytes.
 const MAX_QUESTION_BYTES: usize = 4_000;
+/// Maximum length of a passage with what surrounds it, in characters; a chunk
+/// that is longer is not cut.
+const MAX_PASSAGE_CHARS: usize = 6_000;
 /// Share of a question's words with which a passage is relevant, however
 /// dissimilar their vectors are.
 const MIN_TERM_COVERAGE: f32 = 0.6;
@@ -207,7 +210,7 @@ impl Retrieval {
 }
 
 /// Returns the first passages, each with the chunks around it that no earlier one
-/// includes.
+/// includes, as far as they fit.
 fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
     let (mut passages, mut included) = (Vec::new(), HashSet::<(DocumentId, i32)>::new());
     for (it, similarity) in found {
@@ -223,8 +226,8 @@ fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
         let before = before.filter(|_| included.insert((document, ordinal.saturating_sub(1))));
         let after = it.after.as_deref();
         let after = after.filter(|_| included.insert((document, ordinal.saturating_add(1))));
-        let text =
-            join_overlapping([before.unwrap_or_default(), &it.text, after.unwrap_or_default()]);
+        let around = (before.unwrap_or_default(), after.unwrap_or_default());
+        let text = join_around(&it.text, around, MAX_PASSAGE_CHARS);
         passages.push(passage(it, text, similarity));
     }
     passages

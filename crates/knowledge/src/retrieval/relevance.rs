@@ -36,6 +36,20 @@ pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
     terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total
 }
 
+/// Joins a chunk with the end of the one before it and the beginning of the one
+/// after it, as far as both fit.
+pub(super) fn join_around(chunk: &str, (before, after): (&str, &str), max_chars: usize) -> String {
+    // Two line ends may be added.
+    let rest = max_chars.saturating_sub(chunk.chars().count() + 2);
+    let (before_chars, after_chars) = (before.chars().count(), after.chars().count());
+    let before_chars = before_chars.min((rest / 2).max(rest.saturating_sub(after_chars)));
+    let skipped = before.chars().count() - before_chars;
+    let start = before.char_indices().nth(skipped).map_or(before.len(), |it| it.0);
+    let end = after.char_indices().nth(rest - before_chars).map_or(after.len(), |it| it.0);
+    let (before, after) = (before.get(start..), after.get(..end));
+    join_overlapping([before.unwrap_or_default(), chunk, after.unwrap_or_default()])
+}
+
 /// Joins chunks that follow each other; what one repeats of those before it is
 /// left out.
 pub(super) fn join_overlapping<'a>(chunks: impl IntoIterator<Item = &'a str>) -> String {
@@ -64,6 +78,18 @@ mod tests {
         assert_eq!(join_overlapping(["one", "two"]), "one\ntwo");
         assert_eq!(join_overlapping(["", "two", ""]), "two");
         assert_eq!(join_overlapping(["xäääää", "äääääy"]), "xäääääy");
+    }
+
+    #[test]
+    fn neighbours_get_what_a_chunk_leaves() {
+        let (before, after) = ("äbcdefghij", "klmnopqrsü");
+
+        assert_eq!(join_around("HIT", (before, after), 100), format!("{before}\nHIT\n{after}"));
+        assert_eq!(join_around("HIT", (before, after), 11), "hij\nHIT\nklm");
+        // One leaves its part to the other.
+        assert_eq!(join_around("HIT", (before, "k"), 11), "fghij\nHIT\nk");
+        assert_eq!(join_around("HIT", ("j", after), 11), "j\nHIT\nklmno");
+        assert_eq!(join_around("HIT", (before, after), 2), "HIT");
     }
 
     #[test]

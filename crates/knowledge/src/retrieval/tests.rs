@@ -176,6 +176,23 @@ async fn a_passage_includes_its_neighbours_which_are_not_repeated() {
 }
 
 #[tokio::test]
+async fn long_neighbours_do_not_displace_a_passage() {
+    let world = World::new();
+    let text = "Alpha tickets are blue and large.\n\nBeta tickets are green and small.\n\n\
+        Gamma tickets are red and round.";
+    world.add(world.base, "Tickets", text).await;
+    for chunk in &mut world.store.state().rows.chunks {
+        chunk.new.text.push_str(&"x".repeat(4_000));
+    }
+
+    let found = world.search("Beta tickets are green").await;
+
+    let (hit, text) = ("Beta tickets are green and small.", &found[0].text);
+    assert!(text.contains(&format!("{hit}{}", "x".repeat(4_000))), "{text}");
+    assert!(text.contains("Gamma") && text.chars().count() <= MAX_PASSAGE_CHARS);
+}
+
+#[tokio::test]
 async fn the_text_of_a_document_is_that_of_its_chunks() {
     let world = World::new();
     let text = "# Rail\n\nTickets for trains are second class, for members and guests.\n\n\
