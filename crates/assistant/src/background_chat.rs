@@ -10,6 +10,7 @@ use crate::ports::{ChatCall, OutputCap};
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
 use crate::request::sample::PromptText;
 use crate::routing::target::Target;
+use crate::single_call::BackgroundPurpose;
 use crate::stream::completion;
 
 /// Answer of a model.
@@ -27,12 +28,13 @@ pub struct BackgroundAnswer {
 pub struct BackgroundChat {
     gateway: Gateway,
     target: Arc<Target>,
+    purpose: BackgroundPurpose,
 }
 
 impl BackgroundChat {
     /// Creates a chat with this model.
-    pub fn new(gateway: Gateway, target: Arc<Target>) -> Self {
-        Self { gateway, target }
+    pub fn new(gateway: Gateway, target: Arc<Target>, purpose: BackgroundPurpose) -> Self {
+        Self { gateway, target, purpose }
     }
 
     /// Asks a question, with instructions, and returns the answer, which has at
@@ -46,7 +48,7 @@ impl BackgroundChat {
         let text = PromptText::from_words(&[instructions, question]);
         let estimate = text.estimate().saturating_add(max_tokens);
         let (gateway, target) = (&self.gateway, &self.target);
-        let _permit = gateway.acquire_background_permit(target, estimate).await?;
+        let _permit = gateway.acquire_background_permit(target, (self.purpose, estimate)).await?;
         let messages = json!([
             { "role": "system", "content": instructions },
             { "role": "user", "content": question },

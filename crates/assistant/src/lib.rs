@@ -74,6 +74,7 @@ pub use routing::upstream_limiter::UpstreamLimiter;
 pub use rules::MockRules;
 pub use rules::{ApiKeyBudget, GroupRules, NoRules, Rules};
 pub use settings::Settings;
+pub use single_call::BackgroundPurpose;
 pub use stream::answer::ChatStream;
 pub use tools::UpstreamTool;
 pub use tools::connectors::{ConnectorTool, ConnectorTools, NoConnectorTools};

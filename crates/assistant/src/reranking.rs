@@ -12,6 +12,7 @@ use crate::gateway::Gateway;
 use crate::ports::ModelCall;
 use crate::request::sample::PromptText;
 use crate::routing::target::Target;
+use crate::single_call::BackgroundPurpose;
 
 /// Ranking of texts by a model, under the upstream's protection.
 #[derive(Clone)]
@@ -45,7 +46,9 @@ impl BackgroundReranking {
         let (gateway, target) = (&self.gateway, &self.target);
         let words: Vec<&str> = texts.iter().map(String::as_str).chain([question]).collect();
         let estimate = PromptText::from_words(&words).estimate();
-        let _permit = gateway.acquire_background_permit(target, estimate).await?;
+        let _permit = gateway
+            .acquire_background_permit(target, (BackgroundPurpose::Question, estimate))
+            .await?;
         // Servers may return fewer results without `top_n`.
         let (query, documents, count) = (json!(question), json!(texts), texts.len());
         let body = format!("{{\"query\":{query},\"documents\":{documents},\"top_n\":{count}");

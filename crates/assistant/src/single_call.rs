@@ -19,6 +19,26 @@ use crate::routing::upstream_limiter::Permit;
 /// upstream.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
+/// Purpose of a call of the server itself. Purposes take turns at an upstream, as
+/// groups do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundPurpose {
+    /// Work for which nobody waits, such as the ingestion of documents.
+    Work,
+    /// Part of an answer for which a user waits.
+    Question,
+}
+
+impl BackgroundPurpose {
+    /// Returns the group that stands for this in the queue of an upstream.
+    fn group(self) -> GroupId {
+        GroupId(Uuid::from_u128(match self {
+            Self::Work => 0,
+            Self::Question => 1,
+        }))
+    }
+}
+
 /// Failure of a call, and what it costs.
 pub(crate) struct CallFailure {
     pub(crate) error: AssistantError,
@@ -31,9 +51,9 @@ impl Gateway {
     pub(crate) async fn acquire_background_permit(
         &self,
         target: &Target,
-        tokens: i64,
+        (purpose, tokens): (BackgroundPurpose, i64),
     ) -> Result<Permit, AssistantError> {
-        self.acquire_permit(target, (GroupId(Uuid::nil()), tokens), MAX_WAIT).await
+        self.acquire_permit(target, (purpose.group(), tokens), MAX_WAIT).await
     }
 
     /// Sends a call with one key of its model after the other, until one is
@@ -67,5 +87,35 @@ impl Gateway {
             self.keys.set_cooldown(&key, self.timer.elapsed(), requested_cooldown(&err));
         }
         Err(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::fakes::{TestEnv, target};
+    use crate::routing::target::Protection;
+
+    #[tokio::test]
+    async fn a_question_waits_for_one_call_of_other_work_at_most() {
+        let protection = Protection { concurrent: Some(1), ..Protection::default() };
+        let target = Target { protection, ..(*target("model")).clone() };
+        let (gateway, order) = (TestEnv::with_scripts(Vec::new()).gateway(), Mutex::default());
+        let call = async |purpose: BackgroundPurpose| {
+            let _permit = gateway.acquire_background_permit(&target, (purpose, 1)).await.unwrap();
+            Mutex::<Vec<BackgroundPurpose>>::lock(&order).unwrap().push(purpose);
+            tokio::task::yield_now().await;
+        };
+        let work = [BackgroundPurpose::Work; 4];
+
+        join_all(work.into_iter().chain([BackgroundPurpose::Question]).map(call)).await;
+
+        let order = order.into_inner().unwrap();
+        let at = order.iter().position(|it| *it == BackgroundPurpose::Question);
+        assert!(order.len() == 5 && at.is_some_and(|at| at <= 2), "{order:?}");
     }
 }

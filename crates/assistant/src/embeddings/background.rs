@@ -12,6 +12,7 @@ use crate::error::AssistantError;
 use crate::gateway::Gateway;
 use crate::request::sample::PromptText;
 use crate::routing::target::Target;
+use crate::single_call::BackgroundPurpose;
 
 /// Vectors of some texts.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,7 @@ pub struct TextVectors {
 pub struct BackgroundEmbeddings {
     gateway: Gateway,
     target: Arc<Target>,
+    purpose: BackgroundPurpose,
 }
 
 /// Response in the format of OpenAI's embeddings.
@@ -50,8 +52,8 @@ struct Usage {
 
 impl BackgroundEmbeddings {
     /// Creates embeddings by this model.
-    pub fn new(gateway: Gateway, target: Arc<Target>) -> Self {
-        Self { gateway, target }
+    pub fn new(gateway: Gateway, target: Arc<Target>, purpose: BackgroundPurpose) -> Self {
+        Self { gateway, target, purpose }
     }
 
     /// Returns embeddings by another model of the same provider.
@@ -62,7 +64,7 @@ impl BackgroundEmbeddings {
         } else {
             Arc::new(Target { model: model.to_owned(), ..(*self.target).clone() })
         };
-        Self { gateway: self.gateway.clone(), target }
+        Self { gateway: self.gateway.clone(), target, purpose: self.purpose }
     }
 
     /// Embeds texts. `dimensions` is sent if the model accepts it.
@@ -73,7 +75,8 @@ impl BackgroundEmbeddings {
     ) -> Result<TextVectors, AssistantError> {
         let words: Vec<&str> = texts.iter().map(String::as_str).collect();
         let estimate = PromptText::from_words(&words).estimate();
-        let _permit = self.gateway.acquire_background_permit(&self.target, estimate).await?;
+        let _permit =
+            self.gateway.acquire_background_permit(&self.target, (self.purpose, estimate)).await?;
         let mut body = format!("{{\"input\":{},\"encoding_format\":\"float\"", json!(texts));
         if let Some(dimensions) = dimensions {
             // Writing to a string cannot fail.

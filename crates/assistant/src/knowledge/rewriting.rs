@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::question::UserQuestion;
 use crate::background_chat::BackgroundChat;
 use crate::gateway::Gateway;
+use crate::single_call::BackgroundPurpose;
 
 /// Maximum length of a rewritten question, in tokens.
 const MAX_TOKENS: i64 = 200;
@@ -32,7 +33,11 @@ impl Gateway {
     async fn rewrite(&self, question: &UserQuestion) -> Option<String> {
         let model = self.question_model.as_ref()?;
         let material = question.with_conversation()?;
-        let chat = BackgroundChat::new(self.clone(), Arc::clone(&model.target));
+        let chat = BackgroundChat::new(
+            self.clone(),
+            Arc::clone(&model.target),
+            BackgroundPurpose::Question,
+        );
         let asking = chat.ask(INSTRUCTIONS, &material, MAX_TOKENS);
         let text = match self.within(model.timeout, asking).await {
             Some(Ok(answer)) => answer.text,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_assistant::{
-    BackgroundChat, BackgroundEmbeddings, BackgroundReranking, Gateway, Knowledge, NoKnowledge,
-    TimedTarget,
+    BackgroundChat, BackgroundEmbeddings, BackgroundPurpose, BackgroundReranking, Gateway,
+    Knowledge, NoKnowledge, TimedTarget,
 };
 use pia_extraction::{ChildExtractor, ChildLimits};
 use pia_http::KnowledgeApi;
@@ -65,7 +65,8 @@ impl KnowledgeParts {
             // Its folder is locked, so no other instance ingests.
             queue.release_all(base.clock.now()).await.map_err(ComposeError::Knowledge)?;
         }
-        let embedder = embedder(stores, gateway);
+        let embed = |purpose| embedder(stores, gateway, purpose);
+        let embedder = embed(BackgroundPurpose::Work);
         warn_of_other_models(&api.bases, &embedder.model()).await;
         let chunks = Arc::new(SqlChunks::new(base.db.clone()));
         // A step may begin with three quarters of it left.
@@ -73,7 +74,7 @@ impl KnowledgeParts {
         let ingestion = Ingestion {
             queue: Arc::new(queue),
             extractor: Arc::new(extractor(config.knowledge.workers)?),
-            embedder: Arc::clone(&embedder),
+            embedder,
             context_writer: context_writer(stores, gateway),
             vectors: Arc::clone(&vectors),
             settings: ingestion_settings(base.config, lease),
@@ -81,7 +82,8 @@ impl KnowledgeParts {
         };
         let retrieval = Retrieval {
             chunks: Arc::<SqlChunks>::clone(&chunks),
-            embedder,
+            // Questions do not wait behind batches of documents.
+            embedder: embed(BackgroundPurpose::Question),
             missing_models: MissingModels::default(),
             reranker: reranker(stores, gateway),
             vectors: Arc::clone(&vectors),
@@ -187,12 +189,16 @@ async fn warn_of_other_models(bases: &KnowledgeBases, configured: &str) {
     }
 }
 
-fn embedder(stores: &KnowledgeStores, gateway: &Gateway) -> Arc<dyn Embedder> {
+fn embedder(
+    stores: &KnowledgeStores,
+    gateway: &Gateway,
+    purpose: BackgroundPurpose,
+) -> Arc<dyn Embedder> {
     match &stores.embedder {
         EmbedderConfig::Hashed => Arc::new(HashedEmbedder),
         EmbedderConfig::Provider { target, batch_size } => Arc::new(ProviderEmbedder {
             model: target.model.clone(),
-            embeddings: BackgroundEmbeddings::new(gateway.clone(), Arc::clone(target)),
+            embeddings: BackgroundEmbeddings::new(gateway.clone(), Arc::clone(target), purpose),
             timeout: stores.timeout,
             batch_size: *batch_size,
         }),
@@ -201,7 +207,8 @@ fn embedder(stores: &KnowledgeStores, gateway: &Gateway) -> Arc<dyn Embedder> {
 
 /// Returns the model that writes contexts, if one is configured.
 fn context_writer(stores: &KnowledgeStores, gateway: &Gateway) -> Option<Arc<dyn ContextWriter>> {
-    let chat = BackgroundChat::new(gateway.clone(), Arc::clone(stores.context.as_ref()?));
+    let target = Arc::clone(stores.context.as_ref()?);
+    let chat = BackgroundChat::new(gateway.clone(), target, BackgroundPurpose::Work);
     Some(Arc::new(ProviderContextWriter { chat, timeout: stores.timeout }))
 }
 
