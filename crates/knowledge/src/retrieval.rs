@@ -3,6 +3,7 @@
 mod models;
 mod ranking;
 mod relevance;
+mod stop_words;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ const MAX_QUESTION_BYTES: usize = 4_000;
 /// Maximum length of a passage with what surrounds it, in characters; a chunk
 /// that is longer is not cut.
 const MAX_PASSAGE_CHARS: usize = 6_000;
-/// Share of a question's words with which a passage is relevant, however
+/// Share of a question's significant words with which a passage is relevant, however
 /// dissimilar their vectors are.
 const MIN_TERM_COVERAGE: f32 = 0.6;
 

@@ -93,7 +93,7 @@ fn for_each_word(text: &str, mut add: impl FnMut(&[u32], f32)) {
 }
 
 /// Returns whether a character is an ideograph, kana or Hangul.
-fn is_cjk(letter: char) -> bool {
+pub(crate) fn is_cjk(letter: char) -> bool {
     matches!(u32::from(letter), 0x3040..=0x30ff | 0x3400..=0x9fff | 0xac00..=0xd7af | 0x20000..=0x3ffff)
 }
 

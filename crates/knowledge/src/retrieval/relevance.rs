@@ -2,8 +2,9 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::stop_words::STOP_WORDS;
 use crate::ports::chunk_store::StoredPassage;
-use crate::terms::{document_terms, query_terms};
+use crate::terms::{document_terms, is_cjk, query_terms};
 
 /// Minimum length of a word that says what a question is about, in characters.
 const MIN_WORD_CHARS: usize = 4;
@@ -18,13 +19,10 @@ pub(super) fn similarity(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Returns the share of a question's longer words, and numbers, that a passage
-/// has, from 0 to 1.
+/// Returns the share of a question's significant words that a passage has, from 0
+/// to 1.
 pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
-    let is_significant = |it: &&str| {
-        it.chars().count() >= MIN_WORD_CHARS || it.chars().any(|letter| letter.is_ascii_digit())
-    };
-    let words: Vec<&str> = question.unicode_words().filter(is_significant).collect();
+    let words: Vec<&str> = question.unicode_words().filter(|it| is_significant(it)).collect();
     let terms = query_terms(&words.join(" "));
     let total: f32 = terms.iter().map(|it| it.weight).sum();
     if total <= 0.0 {
@@ -34,6 +32,18 @@ pub(super) fn term_coverage(question: &str, passage: &StoredPassage) -> f32 {
     let present = document_terms(&text);
     let is_present = |term| present.iter().any(|it| it.term == term);
     terms.iter().filter(|it| is_present(it.term)).map(|it| it.weight).sum::<f32>() / total
+}
+
+/// Returns whether a word may say what a question is about: longer ones, numbers,
+/// abbreviations, and Chinese, Japanese and Korean ones of any length.
+fn is_significant(word: &str) -> bool {
+    if STOP_WORDS.contains(&word.to_lowercase().as_str()) {
+        return false;
+    }
+    let length = word.chars().count();
+    let is_abbreviation = length > 1 && word.chars().all(char::is_uppercase);
+    let is_special = |it: char| it.is_ascii_digit() || is_cjk(it);
+    length >= MIN_WORD_CHARS || is_abbreviation || word.chars().any(is_special)
 }
 
 /// Joins a chunk with the end of the one before it and the beginning of the one
@@ -69,7 +79,57 @@ pub(super) fn join_overlapping<'a>(chunks: impl IntoIterator<Item = &'a str>) ->
 
 #[cfg(test)]
 mod tests {
+    use pia_kernel::{DocumentId, KnowledgeBaseId};
+
     use super::*;
+    use crate::ports::chunk_store::ChunkId;
+
+    fn coverage(question: &str, text: &str) -> f32 {
+        let stored = StoredPassage {
+            chunk: ChunkId::generate(),
+            base: KnowledgeBaseId::generate(),
+            document: DocumentId::generate(),
+            title: String::new(),
+            source_uri: None,
+            ordinal: 0,
+            path: String::new(),
+            text: text.to_owned(),
+            before: None,
+            after: None,
+            dense: Vec::new(),
+        };
+        term_coverage(question, &stored)
+    }
+
+    #[test]
+    fn words_without_a_subject_make_no_passage_relevant() {
+        let text = "What about this? They have what you would like, und wir haben auch welche.";
+        for question in [
+            "What about this?",
+            "WHAT IS THIS?",
+            "Which would you like?",
+            "Was haben wir auch?",
+            "?!",
+        ] {
+            assert!(coverage(question, text) < f32::EPSILON, "{question}");
+        }
+        let text = "What do you know about travel?";
+        assert!(coverage("What do you know about submarines?", text) < 0.6);
+    }
+
+    #[test]
+    fn short_words_that_have_a_subject_count() {
+        for (question, text) in [
+            ("Who has VPN?", "The VPN needs a token."),
+            ("Is it in Q3?", "Q3 was better."),
+            ("休暇は何日ですか", "休暇は何日でも取れます。"),
+            ("휴가 규정", "휴가 규정은 다음과 같다."),
+        ] {
+            assert!(coverage(question, text) >= 0.6, "{question}: {}", coverage(question, text));
+        }
+        assert!(coverage("Who has VPN?", "Who has lunch?") < f32::EPSILON);
+        assert!(coverage("出張の費用", "天気がいい。") < 0.6);
+    }
 
     #[test]
     fn what_neighbours_repeat_appears_once() {
