@@ -165,7 +165,7 @@ impl KbServices {
     /// repetition stores only what has changed.
     async fn import(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
         let base = self.meant(base).await?.base;
-        let files = list_files(folder)?;
+        let (files, unknown) = list_files(folder)?;
         let progress = ProgressLine::new(files.len());
         let (mut stored, mut unchanged, mut failed) = (0, 0, String::new());
         for (number, file) in files.iter().enumerate() {
@@ -179,7 +179,11 @@ impl KbServices {
                 Err(err) => line(&mut failed, format_args!("{}: {err}", file.name)),
             }
         }
-        let summary = format!("{stored} files stored, {unchanged} unchanged\n");
+        let unknown = match unknown {
+            0 => String::new(),
+            count => format!(", {count} of other types left out"),
+        };
+        let summary = format!("{stored} files stored, {unchanged} unchanged{unknown}\n");
         if failed.is_empty() {
             return Ok(summary);
         }

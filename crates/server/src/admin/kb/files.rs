@@ -52,10 +52,10 @@ impl FileSource {
     }
 }
 
-/// Returns the files of a folder and those below it, by path. Hidden ones,
-/// links, and those of unknown types are left out.
-pub(super) fn list_files(folder: &Path) -> Result<Vec<FileSource>, AdminError> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+/// Returns the files of a folder and those below it, by path, and the number of
+/// those of unknown types. Hidden ones and links are left out.
+pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), AdminError> {
+    let (mut files, mut unknown, mut folders) = (Vec::new(), 0, vec![folder.to_owned()]);
     while let Some(current) = folders.pop() {
         let failed = |err| AdminError::File(current.clone(), err);
         for entry in std::fs::read_dir(&current).map_err(failed)? {
@@ -68,12 +68,15 @@ pub(super) fn list_files(folder: &Path) -> Result<Vec<FileSource>, AdminError> {
                 folders.push(entry.path());
             } else if kind.is_file() {
                 let size = entry.metadata().map_err(failed)?.len();
-                files.extend(FileSource::at(folder, entry.path(), size));
+                match FileSource::at(folder, entry.path(), size) {
+                    Some(file) => files.push(file),
+                    None => unknown += 1,
+                }
             }
         }
     }
     files.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(files)
+    Ok((files, unknown))
 }
 
 /// Creates a folder, or accepts an empty one.

@@ -39,7 +39,7 @@ impl KbServices {
             Err(reason) => format!("The vector store was not compared: {reason}\n"),
         };
         if faults.is_empty() {
-            return Ok(format!("Searches find all {count} documents of {}\n{checked}", base.name));
+            return Ok(format!("All {count} documents of {} are ready\n{checked}", base.name));
         }
         Err(AdminError::Unsound(format!("{faults}{checked}")))
     }
