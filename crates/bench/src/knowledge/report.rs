@@ -20,7 +20,8 @@ const SEARCHING: &str = "\
 A search asks for 24 chunks by a dense vector and six terms, as a question with six passages does. The
 engine alone gets the same request on the same files, right after the store has closed them; brute
 force compares the dense vectors of all chunks. Vectors are generated in 500 clusters, so that the
-recall says whether vectors are lost on the way, not whether texts are understood.
+recall says whether vectors are lost on the way, not whether texts are understood. All questions are
+asked once before they are measured, so that the files are in memory; the first one has its own row.
 ";
 
 const INGESTING: &str = "\
@@ -56,7 +57,7 @@ impl Report<'_> {
             "### What is found".to_owned(),
             self.measured.quality.medians(kinds).render(),
             format!(
-                "{question_count} questions about {texts} short documents of a company, in English and German. `local` is no model: its vectors hold words and parts of words.{model}"
+                "{question_count} questions about {texts} short documents of a company, in English and German. `local` is no model: its vectors hold words and parts of words.{model} Contexts of chunks and rerankers are not measured: what they find and what they cost depends on the models that an operator chooses."
             ),
             machine(self.machine).render(),
         ];
