@@ -24,7 +24,7 @@ use tokens::{estimate, share};
 /// Maximum number of chunks of a document.
 const MAX_CHUNKS: usize = 50_000;
 /// Number of points that are stored at once.
-const POINTS_PER_WRITE: usize = 256;
+pub(crate) const POINTS_PER_WRITE: usize = 256;
 /// Delay while a provider or a store is unavailable.
 const OUTAGE_DELAY: Duration = Duration::from_secs(30);
 /// Delay while the owner has used up the tokens of the month.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pia_kernel::{KnowledgeBaseId, Unavailable};
 
-use crate::ingestion::point;
-use crate::ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk};
+use crate::ingestion::{POINTS_PER_WRITE, point};
+use crate::ports::chunk_store::{ChunkId, ChunkStore};
 use crate::ports::vector_store::VectorStore;
 
 /// Number of chunks that are compared at once.
@@ -65,34 +65,33 @@ impl Reconciliation {
     pub async fn verify(&self, base: KnowledgeBaseId) -> Result<VerifiedChunks, Unavailable> {
         let (mut after, mut found) = (None, VerifiedChunks::default());
         loop {
-            let mut chunks = self.chunks.published(after, CHUNKS_PER_STEP).await?;
+            let chunks = self.chunks.published(Some(base), after, CHUNKS_PER_STEP).await?;
             let Some(last) = chunks.last() else { return Ok(found) };
-            after = Some(last.id);
-            chunks.retain(|it| it.base == base);
+            after = Some(*last);
             found.published += chunks.len();
-            found.missing += self.missing(chunks).await?.len();
+            found.missing += self.missing(&chunks).await?.len();
         }
     }
 
     async fn restore(&self) -> Result<usize, Unavailable> {
         let (mut after, mut count) = (None, 0);
         loop {
-            let chunks = self.chunks.published(after, CHUNKS_PER_STEP).await?;
+            let chunks = self.chunks.published(None, after, CHUNKS_PER_STEP).await?;
             let Some(last) = chunks.last() else { return Ok(count) };
-            after = Some(last.id);
-            let missing = self.missing(chunks).await?;
-            if !missing.is_empty() {
-                count += missing.len();
-                self.vectors.put(missing.into_iter().map(point).collect()).await?;
+            after = Some(*last);
+            for missing in self.missing(&chunks).await?.chunks(POINTS_PER_WRITE) {
+                let points: Vec<_> =
+                    self.chunks.indexed(missing).await?.into_iter().map(point).collect();
+                count += points.len();
+                self.vectors.put(points).await?;
             }
         }
     }
 
     /// Returns those of the chunks that have no point.
-    async fn missing(&self, chunks: Vec<IndexedChunk>) -> Result<Vec<IndexedChunk>, Unavailable> {
-        let ids: Vec<ChunkId> = chunks.iter().map(|it| it.id).collect();
-        let existing = HashSet::<ChunkId>::from_iter(self.vectors.existing(&ids).await?);
-        Ok(chunks.into_iter().filter(|it| !existing.contains(&it.id)).collect())
+    async fn missing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+        let existing = HashSet::<ChunkId>::from_iter(self.vectors.existing(chunks).await?);
+        Ok(chunks.iter().filter(|it| !existing.contains(it)).copied().collect())
     }
 
     async fn delete_unknown(&self) -> Result<usize, Unavailable> {

@@ -229,15 +229,30 @@ impl ChunkStore for SqlChunks {
 
     async fn published(
         &self,
+        base: Option<KnowledgeBaseId>,
         after: Option<ChunkId>,
         limit: usize,
-    ) -> Result<Vec<IndexedChunk>, Unavailable> {
+    ) -> Result<Vec<ChunkId>, Unavailable> {
         let after = DbUid(after.map(|it| it.0).unwrap_or_default());
-        let chunks = published!()
-            .filter(knowledge_chunks::id.gt(after))
-            .order(knowledge_chunks::id)
-            .select(INDEXED)
-            .limit(limit_of(limit));
+        let chunks = || {
+            published!()
+                .filter(knowledge_chunks::id.gt(after))
+                .order(knowledge_chunks::id)
+                .select(knowledge_chunks::id)
+                .limit(limit_of(limit))
+        };
+        let rows: Vec<DbUid> = on_conn!(self.db.reader(), |conn| match base {
+            None => chunks().load(conn).await?,
+            Some(base) => {
+                let of_base = knowledge_documents::base_id.eq(DbUid(base.0));
+                chunks().filter(of_base).load(conn).await?
+            }
+        })?;
+        Ok(rows.into_iter().map(|it| ChunkId(it.0)).collect())
+    }
+
+    async fn indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
+        let chunks = published!().filter(knowledge_chunks::id.eq_any(uids(chunks))).select(INDEXED);
         let rows: Vec<IndexedRow> = on_conn!(self.db.reader(), |conn| chunks.load(conn).await?)?;
         Ok(rows.into_iter().map(indexed).collect())
     }

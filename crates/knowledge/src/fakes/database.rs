@@ -334,14 +334,28 @@ impl ChunkStore for InMemory {
 
     async fn published(
         &self,
+        base: Option<KnowledgeBaseId>,
         after: Option<ChunkId>,
         limit: usize,
-    ) -> Result<Vec<IndexedChunk>, Unavailable> {
+    ) -> Result<Vec<ChunkId>, Unavailable> {
         self.step(Step::Other, |state| {
-            let mut chunks: Vec<&ChunkRow> = state.rows.chunks.iter().collect();
-            chunks.retain(|it| it.is_published && Some(it.new.id) > after);
-            chunks.sort_by_key(|it| it.new.id);
-            chunks.into_iter().take(limit).map(|it| indexed(&state.rows, it)).collect()
+            let rows = &state.rows;
+            let is_of_base =
+                |it: &&ChunkRow| base.is_none_or(|base| rows.documents[&it.document].base == base);
+            let published = rows.chunks.iter().filter(|it| it.is_published).filter(is_of_base);
+            let mut ids: Vec<ChunkId> = published.map(|it| it.new.id).collect();
+            ids.retain(|it| Some(*it) > after);
+            ids.sort();
+            ids.truncate(limit);
+            ids
+        })
+    }
+
+    async fn indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable> {
+        self.step(Step::Other, |state| {
+            let found = state.rows.chunks.iter().filter(|it| it.is_published);
+            let found = found.filter(|it| chunks.contains(&it.new.id));
+            found.map(|it| indexed(&state.rows, it)).collect()
         })
     }
 

@@ -116,12 +116,17 @@ pub trait ChunkStore: Send + Sync {
     /// Removes chunks from that queue.
     async fn forget_removed(&self, chunks: &[ChunkId]) -> Result<(), Unavailable>;
 
-    /// Loads published chunks in ascending order of their ids, after this one.
+    /// Returns the ids of published chunks, of this base or of all, in ascending
+    /// order after this one.
     async fn published(
         &self,
+        base: Option<KnowledgeBaseId>,
         after: Option<ChunkId>,
         limit: usize,
-    ) -> Result<Vec<IndexedChunk>, Unavailable>;
+    ) -> Result<Vec<ChunkId>, Unavailable>;
+
+    /// Loads published chunks as they are indexed. Others are left out.
+    async fn indexed(&self, chunks: &[ChunkId]) -> Result<Vec<IndexedChunk>, Unavailable>;
 
     /// Returns those of these chunks that the database has, published or not.
     async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable>;

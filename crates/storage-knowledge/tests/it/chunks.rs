@@ -125,10 +125,16 @@ async fn published_chunks_are_listed_by_id(db: Database) {
     let (store, travel) = (SqlChunks::new(db.clone()), base(&db, "Travel", DEFAULT).await);
     document(&db, travel, "one two three").await;
     let chunks = ingest(&db).await;
-    let first = store.published(None, 2).await.unwrap();
-    assert_eq!(first.iter().map(|it| it.id).collect::<Vec<_>>(), chunks[..2]);
-    let rest = store.published(Some(chunks[1]), 2).await.unwrap();
-    assert_eq!(rest.iter().map(|it| it.id).collect::<Vec<_>>(), chunks[2..]);
-    assert_eq!(rest[0].base, travel);
+    let law = base(&db, "Law", DEFAULT).await;
+    document(&db, law, "four").await;
+    let others = ingest(&db).await;
+    assert_eq!(store.published(None, None, 2).await.unwrap(), chunks[..2]);
+    let rest = store.published(None, Some(chunks[1]), 9).await.unwrap();
+    assert_eq!(rest, [chunks[2], others[0]]);
+    assert_eq!(store.published(Some(travel), None, 9).await.unwrap(), chunks);
+    assert_eq!(store.published(Some(travel), Some(chunks[1]), 9).await.unwrap(), chunks[2..]);
+    assert_eq!(store.published(Some(law), None, 9).await.unwrap(), others);
+    let found = store.indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
+    assert_eq!((found.len(), found[0].id, found[0].base), (1, chunks[2], travel));
     assert_eq!(store.existing(&chunks).await.unwrap().len(), 3);
 }
