@@ -48,7 +48,7 @@ pub struct SqlIngestQueue {
 }
 
 /// Columns of a chunk without a vector.
-type PendingRow = (DbUid, String, String, Option<String>);
+type PendingRow = (DbUid, i32, String, String, Option<String>);
 
 /// Locks the document of a claim until the commit. Evaluates to whether the
 /// claim is still held.
@@ -167,14 +167,16 @@ impl IngestQueue for SqlIngestQueue {
             .order(knowledge_chunks::ordinal)
             .select((
                 knowledge_chunks::id,
+                knowledge_chunks::ordinal,
                 knowledge_chunks::path,
                 knowledge_chunks::text,
                 knowledge_chunks::context,
             ))
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let rows: Vec<PendingRow> = on_conn!(self.db.reader(), |conn| pending.load(conn).await?)?;
-        let chunk = |(id, path, text, context): PendingRow| PendingChunk {
+        let chunk = |(id, ordinal, path, text, context): PendingRow| PendingChunk {
             id: ChunkId(id.0),
+            ordinal,
             path,
             text,
             context,
@@ -315,8 +317,12 @@ impl IngestQueue for SqlIngestQueue {
             let Some(models) = conn.lock_base(base).await? else { return Ok(false) };
             if models.target().is_some_and(|it| Some(it) != model.as_ref()) {
                 // Another document was the first of its base: this one starts over
-                // with its model, once the claim has ended.
-                let lost = knowledge_documents::fence.eq(knowledge_documents::fence + 1);
+                // with its model.
+                let lost = (
+                    knowledge_documents::status.eq(DocumentStatus::Pending.name()),
+                    knowledge_documents::fence.eq(knowledge_documents::fence + 1),
+                    knowledge_documents::due_at.eq(knowledge_documents::updated_at.nullable()),
+                );
                 diesel::update(of_claim!(claim)).set(lost).execute(conn).await?;
                 return Ok(false);
             }

@@ -77,8 +77,8 @@ impl IngestQueue for InMemory {
             let chunks = state.new_chunks(claim).into_iter().filter(|it| it.vector.is_none());
             let pending = chunks.map(|it| (it.new.clone(), it.context.clone())).take(limit);
             let chunk = |(it, context): (NewChunk, _)| {
-                let NewChunk { id, path, text, .. } = it;
-                PendingChunk { id, path, text, context }
+                let NewChunk { id, ordinal, path, text, .. } = it;
+                PendingChunk { id, ordinal, path, text, context }
             };
             pending.map(chunk).collect()
         })
@@ -172,7 +172,9 @@ impl IngestQueue for InMemory {
             let Some(row) = state.held(claim).map(|it| it.clone()) else { return false };
             let models = state.rows.models.entry(row.base).or_default();
             if models.target().is_some_and(|it| Some(it) != row.split_for.as_ref()) {
-                state.rows.documents.get_mut(&claim.document).unwrap().fence += 1;
+                let row = state.rows.documents.get_mut(&claim.document).unwrap();
+                row.status = DocumentStatus::Pending;
+                (row.fence, row.due_at) = (row.fence + 1, Some(Timestamp::UNIX_EPOCH));
                 return false;
             }
             let is_reindexed = models.model.is_some() && models.reindex_model.is_some();

@@ -81,14 +81,18 @@ fn request(
     pending: &[PendingChunk],
     at: usize,
 ) -> ContextRequest {
-    let text = |at: Option<usize>| {
-        at.and_then(|it| pending.get(it)).map(|it| it.text.clone()).unwrap_or_default()
+    let ordinal = pending.get(at).map(|it| it.ordinal);
+    // Chunks between two pending ones may have their vectors already.
+    let text = |at: Option<usize>, distance: i32| {
+        let chunk = at.and_then(|it| pending.get(it));
+        let chunk = chunk.filter(|it| ordinal.map(|at| at + distance) == Some(it.ordinal));
+        chunk.map(|it| it.text.clone()).unwrap_or_default()
     };
     ContextRequest {
         title: job.title.clone(),
         beginning: beginning.to_owned(),
-        before: text(at.checked_sub(1)),
-        chunk: text(Some(at)),
-        after: text(at.checked_add(1)),
+        before: text(at.checked_sub(1), -1),
+        chunk: text(Some(at), 0),
+        after: text(at.checked_add(1), 1),
     }
 }

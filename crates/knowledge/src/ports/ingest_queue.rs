@@ -74,6 +74,8 @@ pub struct NewChunks {
 pub struct PendingChunk {
     /// Id.
     pub id: ChunkId,
+    /// Position in the document, from 0.
+    pub ordinal: i32,
     /// Headings above the chunk.
     pub path: String,
     /// Text.

@@ -77,6 +77,27 @@ async fn a_context_that_fails_loses_none_of_the_others() {
 }
 
 #[tokio::test]
+async fn only_chunks_that_follow_each_other_are_around_a_chunk() {
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let requests = Arc::clone(&seen);
+    let world = writing(move |request| {
+        requests.lock().unwrap().push((request.before.clone(), request.after.clone()));
+        written("About.")
+    });
+    world.ingest().await;
+    let first = std::mem::take(&mut *seen.lock().unwrap());
+    assert!(first[0].0.is_empty() && first[0].1.contains("Air"), "{first:?}");
+    assert!(first[1].0.contains("Rail") && first[1].1.contains("Hotels"), "{first:?}");
+
+    let changed = TRAVEL.replace("Second", "First").replace("ninety", "a hundred");
+    world.store.replace(world.document, &changed);
+    world.ingest().await;
+
+    let none = (String::new(), String::new());
+    assert_eq!(*seen.lock().unwrap(), [none.clone(), none]);
+}
+
+#[tokio::test]
 async fn documents_that_are_indexed_again_get_the_contexts_that_they_lack() {
     let mut world = World::new();
     world.ingest().await;
