@@ -60,11 +60,7 @@ impl KnowledgeParts {
         api.is_enabled = true;
         let queue = SqlIngestQueue::new(base.db.clone());
         let vectors = open_vectors(&stores.vectors).await?;
-        let is_alone = base.db.provider() == DatabaseKind::Sqlite;
-        if is_alone && matches!(stores.vectors, VectorTarget::Embedded(_)) {
-            // Its folder is locked, so no other instance ingests.
-            queue.release_all(base.clock.now()).await.map_err(ComposeError::Knowledge)?;
-        }
+        release_claims(base, &queue, &stores.vectors).await?;
         let embed = |purpose| embedder(stores, gateway, purpose);
         let embedder = embed(BackgroundPurpose::Work);
         warn_of_other_models(&api.bases, &embedder.model()).await;
@@ -138,6 +134,28 @@ fn api(base: &Infrastructure<'_>) -> KnowledgeApi {
         base.clock(),
     );
     KnowledgeApi { documents, bases, questions, retrieval: None, is_enabled: false }
+}
+
+/// Releases the claims of this instance before it stopped, if it is the only one.
+async fn release_claims(
+    base: &Infrastructure<'_>,
+    queue: &SqlIngestQueue,
+    vectors: &VectorTarget,
+) -> Result<(), ComposeError> {
+    match (vectors, base.db.provider()) {
+        (VectorTarget::Server { .. }, _) => {}
+        // Its folder is locked, so no other instance ingests.
+        (VectorTarget::Embedded(_), DatabaseKind::Sqlite) => {
+            queue.release_all(base.clock.now()).await.map_err(ComposeError::Knowledge)?;
+        }
+        (VectorTarget::Embedded(_), DatabaseKind::Postgres) => {
+            tracing::warn!(
+                "the embedded vector store is for one instance: others with the same database \
+                 would find only what they ingested themselves"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Opens the vector store.
