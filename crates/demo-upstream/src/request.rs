@@ -79,6 +79,23 @@ impl ChatRequest {
         self.messages.last().filter(|it| it.role == "tool").map(Message::text)
     }
 
+    /// Returns the lines that a model reads as orders if it obeys anything but
+    /// quotations: those of all messages, or once a tool has answered those of
+    /// others than the user, who has been obeyed. `None` unless the user's message
+    /// contains `demo:obey`.
+    pub(crate) fn orders(&self) -> Option<String> {
+        if !self.last_user_message()?.text().contains("demo:obey") {
+            return None;
+        }
+        let has_result = self.tool_result().is_some();
+        let read = self.messages.iter().filter(|it| !has_result || it.role != "user");
+        let lines: Vec<String> = read
+            .flat_map(|it| it.text().lines().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|line| !line.starts_with('>'))
+            .collect();
+        Some(lines.join("\n"))
+    }
+
     pub(crate) fn last_user_message(&self) -> Option<&Message> {
         self.messages.iter().rfind(|it| it.role == "user")
     }
