@@ -191,6 +191,15 @@ async fn each_caller_gets_the_permitted_documents_on_each_route(database: TestDa
     }
     let stranger = world.app.anonymous();
     let (id, document) = &world.bases["Own"];
+    for (method, path) in [
+        ("GET", format!("/api/kb/{id}/documents")),
+        ("POST", format!("/api/kb/{id}/documents")),
+        ("DELETE", format!("/api/kb/{id}/documents/{document}")),
+    ] {
+        let headers = [JSON, ("x-service-key", "kb-0000000000000000")];
+        let answer = stranger.send(method, &path, &headers, b"").await;
+        assert_eq!(answer.refusal(), (401, "unauthorized"), "{method} {path}");
+    }
     for path in [
         "/api/kb-manager/knowledge-bases".to_owned(),
         "/api/admin/knowledge-bases".to_owned(),
@@ -251,6 +260,29 @@ async fn check_manager_routes(world: &World, caller: &Caller, client: &Client) {
                 Some(refusal) => assert_eq!(answer.refusal(), refusal, "{about} {path}"),
             }
         }
+        if let Some(refusal) = refusal {
+            check_writes(client, &format!("{ROOT}/{id}"), document, refusal).await;
+        }
+    }
+    let questions = client.get("/api/kb-manager/unanswered-questions").await;
+    let expected = if caller.is_manager() { 200 } else { 403 };
+    assert_eq!(questions.status, expected, "{}", caller.email);
+}
+
+/// Asserts that each change of a base and its document gets this refusal.
+async fn check_writes(client: &Client, base: &str, document: &str, refusal: (u16, &str)) {
+    let document = format!("{base}/documents/{document}");
+    let text = json!({ "title": "New", "contentType": "text/plain", "content": "New." });
+    for (method, path, body) in [
+        ("POST", format!("{base}/documents"), text.clone()),
+        ("PUT", format!("{document}/content"), text),
+        ("PUT", format!("{base}/prompt"), json!({ "prompt": "New." })),
+        ("POST", format!("{document}/retry"), Value::Null),
+        ("DELETE", document, Value::Null),
+    ] {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answer = client.send(method, &path, &[JSON], body.as_bytes()).await;
+        assert_eq!(answer.refusal(), refusal, "{method} {path}");
     }
 }
 
