@@ -23,6 +23,9 @@ pub enum PodError {
     /// End of the connection by the server, which wants no other.
     #[error("the server closed the connection and wants no other: {0}")]
     Expelled(String),
+    /// End of the pod, which an administrator wants.
+    #[error("an administrator has ended this pod")]
+    Drained,
     /// TLS that could not be set up.
     #[error("TLS could not be set up")]
     Tls(#[from] rustls::Error),
@@ -31,7 +34,16 @@ pub enum PodError {
 /// Message of the server that closes the connection of a pod whose token has ended.
 const TOKEN_ENDED: &str = "The token is no longer valid.";
 
+/// Message of the server that closes the connection of a pod which an administrator has
+/// ended.
+const DRAINED: &str = "An administrator has ended this pod.";
+
 impl PodError {
+    /// Returns the error of a connection that the server has closed with a message.
+    pub(crate) fn closed(reason: String) -> Self {
+        if reason == DRAINED { Self::Drained } else { Self::Expelled(reason) }
+    }
+
     /// Returns whether another token would help.
     pub(crate) fn is_of_token(&self) -> bool {
         match self {

@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
                 if allow_reconnect {
                     return Err(ConnectionError::Closed(error));
                 }
-                let error = PodError::Expelled(error);
+                let error = PodError::closed(error);
                 // The end of this connection's token is not that of the next.
                 Err(if error.is_of_token() && self.has_new_token {
                     ConnectionError::Closed(error.to_string())

@@ -20,6 +20,8 @@ pub(crate) enum Command {
     /// End of the WebSocket without a message of SignalR.
     Cut,
     Close(Reconnect),
+    /// Closes the connection as the server does when an administrator has ended the pod.
+    Drain,
     /// Closes the connection as the server does when the token has ended.
     Expel,
 }
@@ -136,6 +138,10 @@ impl HubConnectionTask {
             }
             Command::Cancel(call_id) => {
                 self.connection.send("Cancel", vec![json!(call_id)]).expect("an open connection");
+            }
+            Command::Drain => {
+                let message = "An administrator has ended this pod.".to_owned();
+                self.connection.close(Some(message), Reconnect::Denied);
             }
             Command::Close(reconnect) => {
                 self.connection.close(Some("closed by the test".to_owned()), reconnect);

@@ -14,6 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::hub::{Event, Hub, HubOptions, RENEWED, TOKEN};
+use crate::hub_connection::Command as HubCommand;
 
 /// Returns the program for a hub, without a token.
 pub(crate) fn program(hub: &Hub) -> Command {
@@ -111,6 +112,21 @@ async fn the_program_connects_over_tls_to_servers_that_it_trusts() {
     let _child = program.spawn().expect("the program");
 
     hub.hello().await;
+}
+
+#[actix_web::test]
+async fn a_program_that_an_administrator_ends_has_a_code_of_its_own() {
+    let mut hub = Hub::start();
+    let mut program = program(&hub);
+    let child = program.env("PIA_POD_TOKEN", TOKEN).spawn().expect("the program");
+    hub.hello().await;
+
+    hub.command(HubCommand::Drain);
+
+    let output = output(child).await;
+    assert_eq!(output.status.code(), Some(3));
+    let written = String::from_utf8_lossy(&output.stderr);
+    assert!(written.ends_with("pia-pod: an administrator has ended this pod\n"), "{written}");
 }
 
 #[actix_web::test]

@@ -25,13 +25,17 @@ use crate::tools::{CountWords, CurrentTime};
 /// Filter of the log: the library for MCP logs each connection in detail.
 const LOG_FILTER: &str = "info,rmcp=warn";
 
+/// Exit code of a pod that an administrator has ended: it is not to be started again.
+const DRAINED: u8 = 3;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             writeln!(stderr(), "pia-pod: {error}").ok();
-            ExitCode::FAILURE
+            let is_drained = matches!(error.downcast_ref(), Some(PodError::Drained));
+            if is_drained { ExitCode::from(DRAINED) } else { ExitCode::FAILURE }
         }
     }
 }
