@@ -10,6 +10,7 @@ use pia_storage::Database;
 use pia_storage_pods::{SqlConnectors, SqlPodRegistry};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::failure::Outcome;
@@ -87,7 +88,7 @@ pub fn pods(options: &Options) -> Outcome<()> {
 async fn token(db: &Database) -> Outcome<pia_kernel::Secret<String>> {
     let connectors = Connectors {
         store: Arc::new(SqlConnectors::new(db.clone())),
-        registry: Arc::new(SqlPodRegistry::new(db.clone())),
+        registry: Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new())),
         servers: Arc::new(NoToolServers),
         clock: Arc::new(SystemClock),
     };

@@ -238,8 +238,7 @@ impl ToolPlane {
         offers
     }
 
-    /// Records a call. A database that is down does not take the result from the
-    /// model, which the tool has already had an effect for.
+    /// Records a call.
     async fn record(
         &self,
         user: UserId,
@@ -255,11 +254,7 @@ impl ToolPlane {
         let ended = result.as_ref().map_or_else(ToolCallError::name, PodReply::outcome);
         let change = json!({ "tool": tool, "milliseconds": milliseconds, "outcome": ended });
         let record = CallRecord { pod: pod.id, outcome, milliseconds };
-        if let Err(err) =
-            self.registry.record(record, effects.with_changes(None, Some(&change))).await
-        {
-            tracing::error!(error = %err, tool, "a call of a tool could not be recorded");
-        }
+        self.registry.record(record, effects.with_changes(None, Some(&change))).await;
     }
 }
 

@@ -195,8 +195,9 @@ pub async fn compose(
     if let Some(worker) = knowledge.worker {
         worker.start(&tasks, &stop);
     }
-    let pods = PodParts::compose(&base)?;
-    let tools = PodTools { plane: pods.plane.clone(), runtime: Handle::current() };
+    let pods = PodParts::compose(&base, &tasks)?;
+    let runtime = Handle::current();
+    let tools = PodTools { plane: pods.plane.clone(), runtime, tasks: tasks.clone() };
     ai.set_connectors(Arc::new(tools));
     let accounts = Arc::clone(&use_cases.identity_parts.proofs.ports.accounts);
     let plane = pods.plane.clone();

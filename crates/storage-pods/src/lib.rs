@@ -1,6 +1,7 @@
 //! Pods in SQL: connectors with their tokens, the registry of connected pods, and
 //! calls between instances.
 
+mod call_records;
 mod connectors;
 mod registry;
 mod relay;

@@ -8,16 +8,20 @@ use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
-    CallRecord, ConnectedPod, ConnectorTokenHash, PodCallOutcome, PodDescription, PodId,
-    PodRegistered, PodRegistry, PodStanding,
+    CallRecord, ConnectedPod, ConnectorTokenHash, PodDescription, PodId, PodRegistered,
+    PodRegistry, PodStanding,
 };
 use pia_storage::schema::{connected_pods, connector_groups, connector_tokens, connectors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use tokio_util::task::TaskTracker;
+
+use crate::call_records::CallRecords;
 
 /// Registry of connected pods in SQL.
 #[derive(Debug, Clone)]
 pub struct SqlPodRegistry {
     db: Database,
+    records: CallRecords,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -78,9 +82,10 @@ impl PodRow {
 }
 
 impl SqlPodRegistry {
-    /// Creates the registry in `db`.
-    pub fn new(db: Database) -> Self {
-        Self { db }
+    /// Creates the registry in `db`. Calls are recorded by `tasks` on the current
+    /// runtime, which must outlive them.
+    pub fn new(db: Database, tasks: TaskTracker) -> Self {
+        Self { records: CallRecords::new(db.clone(), tasks), db }
     }
 }
 
@@ -191,17 +196,7 @@ impl PodRegistry for SqlPodRegistry {
         Ok(rows.into_iter().filter_map(PodRow::into_pod).collect())
     }
 
-    async fn record(&self, call: CallRecord, effects: SideEffects) -> Result<(), Unavailable> {
-        let failed = i64::from(call.outcome == PodCallOutcome::Failed);
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            let count = diesel::update(connected_pods::table.find(DbUid(call.pod.0))).set((
-                connected_pods::calls.eq(connected_pods::calls + 1),
-                connected_pods::failures.eq(connected_pods::failures + failed),
-                connected_pods::milliseconds.eq(connected_pods::milliseconds + call.milliseconds),
-            ));
-            count.execute(conn).await?;
-            conn.write_effects(&self.db, &effects).await?;
-            Ok(())
-        })?)
+    async fn record(&self, call: CallRecord, effects: SideEffects) {
+        self.records.add(call, effects).await;
     }
 }

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::failure::Outcome;
@@ -35,6 +36,8 @@ pub(super) const CALLS: usize = 16;
 pub(super) struct Instance {
     pub(super) address: SocketAddr,
     pub(super) plane: ToolPlane,
+    /// Tasks that record calls.
+    records: TaskTracker,
     _tasks: JoinSet<()>,
 }
 
@@ -42,7 +45,9 @@ impl Instance {
     pub(super) fn start(runtime: &Runtime, db: &Database) -> Outcome<Self> {
         let _entered = runtime.enter();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let registry: Arc<dyn PodRegistry> = Arc::new(SqlPodRegistry::new(db.clone()));
+        let records = TaskTracker::new();
+        let registry: Arc<dyn PodRegistry> =
+            Arc::new(SqlPodRegistry::new(db.clone(), records.clone()));
         let links = Arc::<LocalLinks>::default();
         let local: Arc<dyn PodLink> = Arc::<LocalLinks>::clone(&links);
         let mut tasks = JoinSet::new();
@@ -65,7 +70,14 @@ impl Instance {
         let (host, runner) = ("bench".into(), Runner::on_current_runtime());
         let uplink = Uplink { connectors, registry, links, host, clock, runner };
         let address = serve(uplink, plane.clone())?;
-        Ok(Self { address, plane, _tasks: tasks })
+        Ok(Self { address, plane, records, _tasks: tasks })
+    }
+
+    /// Waits until all calls are recorded.
+    pub(super) async fn until_recorded(&self) {
+        self.records.close();
+        self.records.wait().await;
+        self.records.reopen();
     }
 
     /// Connects a pod with a tool that echoes. It is disconnected when the returned

@@ -54,7 +54,7 @@ impl Round<'_> {
         record(Metric::RawEcho, raw);
         let pod = self.pod()?;
         let plane = &self.instance.plane;
-        record(Metric::Record, self.p50(|| record_call(plane, &pod))?);
+        record(Metric::Record, self.p50(|| record_call(self.instance, &pod))?);
         record(Metric::Link, self.p50(|| linked(plane, &pod))?);
         let called = self.p50(|| call(plane))?;
         record(Metric::Call, called);
@@ -154,10 +154,13 @@ async fn linked(plane: &ToolPlane, pod: &ConnectedPod) -> Outcome<()> {
     Ok(())
 }
 
-async fn record_call(plane: &ToolPlane, pod: &ConnectedPod) -> Outcome<()> {
+async fn record_call(instance: &Instance, pod: &ConnectedPod) -> Outcome<()> {
+    let plane = &instance.plane;
     let record = CallRecord { pod: pod.id, outcome: PodCallOutcome::Completed, milliseconds: 1 };
     let object = format!("connector:{}", pod.connector);
     let user = Some(UserId::generate());
     let effects = SideEffects::of_object(plane.clock.now(), user, object, "Pod.ToolCalled");
-    Ok(plane.registry.record(record, effects).await?)
+    plane.registry.record(record, effects).await;
+    instance.until_recorded().await;
+    Ok(())
 }

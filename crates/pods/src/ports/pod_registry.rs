@@ -82,6 +82,8 @@ pub trait PodRegistry: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<ConnectedPod>, Unavailable>;
 
-    /// Counts a call, with its entry of the audit log.
-    async fn record(&self, call: CallRecord, effects: SideEffects) -> Result<(), Unavailable>;
+    /// Counts a call, with its entry of the audit log. That is written soon, before the
+    /// server ends, and logged if it fails: it takes no result from a model, which the
+    /// tool has already had an effect for.
+    async fn record(&self, call: CallRecord, effects: SideEffects);
 }

@@ -79,7 +79,6 @@ async fn a_call_is_audited_without_arguments_and_result() {
     registry.expect_record().once().returning(move |record, effects| {
         assert_eq!((record.pod, record.outcome), (id, PodCallOutcome::Completed));
         *recorded.lock().unwrap() = format!("{effects:?}");
-        Ok(())
     });
     let plane = plane(vec![first], registry, link);
     let reply = plane.call(caller, "search", r#"{"q":"confidential"}"#, pending()).await.unwrap();
@@ -96,7 +95,6 @@ async fn failures_are_recorded_and_returned() {
     registry.expect_record().once().returning(|record, effects| {
         assert_eq!(record.outcome, PodCallOutcome::Failed);
         assert!(format!("{effects:?}").contains("timed_out"));
-        Err(Unavailable::new("a test", "down"))
     });
     let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
     assert_eq!(plane.call(caller(), "search", "{}", pending()).await, Err(ToolCallError::TimedOut));
@@ -120,7 +118,7 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
     let other = pod("other", &[]);
     let (own, foreign) = (able.connector, other.connector);
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
-    registry.expect_record().once().returning(|_, _| Ok(()));
+    registry.expect_record().once().returning(|_, _| ());
     link.expect_call().once().returning(|_, call| {
         let material = "Where to?".to_owned();
         assert_eq!(call.target, CallTarget::Skill { name: "plan".to_owned(), material });
@@ -140,7 +138,7 @@ async fn a_call_whose_caller_goes_away_is_recorded() {
     link.expect_call()
         .once()
         .returning(|_, _| Ok(PodReply { content: "".into(), is_error: false }));
-    registry.expect_record().times(2).returning(|_, _| Ok(()));
+    registry.expect_record().times(2).returning(|_, _| ());
     let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
     // What is ready at once is not lost.
     assert!(plane.call(caller(), "search", "{}", std::future::ready(())).await.is_ok());
@@ -164,7 +162,6 @@ async fn fails_over(
     let count = Arc::clone(&recorded);
     registry.expect_record().returning(move |_, _| {
         *count.lock().unwrap() += 1;
-        Ok(())
     });
     link.expect_call().returning(move |pod, _| {
         if pod == id { Err(failure.clone()) } else { Ok(reply(json!("found"))) }
@@ -196,7 +193,7 @@ async fn arguments_and_results_are_checked_against_schemas() {
     lying.description.tools[0].parameters = json!({ "required": ["q"] });
     lying.description.tools[0].output_schema = Some(json!({ "type": "integer" }));
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
-    registry.expect_record().times(2).returning(|_, _| Ok(()));
+    registry.expect_record().times(2).returning(|_, _| ());
     let mut contents = vec![json!(3), json!("three")];
     link.expect_call().times(2).returning(move |_, _| Ok(reply(contents.remove(0))));
     let plane = plane(vec![lying], registry, link);
@@ -214,7 +211,7 @@ async fn an_administrator_tries_dangerous_tools_of_one_connector() {
     let (first, second) = (pod("first", &[("drop", true)]), pod("second", &[("drop", true)]));
     let (id, connector) = (second.id, second.connector);
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
-    registry.expect_record().once().returning(|_, _| Ok(()));
+    registry.expect_record().once().returning(|_, _| ());
     link.expect_call().once().returning(move |pod, _| {
         assert_eq!(pod, id);
         Ok(reply(json!("done")))

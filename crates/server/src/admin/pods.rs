@@ -12,6 +12,7 @@ use pia_settings::{AdminConfig, PodsCommand, ProvisionCommand};
 use pia_storage::Database;
 use pia_storage_pods::{SqlConnectors, SqlPodRegistry};
 use serde_json::json;
+use tokio_util::task::TaskTracker;
 
 use super::{AdminError, AdminServices, line};
 
@@ -37,7 +38,7 @@ impl PodServices {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let store = Arc::new(SqlConnectors::new(db.clone()));
-        let registry = Arc::new(SqlPodRegistry::new(db.clone()));
+        let registry = Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new()));
         let servers = Arc::new(NoToolServers);
         let connectors = Connectors { store, registry, servers, clock: Arc::clone(clock) };
         Self { connectors, licence, clock: Arc::clone(clock) }

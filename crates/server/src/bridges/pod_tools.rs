@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use pia_assistant::{ConnectorTool, ConnectorTools};
-use pia_kernel::{GroupId, UserId};
+use pia_kernel::{GroupId, RequestContext, UserId};
 use pia_pods::{GrantedTool, ToolCallError, ToolCaller, ToolPlane};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio_util::task::TaskTracker;
 
 /// Tools of pods, as chats call them. An AI call is dropped when its client
 /// disconnects, and a query must not be.
@@ -13,6 +14,8 @@ pub(crate) struct PodTools {
     pub(crate) plane: ToolPlane,
     /// Runtime that queries run on.
     pub(crate) runtime: Handle,
+    /// Calls, which the end of the server waits for.
+    pub(crate) tasks: TaskTracker,
 }
 
 #[async_trait]
@@ -47,11 +50,12 @@ impl ConnectorTools for PodTools {
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         // Dropped with this call.
         let (_here, gone) = oneshot::channel::<()>();
-        let called = self.runtime.spawn(async move {
+        let call = async move {
             let gone = async move { drop(gone.await) };
             plane.call(caller, &name, &arguments, gone).await
-        });
-        match called.await {
+        };
+        let call = RequestContext::current().scope(call);
+        match self.tasks.spawn_on(call, &self.runtime).await {
             Ok(Ok(reply)) => {
                 let is_error = reply.is_error;
                 fenced(&reply.into_text(), is_error)

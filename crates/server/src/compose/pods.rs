@@ -29,8 +29,12 @@ pub(super) struct PodParts {
 }
 
 impl PodParts {
-    pub(super) fn compose(base: &Infrastructure<'_>) -> Result<Self, EgressSetupError> {
-        let registry: Arc<dyn PodRegistry> = Arc::new(SqlPodRegistry::new(base.db.clone()));
+    pub(super) fn compose(
+        base: &Infrastructure<'_>,
+        tasks: &TaskTracker,
+    ) -> Result<Self, EgressSetupError> {
+        let registry: Arc<dyn PodRegistry> =
+            Arc::new(SqlPodRegistry::new(base.db.clone(), tasks.clone()));
         let store = Arc::new(SqlConnectors::new(base.db.clone()));
         let allows_private = base.config.follow(|it| it.operators.allows_private_mcp_servers);
         let mcp = Arc::new(McpServers(Egress::new(base.tls.config(), allows_private, None)?));

@@ -1,12 +1,19 @@
 //! Contract tests of the registry of connected pods.
 
-use pia_kernel::{ConnectorId, GroupId, SideEffects};
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{ConnectorId, GroupId, RequestContext, SideEffects};
 use pia_pods::{
     CallRecord, ConnectedPod, ConnectorStore, ConnectorTokenHash, PodCallOutcome, PodDescription,
     PodId, PodRegistered, PodRegistry, PodStanding,
 };
-use pia_storage::Database;
+use pia_storage::schema::audit_entries;
+use pia_storage::{Database, on_conn};
 use pia_storage_pods::SqlPodRegistry;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::connectors::{DEFAULT, at, created, store};
@@ -23,7 +30,7 @@ pia_testkit::contract! {
 }
 
 fn registry(db: &Database) -> SqlPodRegistry {
-    SqlPodRegistry::new(db.clone())
+    SqlPodRegistry::new(db.clone(), TaskTracker::new())
 }
 
 pub(crate) fn pod(connector: ConnectorId, token: u8) -> ConnectedPod {
@@ -156,10 +163,29 @@ async fn an_mcp_server_is_registered_while_its_connector_exists(db: Database) {
 async fn calls_are_counted(db: Database) {
     let pod = pod(created(&db, "Weather", 1).await, 1);
     assert!(put(&db, &pod).await);
-    for (outcome, milliseconds) in [(PodCallOutcome::Completed, 30), (PodCallOutcome::Failed, 12)] {
+    let tasks = TaskTracker::new();
+    let registry = SqlPodRegistry::new(db.clone(), tasks.clone());
+    // Those that come while others are written are written together.
+    for number in 0..20 {
+        let (outcome, milliseconds) = match number {
+            0 => (PodCallOutcome::Failed, 12),
+            _ => (PodCallOutcome::Completed, 30),
+        };
         let call = CallRecord { pod: pod.id, outcome, milliseconds };
-        registry(&db).record(call, SideEffects::default()).await.unwrap();
+        let effects = SideEffects::of_object(at(2), None, "pod".to_owned(), "Pod.ToolCalled");
+        let request = Some(format!("request-{number:02}").into());
+        let context = RequestContext { request, ..RequestContext::default() };
+        context.scope(registry.record(call, effects)).await;
     }
+    tasks.close();
+    timeout(Duration::from_secs(20), tasks.wait()).await.unwrap();
+
     let [listed] = connected(&db, None, 2).await.try_into().unwrap();
-    assert_eq!((listed.calls, listed.failures, listed.milliseconds), (2, 1, 42));
+    assert_eq!((listed.calls, listed.failures, listed.milliseconds), (20, 1, 582));
+    let audited = audit_entries::table
+        .filter(audit_entries::action.eq("Pod.ToolCalled"))
+        .order(audit_entries::request)
+        .select(audit_entries::request.assume_not_null());
+    let audited: Vec<String> = on_conn!(db.reader(), |conn| audited.load(conn).await?).unwrap();
+    assert_eq!(audited, (0..20).map(|it| format!("request-{it:02}")).collect::<Vec<_>>());
 }

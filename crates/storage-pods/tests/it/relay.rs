@@ -16,6 +16,7 @@ use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use crate::connectors::{at, created};
 use crate::registry::pod;
@@ -83,7 +84,7 @@ async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
     let (one, other) = (fresh.connect().await, fresh.connect().await);
     let alive_until = SystemClock.now() + Duration::from_mins(1);
     let pod = ConnectedPod { alive_until, ..pod(created(&one, "Weather", 1).await, 1) };
-    let registry = SqlPodRegistry::new(one.clone());
+    let registry = SqlPodRegistry::new(one.clone(), TaskTracker::new());
     registry.put(pod.clone(), at(1)).await.expect("a database");
     let (calling, _) = relay(&one, Vec::new());
     let (answering, mut cancelled) = relay(&other, vec![pod.id]);

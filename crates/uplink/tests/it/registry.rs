@@ -86,7 +86,5 @@ impl PodRegistry for MemoryRegistry {
         Ok(self.pods.borrow().clone())
     }
 
-    async fn record(&self, _call: CallRecord, _effects: SideEffects) -> Result<(), Unavailable> {
-        Ok(())
-    }
+    async fn record(&self, _call: CallRecord, _effects: SideEffects) {}
 }

@@ -1,0 +1,107 @@
+//! Records of calls, which are written together.
+
+use std::collections::BTreeMap;
+use std::slice::from_ref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use futures_util::future::join_all;
+use pia_kernel::{RequestContext, SideEffects};
+use pia_pods::{CallRecord, PodCallOutcome, PodId};
+use pia_storage::schema::connected_pods;
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+use tokio_util::task::TaskTracker;
+
+/// Number of records that may wait to be written, beyond which their calls wait too.
+const MAX_WAITING: usize = 1_000;
+
+/// Records of calls that wait to be written. One task writes at a time: all records
+/// that have come meanwhile, in one transaction, since each commit waits for the disk.
+#[derive(Debug, Clone)]
+pub(crate) struct CallRecords {
+    db: Database,
+    /// Tasks that write, which the end of the server waits for.
+    tasks: TaskTracker,
+    main: Handle,
+    waiting: Arc<Mutex<Vec<WaitingRecord>>>,
+    writing: Arc<AsyncMutex<()>>,
+    room: Arc<Semaphore>,
+}
+
+#[derive(Debug)]
+struct WaitingRecord {
+    call: CallRecord,
+    effects: SideEffects,
+    /// Context of the request that called.
+    context: RequestContext,
+    _room: OwnedSemaphorePermit,
+}
+
+impl CallRecords {
+    /// Creates the records in `db`, which tasks on the current runtime write.
+    pub(crate) fn new(db: Database, tasks: TaskTracker) -> Self {
+        let (waiting, writing, room) =
+            (Arc::default(), Arc::default(), Semaphore::new(MAX_WAITING));
+        Self { db, tasks, main: Handle::current(), waiting, writing, room: Arc::new(room) }
+    }
+
+    /// Adds a record, which is written soon.
+    pub(crate) async fn add(&self, call: CallRecord, effects: SideEffects) {
+        // It is never closed.
+        let Ok(room) = Arc::clone(&self.room).acquire_owned().await else { return };
+        let context = RequestContext::current();
+        self.waiting().push(WaitingRecord { call, effects, context, _room: room });
+        let records = self.clone();
+        self.tasks.spawn_on(async move { records.write_waiting().await }, &self.main);
+    }
+
+    async fn write_waiting(&self) {
+        let _turn = self.writing.lock().await;
+        let records = std::mem::take(&mut *self.waiting());
+        if records.is_empty() || self.write(&records).await.is_ok() {
+            return;
+        }
+        // One of them may be the reason, which must not take the others with it.
+        join_all(records.iter().map(async |it| {
+            if let Err(err) = self.write(from_ref(it)).await {
+                let pod = it.call.pod.0;
+                tracing::error!(error = %err, %pod, "a call of a pod could not be recorded");
+            }
+        }))
+        .await;
+    }
+
+    async fn write(&self, records: &[WaitingRecord]) -> Result<(), DbError> {
+        // In the order of their ids, so that no two instances wait for one another.
+        let mut totals = BTreeMap::<PodId, (i64, i64, i64)>::new();
+        for WaitingRecord { call, .. } in records {
+            let (calls, failures, milliseconds) = totals.entry(call.pod).or_default();
+            *calls += 1;
+            *failures += i64::from(call.outcome == PodCallOutcome::Failed);
+            *milliseconds += call.milliseconds;
+        }
+        in_tx!(self.db, async |conn| -> Result<(), DbError> {
+            for it in records {
+                let write = conn.write_effects(&self.db, &it.effects);
+                it.context.clone().scope(write).await?;
+            }
+            for (pod, (calls, failures, milliseconds)) in &totals {
+                let count = diesel::update(connected_pods::table.find(DbUid(pod.0))).set((
+                    connected_pods::calls.eq(connected_pods::calls + calls),
+                    connected_pods::failures.eq(connected_pods::failures + failures),
+                    connected_pods::milliseconds.eq(connected_pods::milliseconds + milliseconds),
+                ));
+                count.execute(conn).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Locks the waiting records. Nothing panics while they are locked.
+    fn waiting(&self) -> MutexGuard<'_, Vec<WaitingRecord>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
