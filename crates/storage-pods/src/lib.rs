@@ -5,6 +5,7 @@ mod call_records;
 mod connectors;
 mod registry;
 mod relay;
+mod relay_statements;
 mod relayed_calls;
 
 pub use connectors::SqlConnectors;

@@ -1,8 +1,8 @@
 //! Relay of calls to pods that are connected to another instance.
 //!
 //! A call is a row. Its pod's instance is notified, claims the row, calls the pod,
-//! and stores the reply; then the caller's instance is notified, and deletes the
-//! row. Each call is claimed once: if its instance is lost, the caller is told so,
+//! and stores the reply; then the caller's instance is notified, reads it, and deletes
+//! the row. Each call is begun once: if its instance is lost, the caller is told so,
 //! and nobody repeats it.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use crate::relayed_calls::RelayedCalls;
+use crate::relayed_calls::{ClaimedCall, RelayedCalls};
 
 /// Time that a call may take beside its own limit.
 const GRACE: Duration = Duration::from_secs(5);
@@ -27,7 +27,8 @@ const GRACE: Duration = Duration::from_secs(5);
 const REPLY: Duration = Duration::from_secs(2);
 /// Number of attempts to store a reply, as its call may have had an effect.
 const REPLY_ATTEMPTS: u32 = 5;
-/// Interval of looking for calls and replies, should a notification be lost.
+/// Interval of looking for calls and replies, should a notification be lost, and for
+/// pods that are gone.
 const EVERY: Duration = Duration::from_secs(1);
 
 type Outcome = Result<PodReply, ToolCallError>;
@@ -53,6 +54,11 @@ pub struct PodRelay {
 struct Serving {
     tasks: JoinSet<Uuid>,
     handles: HashMap<Uuid, AbortHandle>,
+    /// Calls that were begun, until they expire: a claim may be lost if PostgreSQL
+    /// crashes, and no call is repeated. Nobody else claims the calls of these pods.
+    begun: HashMap<Uuid, Timestamp>,
+    /// Time of the last look for what is not notified.
+    checked_at: Option<Timestamp>,
 }
 
 struct Waiting {
@@ -95,75 +101,95 @@ impl PodRelay {
                     tracing::warn!(error = %err, "calls of pods could not be relayed");
                 }
                 is_logged = relayed.is_err();
-                tokio::select! {
-                    () = self.wake.notified() => {}
-                    () = sleep(EVERY) => {}
-                    Some(ended) = serving.tasks.join_next() => {
-                        if let Ok(id) = ended {
-                            serving.handles.remove(&id);
-                        }
-                    }
-                }
+                self.wait(&mut serving).await;
             }
         };
         tokio::join!(self.calls.listen(&self.wake), relay);
     }
 
-    async fn relay(&self, serving: &mut Serving) -> Result<(), Unavailable> {
-        let now = self.clock.now();
-        self.serve(serving, now).await?;
-        let pods = self.calls.alive_pods(now).await?;
-        self.has_pods.store(!pods.is_empty(), Ordering::Relaxed);
-        let ids: Vec<Uuid> = self.waiting().keys().copied().collect();
-        if !ids.is_empty() {
-            for (id, outcome) in self.calls.take_replies(ids).await? {
-                self.end(id, outcome);
+    /// Waits until there may be calls or replies.
+    async fn wait(&self, serving: &mut Serving) {
+        let due = sleep(EVERY);
+        tokio::pin!(due);
+        loop {
+            tokio::select! {
+                () = self.wake.notified() => return,
+                () = &mut due => return,
+                Some(ended) = serving.tasks.join_next() => {
+                    if let Ok(id) = ended {
+                        serving.handles.remove(&id);
+                    }
+                }
             }
         }
-        for id in self.lost(&pods, now) {
-            self.abandoned().push(id);
-            self.end(id, Err(ToolCallError::Lost));
+    }
+
+    async fn relay(&self, serving: &mut Serving) -> Result<(), Unavailable> {
+        let now = self.clock.now();
+        for call in self.calls.claim(self.local.pods(), now).await? {
+            self.serve(serving, call);
+        }
+        let ids: Vec<Uuid> = self.waiting().keys().copied().collect();
+        let mut answered = Vec::new();
+        for (id, outcome) in self.calls.replies(ids).await? {
+            answered.push(id);
+            self.end(id, outcome);
+        }
+        if let Err(err) = self.calls.forget(answered.clone()).await {
+            self.abandoned().extend(answered);
+            return Err(err);
+        }
+        for id in self.calls.missing(serving.handles.keys().copied().collect()).await? {
+            if let Some(task) = serving.handles.remove(&id) {
+                task.abort();
+            }
+        }
+        if serving.checked_at.is_none_or(|it| it + EVERY <= now || now < it) {
+            self.check(now).await?;
+            serving.begun.retain(|_, expires_at| *expires_at >= now);
+            serving.checked_at = Some(now);
         }
         let abandoned = std::mem::take(&mut *self.abandoned());
         if let Err(err) = self.calls.delete(abandoned.clone()).await {
             self.abandoned().extend(abandoned);
             return Err(err);
         }
+        Ok(())
+    }
+
+    /// Looks for pods that are connected, and for calls that nobody answers or waits
+    /// for any more.
+    async fn check(&self, now: Timestamp) -> Result<(), Unavailable> {
+        let pods = self.calls.alive_pods(now).await?;
+        self.has_pods.store(!pods.is_empty(), Ordering::Relaxed);
+        for id in self.lost(&pods, now) {
+            self.abandoned().push(id);
+            self.end(id, Err(ToolCallError::Lost));
+        }
         self.calls.sweep(now).await
     }
 
-    /// Calls pods of this instance for others, and cancels the calls that nobody waits
-    /// for any more.
-    async fn serve(&self, serving: &mut Serving, now: Timestamp) -> Result<(), Unavailable> {
-        for (id, pod, call) in self.calls.waiting(self.local.pods(), now).await? {
-            if self.calls.claim(id).await? {
-                let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
-                let task = serving.tasks.spawn(async move {
-                    let outcome = local.call(pod, call).await;
-                    let mut attempts = 1;
-                    while let Err(err) = calls.reply(id, &outcome).await {
-                        if attempts == REPLY_ATTEMPTS {
-                            tracing::warn!(error = %err, "the reply of a pod could not be relayed");
-                            break;
-                        }
-                        attempts += 1;
-                        sleep(EVERY).await;
-                    }
-                    id
-                });
-                serving.handles.insert(id, task);
+    /// Calls a pod of this instance for another one.
+    fn serve(&self, serving: &mut Serving, claimed: ClaimedCall) {
+        let ClaimedCall { id, pod, expires_at, call } = claimed;
+        if serving.begun.insert(id, expires_at).is_some() {
+            return;
+        }
+        let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
+        let task = serving.tasks.spawn(async move {
+            let outcome = local.call(pod, call).await;
+            let mut attempts = 1;
+            while let Err(err) = calls.reply(id, &outcome).await {
+                if attempts == REPLY_ATTEMPTS {
+                    tracing::warn!(error = %err, "the reply of a pod could not be relayed");
+                    break;
+                }
+                attempts += 1;
+                sleep(EVERY).await;
             }
-        }
-        if serving.handles.is_empty() {
-            return Ok(());
-        }
-        let ids = serving.handles.keys().copied().collect();
-        for id in self.calls.missing(ids).await? {
-            if let Some(task) = serving.handles.remove(&id) {
-                task.abort();
-            }
-        }
-        Ok(())
+            id
+        });
+        serving.handles.insert(id, task);
     }
 
     /// Returns the calls whose pod has been gone for longer than a reply takes.

@@ -1,21 +1,32 @@
 //! Rows of calls between instances.
 
+use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::query_builder::QueryFragment;
+use diesel::sql_types::{Binary, Bool};
 use diesel_async::RunQueryDsl;
+use diesel_async::pooled_connection::deadpool::Object;
 use pia_kernel::{Secret, Timestamp, Unavailable};
 use pia_pods::{PodCall, PodId, PodReply, ToolCallError};
 use pia_sealing::SealContext;
 use pia_storage::schema::{connected_pods, pod_calls};
-use pia_storage::{Database, DbError, DbInstant, DbUid, NotifyProcesses, in_tx, on_conn};
+use pia_storage::{
+    AsyncPostgres, Conn, Database, DbError, DbInstant, DbUid, Instant, Uid, on_conn,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-/// Channel of notifications of calls and replies.
-const CHANNEL: &str = "pia_pod_calls";
-/// Number of calls that are read together.
-const BATCH: i64 = 100;
+use crate::relay_statements::{CHANNEL, ClaimCalls, NotifyingWrite};
+
+/// Call that this instance has claimed.
+pub(crate) struct ClaimedCall {
+    pub(crate) id: Uuid,
+    pub(crate) pod: PodId,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) call: PodCall,
+}
 
 /// Rows of calls between instances, whose contents are sealed.
 #[derive(Debug, Clone)]
@@ -45,58 +56,42 @@ impl RelayedCalls {
         (call, expires_at): (&PodCall, Timestamp),
     ) -> Result<bool, Unavailable> {
         let request = self.seal(place(&id, "pod-call"), call)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
-            // Locked, so that it does not go meanwhile.
-            let pod = diesel::update(connected_pods::table.find(DbUid(pod.0)))
-                .set(connected_pods::calls.eq(connected_pods::calls))
-                .returning(connected_pods::id);
-            let Some(pod) = pod.get_result::<DbUid>(conn).await.optional()? else {
-                return Ok(false);
-            };
-            let row = (
-                pod_calls::id.eq(DbUid(id)),
-                pod_calls::pod_id.eq(pod),
-                pod_calls::expires_at.eq(DbInstant(expires_at)),
-                pod_calls::is_claimed.eq(false),
-                pod_calls::request.eq(&request),
-            );
-            diesel::insert_into(pod_calls::table).values(row).execute(conn).await?;
-            conn.notify_processes(CHANNEL).await?;
-            Ok(true)
-        })?)
+        let row = connected_pods::table.find(DbUid(pod.0)).select((
+            DbUid(id).into_sql::<Uid>(),
+            connected_pods::id,
+            DbInstant(expires_at).into_sql::<Instant>(),
+            false.into_sql::<Bool>(),
+            request.into_sql::<Binary>(),
+        ));
+        let insert = diesel::insert_into(pod_calls::table).values(row).into_columns((
+            pod_calls::id,
+            pod_calls::pod_id,
+            pod_calls::expires_at,
+            pod_calls::is_claimed,
+            pod_calls::request,
+        ));
+        Ok(self.write(insert).await?)
     }
 
-    /// Lists the calls of pods that nobody has claimed.
-    pub(crate) async fn waiting(
+    /// Claims calls of pods that nobody has claimed.
+    pub(crate) async fn claim(
         &self,
         pods: Vec<PodId>,
         now: Timestamp,
-    ) -> Result<Vec<(Uuid, PodId, PodCall)>, Unavailable> {
+    ) -> Result<Vec<ClaimedCall>, Unavailable> {
         if pods.is_empty() {
             return Ok(Vec::new());
         }
-        let pods: Vec<DbUid> = pods.into_iter().map(|it| DbUid(it.0)).collect();
-        let waiting = pod_calls::table
-            .filter(pod_calls::pod_id.eq_any(pods))
-            .filter(pod_calls::is_claimed.eq(false))
-            .filter(pod_calls::expires_at.gt(DbInstant(now)))
-            .order(pod_calls::id)
-            .select((pod_calls::id, pod_calls::pod_id, pod_calls::request))
-            .limit(BATCH);
-        let rows: Vec<(DbUid, DbUid, Vec<u8>)> =
-            on_conn!(self.db.reader(), |conn| waiting.load(conn).await?)?;
-        let opened = rows.into_iter().filter_map(|(id, pod, request)| {
+        let pods = pods.into_iter().map(|it| DbUid(it.0)).collect();
+        let claim = ClaimCalls { pods, now: DbInstant(now) };
+        let mut conn = self.connection().await?;
+        let rows: Vec<(DbUid, DbUid, DbInstant, Vec<u8>)> =
+            claim.load(&mut conn).await.map_err(DbError::from)?;
+        let opened = rows.into_iter().filter_map(|(id, pod, expires_at, request)| {
             let call = self.open(place(&id.0, "pod-call"), &request)?;
-            Some((id.0, PodId(pod.0), call))
+            Some(ClaimedCall { id: id.0, pod: PodId(pod.0), expires_at: expires_at.0, call })
         });
         Ok(opened.collect())
-    }
-
-    /// Claims a call. Returns false if it is claimed, or gone.
-    pub(crate) async fn claim(&self, id: Uuid) -> Result<bool, Unavailable> {
-        let open = pod_calls::table.find(DbUid(id)).filter(pod_calls::is_claimed.eq(false));
-        let claim = diesel::update(open).set(pod_calls::is_claimed.eq(true));
-        Ok(on_conn!(self.db.writer(), |conn| claim.execute(conn).await?)? > 0)
     }
 
     /// Stores the reply to a call.
@@ -106,19 +101,20 @@ impl RelayedCalls {
         outcome: &Result<PodReply, ToolCallError>,
     ) -> Result<(), Unavailable> {
         let reply = self.seal(place(&id, "pod-reply"), outcome)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            let call = diesel::update(pod_calls::table.find(DbUid(id)));
-            call.set(pod_calls::reply.eq(&reply)).execute(conn).await?;
-            conn.notify_processes(CHANNEL).await?;
-            Ok(())
-        })?)
+        let call = diesel::update(pod_calls::table.find(DbUid(id)));
+        // Nobody waits for it if the call is gone.
+        self.write(call.set(pod_calls::reply.eq(reply))).await?;
+        Ok(())
     }
 
-    /// Deletes those of the calls that have a reply, and returns them.
-    pub(crate) async fn take_replies(
+    /// Returns the replies to those of the calls that have one.
+    pub(crate) async fn replies(
         &self,
         ids: Vec<Uuid>,
     ) -> Result<Vec<(Uuid, Result<PodReply, ToolCallError>)>, Unavailable> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
         let ended = pod_calls::table
             .filter(pod_calls::id.eq_any(ids))
@@ -126,12 +122,6 @@ impl RelayedCalls {
             .select((pod_calls::id, pod_calls::reply.assume_not_null()));
         let rows: Vec<(DbUid, Vec<u8>)> =
             on_conn!(self.db.reader(), |conn| ended.load(conn).await?)?;
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let taken: Vec<DbUid> = rows.iter().map(|it| it.0).collect();
-        let delete = diesel::delete(pod_calls::table.filter(pod_calls::id.eq_any(taken)));
-        on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?;
         let opened = rows.into_iter().map(|(id, reply)| {
             let outcome = self.open(place(&id.0, "pod-reply"), &reply);
             (id.0, outcome.unwrap_or(Err(ToolCallError::Failed)))
@@ -141,24 +131,31 @@ impl RelayedCalls {
 
     /// Returns those of the calls that were deleted.
     pub(crate) async fn missing(&self, ids: Vec<Uuid>) -> Result<Vec<Uuid>, Unavailable> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let own = pod_calls::id.eq_any(ids.iter().copied().map(DbUid).collect::<Vec<_>>());
         let stored = pod_calls::table.filter(own).select(pod_calls::id);
         let stored: Vec<DbUid> = on_conn!(self.db.reader(), |conn| stored.load(conn).await?)?;
         Ok(ids.into_iter().filter(|it| !stored.contains(&DbUid(*it))).collect())
     }
 
+    /// Deletes calls whose replies were read.
+    pub(crate) async fn forget(&self, ids: Vec<Uuid>) -> Result<(), Unavailable> {
+        if !ids.is_empty() {
+            let own = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
+            self.db.count(diesel::delete(pod_calls::table.filter(own))).await?;
+        }
+        Ok(())
+    }
+
     /// Deletes calls, and tells the instances of their pods to cancel them.
     pub(crate) async fn delete(&self, ids: Vec<Uuid>) -> Result<(), Unavailable> {
-        if ids.is_empty() {
-            return Ok(());
+        if !ids.is_empty() {
+            let own = pod_calls::id.eq_any(ids.into_iter().map(DbUid).collect::<Vec<_>>());
+            self.write(diesel::delete(pod_calls::table.filter(own))).await?;
         }
-        let ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
-        Ok(in_tx!(self.db, async |conn| -> Result<(), DbError> {
-            let own = pod_calls::table.filter(pod_calls::id.eq_any(&ids));
-            diesel::delete(own).execute(conn).await?;
-            conn.notify_processes(CHANNEL).await?;
-            Ok(())
-        })?)
+        Ok(())
     }
 
     /// Lists the pods that are connected to any instance.
@@ -180,6 +177,26 @@ impl RelayedCalls {
             on_conn!(self.db.writer(), |conn| diesel::delete(old).execute(conn).await?)?;
         }
         Ok(())
+    }
+
+    /// Writes without waiting for the disk. Returns whether anything was written, which
+    /// all instances are notified of then.
+    async fn write<S>(&self, statement: S) -> Result<bool, DbError>
+    where
+        S: QueryFragment<Pg> + Send,
+    {
+        let mut conn = self.connection().await?;
+        let written: Option<String> =
+            NotifyingWrite(statement).get_result(&mut conn).await.optional()?;
+        Ok(written.is_some())
+    }
+
+    async fn connection(&self) -> Result<Object<AsyncPostgres>, DbError> {
+        match self.db.writer().await? {
+            Conn::Postgres(conn) => Ok(conn),
+            // It has one instance only.
+            Conn::Sqlite(_) => Err(DbError::Abandoned),
+        }
     }
 
     fn seal<T: Serialize>(

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_pods::{
     CallTarget, ConnectedPod, PodCall, PodId, PodLink, PodRegistry, PodReply, ToolCallError,
 };
-use pia_storage::Database;
+use pia_storage::schema::pod_calls;
+use pia_storage::{Database, on_conn};
 use pia_storage_pods::{PodRelay, SqlPodRegistry};
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
@@ -101,4 +104,42 @@ async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
     let waiting = calling.call(pod.id, call("never"));
     assert!(timeout(Duration::from_secs(2), waiting).await.is_err());
     timeout(Duration::from_secs(5), cancelled.recv()).await.expect("cancelled").expect("a report");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_claim_is_lost_is_not_begun_again() {
+    let fresh = TestDatabase::postgres().await;
+    let (one, other) = (fresh.connect().await, fresh.connect().await);
+    let alive_until = SystemClock.now() + Duration::from_mins(1);
+    let pod = ConnectedPod { alive_until, ..pod(created(&one, "Weather", 1).await, 1) };
+    let registry = SqlPodRegistry::new(one.clone(), TaskTracker::new());
+    registry.put(pod.clone(), at(1)).await.expect("a database");
+    let (calling, _) = relay(&one, Vec::new());
+    let (answering, mut cancelled) = relay(&other, vec![pod.id]);
+    let mut tasks = JoinSet::new();
+    for relay in [&calling, &answering] {
+        let relay = Arc::clone(relay);
+        tasks.spawn(async move { relay.run().await });
+    }
+    let caller = Arc::clone(&calling);
+    let waiting = tasks.spawn(async move { drop(caller.call(pod.id, call("never")).await) });
+    let claimed = async |is_claimed: bool| {
+        let calls = pod_calls::table.filter(pod_calls::is_claimed.eq(is_claimed)).count();
+        while on_conn!(one.reader(), |conn| calls.get_result::<i64>(conn).await?).unwrap() == 0 {
+            yield_now().await;
+        }
+    };
+    claimed(true).await;
+
+    // PostgreSQL crashes before the claim is on the disk.
+    let lose = diesel::update(pod_calls::table).set(pod_calls::is_claimed.eq(false));
+    on_conn!(one.writer(), |conn| lose.execute(conn).await?).unwrap();
+    claimed(true).await;
+    assert_eq!(calling.call(pod.id, call("echo")).await.map(|it| it.is_error), Ok(false));
+    waiting.abort();
+
+    timeout(Duration::from_secs(5), cancelled.recv()).await.expect("cancelled").expect("a report");
+    drop((calling, answering));
+    tasks.shutdown().await;
+    assert!(cancelled.recv().await.is_none(), "begun twice");
 }
