@@ -5,7 +5,7 @@ mod instance;
 mod round;
 
 use pia_kernel::{GroupId, SystemClock};
-use pia_pods::{ConnectorDraft, Connectors, NoToolServers};
+use pia_pods::{ConnectorDraft, Connectors, GrantedPods, NoToolServers, PodRegistry};
 use pia_storage::Database;
 use pia_storage_pods::{SqlConnectors, SqlPodRegistry};
 use std::sync::Arc;
@@ -29,10 +29,10 @@ const EVERYBODY: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_00
 const READING: &str = "\
 A pod of the crate `pia-pod` has a tool that echoes its arguments, and is connected to an instance in the
 process of the benchmark. \"Raw echo\" is a text over a WebSocket of the same server, as the limit. A call is
-that of a chat: the grant is read, the arguments are checked, the pod is called, and the audit log written,
-which \"record\" is alone. With PostgreSQL, another instance calls the same pod, through rows and
-notifications; \"direct\" is the alternative: a request over a persistent, unencrypted HTTP connection to
-the pod's instance, without the audit.
+that of a chat: the grant is checked, which is read once a second, the arguments are checked, and the pod is
+called; the audit log is written afterwards, which \"record\" is alone. With PostgreSQL, another instance
+calls the same pod, through rows and notifications; \"direct\" is the alternative: a request over a
+persistent, unencrypted HTTP connection to the pod's instance, without the audit.
 ";
 
 /// Number of requests of each figure, and of rounds.
@@ -86,9 +86,12 @@ pub fn pods(options: &Options) -> Outcome<()> {
 
 /// Creates a connector that is granted to everybody. Returns its token.
 async fn token(db: &Database) -> Outcome<pia_kernel::Secret<String>> {
+    let registry: Arc<dyn PodRegistry> =
+        Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new()));
     let connectors = Connectors {
         store: Arc::new(SqlConnectors::new(db.clone())),
-        registry: Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new())),
+        granted: GrantedPods::new(Arc::clone(&registry), Arc::new(SystemClock)),
+        registry,
         servers: Arc::new(NoToolServers),
         clock: Arc::new(SystemClock),
     };

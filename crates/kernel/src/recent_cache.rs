@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::{Clock, Timestamp};
 
-/// Maximum age of an entry.
+/// Maximum age of an entry, unless the cache has another one.
 const MAX_AGE: Duration = Duration::from_secs(5);
 /// Number of shards: requests look up entries at the same time, and seldom in
 /// the same shard.
@@ -15,7 +15,7 @@ const SHARDS: usize = 64;
 /// Number of entries below which a shard is not worth sweeping.
 const MIN_SWEEP: usize = 64;
 
-/// Cache of values that may be five seconds old.
+/// Cache of values that may be five seconds old, or have another maximum age.
 ///
 /// Entries belong to an owner, which may be their key: all entries of an owner
 /// are in one shard, and invalidating any of them prevents a read that began
@@ -26,6 +26,7 @@ pub struct RecentCache<K, V> {
     hasher: RandomState,
     shards: Vec<Mutex<Shard<K, V>>>,
     max_in_shard: usize,
+    max_age: Duration,
 }
 
 /// Start of a read whose result may be cached.
@@ -57,14 +58,21 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
     fn with_shards(clock: Arc<dyn Clock>, shards: usize, capacity: usize) -> Self {
         let max_in_shard = capacity / shards.max(1);
         let shards = std::iter::repeat_with(Mutex::default).take(shards).collect();
-        Self { clock, hasher: RandomState::new(), shards, max_in_shard }
+        Self { clock, hasher: RandomState::new(), shards, max_in_shard, max_age: MAX_AGE }
+    }
+
+    /// Changes the maximum age of entries.
+    #[must_use]
+    pub fn with_max_age(self, max_age: Duration) -> Self {
+        Self { max_age, ..self }
     }
 
     /// Returns the value of a key if it is recent.
     pub fn get(&self, owner: impl Hash, key: &K) -> Option<V> {
         let now = self.clock.now();
         let shard = self.shard(owner)?;
-        shard.entries.get(key).filter(|it| it.is_recent(now)).map(|it| it.value.clone())
+        let recent = |it: &&Entry<V>| it.is_recent(now, self.max_age);
+        shard.entries.get(key).filter(recent).map(|it| it.value.clone())
     }
 
     /// Marks the start of a read of a value that belongs to `owner`.
@@ -78,7 +86,7 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
     pub fn insert(&self, owner: impl Hash, key: K, value: V, read: CacheRead) {
         let Some(mut shard) = self.shard(owner) else { return };
         if shard.invalidations == read.invalidations {
-            shard.insert(key, Entry { value, at: read.at }, self.max_in_shard);
+            shard.insert(key, Entry { value, at: read.at }, (self.max_in_shard, self.max_age));
         }
     }
 
@@ -116,9 +124,9 @@ impl<K: Eq + Hash, V: Clone> RecentCache<K, V> {
 impl<K: Eq + Hash, V> Shard<K, V> {
     /// Inserts an entry. Old ones are swept when there are twice as many as
     /// after the last sweep; in a full shard, new keys are not cached.
-    fn insert(&mut self, key: K, entry: Entry<V>, max: usize) {
+    fn insert(&mut self, key: K, entry: Entry<V>, (max, max_age): (usize, Duration)) {
         if self.entries.len() >= self.sweep_at.max(MIN_SWEEP).min(max) {
-            self.entries.retain(|_, it| it.is_recent(entry.at));
+            self.entries.retain(|_, it| it.is_recent(entry.at, max_age));
             self.sweep_at = self.entries.len() * 2;
         }
         if self.entries.len() < max || self.entries.contains_key(&key) {
@@ -134,8 +142,8 @@ impl<K, V> Default for Shard<K, V> {
 }
 
 impl<V> Entry<V> {
-    fn is_recent(&self, now: Timestamp) -> bool {
-        self.at <= now && now <= self.at + MAX_AGE
+    fn is_recent(&self, now: Timestamp, max_age: Duration) -> bool {
+        self.at <= now && now <= self.at + max_age
     }
 }
 

@@ -11,6 +11,7 @@ use pia_kernel::{
 use crate::connected_pod::{ConnectedPod, PodId};
 use crate::connector::{Connector, ConnectorDraft};
 use crate::error::ConnectorError;
+use crate::granted_pods::GrantedPods;
 use crate::ports::connector_store::{
     ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
 };
@@ -35,6 +36,8 @@ pub struct Connectors {
     pub store: Arc<dyn ConnectorStore>,
     /// Registry of connected pods.
     pub registry: Arc<dyn PodRegistry>,
+    /// Pods that groups may use.
+    pub granted: GrantedPods,
     /// MCP servers.
     pub servers: Arc<dyn ToolServers>,
     /// Clock.
@@ -149,6 +152,7 @@ impl Connectors {
         let object = format!("pod:{}", pod.0);
         let effects = SideEffects::of_object(self.clock.now(), by, object, "Pod.Drained");
         let is_connected = self.registry.drain(pod, effects).await?;
+        self.granted.invalidate();
         if is_connected { Ok(()) } else { Err(ConnectorError::NoPod) }
     }
 
@@ -182,7 +186,9 @@ impl Connectors {
         groups: Vec<GroupId>,
     ) -> Result<(), ConnectorError> {
         let effects = self.effects(by, id, "Connector.GroupsUpdated");
-        changed(self.store.grant(id, groups, effects).await?)
+        let outcome = self.store.grant(id, groups, effects).await?;
+        self.granted.invalidate();
+        changed(outcome)
     }
 
     /// Deletes all tokens of a connector: its pods are disconnected within five
@@ -194,13 +200,17 @@ impl Connectors {
     ) -> Result<(), ConnectorError> {
         self.of_pods(id).await?;
         let effects = self.effects(by, id, "Connector.TokensRevoked");
-        changed(self.store.revoke_tokens(id, effects).await?)
+        let outcome = self.store.revoke_tokens(id, effects).await?;
+        self.granted.invalidate();
+        changed(outcome)
     }
 
     /// Deletes a connector with its tokens and its operator.
     pub async fn delete(&self, by: Option<UserId>, id: ConnectorId) -> Result<(), ConnectorError> {
         let effects = self.effects(by, id, "Connector.Deleted");
-        changed(self.store.delete(id, effects).await?)
+        let outcome = self.store.delete(id, effects).await?;
+        self.granted.invalidate();
+        changed(outcome)
     }
 
     /// Returns the pod with a presented token, unless that is unknown or expired.

@@ -8,6 +8,7 @@ mod connector;
 mod connectors;
 mod description;
 mod error;
+mod granted_pods;
 mod ports;
 mod schema;
 mod token;
@@ -18,6 +19,7 @@ pub use connector::{Connector, ConnectorDraft};
 pub use connectors::{Connectors, PodIdentity, Provisioned, RotatedToken};
 pub use description::{PodDescription, PodTool};
 pub use error::{ConnectorError, DescriptionError, SkillCallError, ToolCallError};
+pub use granted_pods::GrantedPods;
 pub use ports::connector_store::{
     ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
 };

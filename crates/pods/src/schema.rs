@@ -1,5 +1,8 @@
 //! JSON Schemas that tools give of their arguments and results.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
@@ -18,6 +21,10 @@ const MAX_PATTERN_BYTES: usize = 500;
 const MAX_COMPILED_BYTES: usize = 256 * 1024;
 /// Maximum nesting of a schema whose references are replaced.
 const MAX_DEPTH: usize = 128;
+/// Maximum size of all schemas that are kept compiled, in values.
+const MAX_COMPILED: usize = 500_000;
+/// Size of a compiled regular expression, in values.
+const PATTERN_SIZE: usize = 2_500;
 /// Maximum length of the explanation of a violation.
 const MAX_REASON_CHARS: usize = 300;
 
@@ -27,19 +34,60 @@ pub(crate) fn is_schema(schema: &Value) -> bool {
     is_small && (Bounds::of(schema).is_none() || compile(schema).is_some())
 }
 
-/// Checks a value against a schema, unless that is recursive, refers to another one or
-/// would take long. The error explains the first violation, for the model, without
-/// repeating the value.
-pub(crate) fn validate(schema: &Value, value: &Value) -> Result<(), String> {
-    let checks = Bounds::of(schema).map(|it| it.values.saturating_mul(size(value)));
-    if checks.is_none_or(|it| it > MAX_CHECKS) {
-        return Ok(());
+/// Schemas that values were checked against, compiled, by their text.
+#[derive(Default)]
+pub(crate) struct Schemas(Mutex<CompiledSchemas>);
+
+#[derive(Default)]
+struct CompiledSchemas {
+    by_text: HashMap<String, Arc<CompiledSchema>>,
+    size: usize,
+}
+
+struct CompiledSchema {
+    /// Size; `None` if values are not checked.
+    bounds: Option<Bounds>,
+    /// `None` if the schema is invalid.
+    validator: Option<Validator>,
+}
+
+impl Schemas {
+    /// Checks a value against a schema, unless that is recursive, refers to another one
+    /// or would take long. The error explains the first violation, for the model,
+    /// without repeating the value.
+    pub(crate) fn validate(&self, schema: &Value, value: &Value) -> Result<(), String> {
+        let compiled = self.compiled(schema);
+        let checks = compiled.bounds.as_ref().map(|it| it.values.saturating_mul(size(value)));
+        if checks.is_none_or(|it| it > MAX_CHECKS) {
+            return Ok(());
+        }
+        let invalid = || "The schema is invalid.".to_owned();
+        compiled.validator.as_ref().ok_or_else(invalid)?.validate(value).map_err(|violation| {
+            let reason = format!("{}: {}", violation.instance_path(), violation.masked());
+            reason.trim_start_matches(": ").chars().take(MAX_REASON_CHARS).collect()
+        })
     }
-    let Some(validator) = compile(schema) else { return Err("The schema is invalid.".to_owned()) };
-    validator.validate(value).map_err(|violation| {
-        let reason = format!("{}: {}", violation.instance_path(), violation.masked());
-        reason.trim_start_matches(": ").chars().take(MAX_REASON_CHARS).collect()
-    })
+
+    /// Returns a schema that was compiled before, or compiles it.
+    fn compiled(&self, schema: &Value) -> Arc<CompiledSchema> {
+        let text = schema.to_string();
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = lock().by_text.get(&text) {
+            return Arc::clone(compiled);
+        }
+        let bounds = Bounds::of(schema);
+        let validator = bounds.as_ref().and_then(|_| compile(schema));
+        let size = bounds.as_ref().map_or(1, |it| it.values + it.patterns * PATTERN_SIZE);
+        let compiled = Arc::new(CompiledSchema { bounds, validator });
+        let mut schemas = lock();
+        if schemas.size + size > MAX_COMPILED {
+            *schemas = CompiledSchemas::default();
+        }
+        if schemas.by_text.insert(text, Arc::clone(&compiled)).is_none() {
+            schemas.size += size;
+        }
+        compiled
+    }
 }
 
 fn compile(schema: &Value) -> Option<Validator> {
@@ -116,6 +164,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn validate(schema: &Value, value: &Value) -> Result<(), String> {
+        Schemas::default().validate(schema, value)
+    }
+
+    #[test]
+    fn schemas_are_compiled_once_and_take_limited_memory() {
+        let schemas = Schemas::default();
+        let schema = |number: usize| json!({ "minimum": number, "pattern": "^a$" });
+        let first = schemas.compiled(&schema(0));
+        assert!(Arc::ptr_eq(&first, &schemas.compiled(&schema(0))));
+        assert_eq!(schemas.validate(&schema(3), &json!(3)), Ok(()));
+        assert!(schemas.validate(&schema(4), &json!(3)).is_err());
+        for number in 0..MAX_COMPILED / PATTERN_SIZE {
+            schemas.compiled(&schema(number));
+            let held = schemas.0.lock().unwrap();
+            assert!(held.size <= MAX_COMPILED && held.by_text.len() <= 200);
+        }
+        assert!(!Arc::ptr_eq(&first, &schemas.compiled(&schema(0))));
+    }
 
     #[test]
     fn malformed_schemas_are_refused() {

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use crate::connected_pod::ConnectedPod;
 use crate::description::PodTool;
 use crate::error::{SkillCallError, ToolCallError};
+use crate::granted_pods::GrantedPods;
 use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply};
 use crate::ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
-use crate::schema;
+use crate::schema::Schemas;
 
 /// Maximum size of the arguments of a call.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
@@ -33,6 +34,8 @@ pub struct ToolPlane {
     pub link: Arc<dyn PodLink>,
     /// Clock.
     pub clock: Arc<dyn Clock>,
+    granted: GrantedPods,
+    schemas: Arc<Schemas>,
 }
 
 /// Tool that is granted to a group.
@@ -69,6 +72,12 @@ pub struct HostedSkill {
 }
 
 impl ToolPlane {
+    /// Creates the tool plane of the pods that groups may use.
+    pub fn new(granted: GrantedPods, link: Arc<dyn PodLink>) -> Self {
+        let (registry, clock) = (Arc::clone(&granted.registry), Arc::clone(&granted.clock));
+        Self { registry, link, clock, granted, schemas: Arc::default() }
+    }
+
     /// Lists the tools that are granted to a group and connected to this instance,
     /// by name. Of several with one name the longest connected is listed; tools that
     /// are marked as dangerous are not.
@@ -76,8 +85,9 @@ impl ToolPlane {
         if self.link.is_idle() {
             return Ok(Vec::new());
         }
-        let pods = self.pods(Some(group)).await?;
-        let mut tools: Vec<_> = pods.iter().flat_map(|it| &it.description.tools).collect();
+        let pods = self.granted.of(group).await?;
+        let callable = pods.iter().filter(|it| self.is_callable(it));
+        let mut tools: Vec<_> = callable.flat_map(|it| &it.description.tools).collect();
         tools.retain(|it| !it.dangerous);
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         tools.dedup_by(|one, other| one.name == other.name);
@@ -103,7 +113,7 @@ impl ToolPlane {
     ) -> Result<PodReply, ToolCallError> {
         let arguments = parse_arguments(arguments)?;
         let pods =
-            self.pods(Some(caller.group)).await.map_err(|_err| ToolCallError::Unavailable)?;
+            self.granted.of(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
         let offers = self.offers(&pods, |it| it.name == name && !it.dangerous);
         let reply = self.call_one(caller.user, offers, arguments, gone).await?;
         let is_error = reply.is_error;
@@ -119,7 +129,8 @@ impl ToolPlane {
         (name, arguments): (&str, &str),
     ) -> Result<PodReply, ToolCallError> {
         let arguments = parse_arguments(arguments)?;
-        let mut pods = self.pods(None).await.map_err(|_err| ToolCallError::Unavailable)?;
+        let pods = self.registry.connected(None, self.clock.now()).await;
+        let mut pods = pods.map_err(|_err| ToolCallError::Unavailable)?;
         pods.retain(|it| it.connector == connector);
         let offers = self.offers(&pods, |it| it.name == name);
         self.call_one(by, offers, arguments, pending()).await
@@ -134,8 +145,9 @@ impl ToolPlane {
     ) -> Result<PodReply, SkillCallError> {
         let HostedSkill { connector, name, material, timeout } = skill;
         let pods =
-            self.pods(Some(caller.group)).await.map_err(|_err| ToolCallError::Unavailable)?;
-        let own: Vec<_> = pods.iter().filter(|it| it.connector == connector).collect();
+            self.granted.of(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
+        let is_own = |it: &&ConnectedPod| it.connector == connector && self.is_callable(it);
+        let own: Vec<_> = pods.iter().filter(is_own).collect();
         if own.is_empty() {
             return Err(SkillCallError::NotConnected);
         }
@@ -167,7 +179,8 @@ impl ToolPlane {
         let mut gone = pin!(gone.fuse());
         let mut result = Err(ToolCallError::NotGranted);
         for (pod, tool) in offers {
-            schema::validate(&tool.parameters, &arguments)
+            self.schemas
+                .validate(&tool.parameters, &arguments)
                 .map_err(ToolCallError::InvalidArguments)?;
             let timeout = Duration::from_secs(tool.timeout_seconds.into());
             let target = CallTarget::Tool { name: tool.name.clone(), arguments: arguments.clone() };
@@ -202,7 +215,7 @@ impl ToolPlane {
         };
         if let (Ok(reply), Some(schema)) = (&result, output_schema)
             && !reply.is_error
-            && schema::validate(schema, &reply.content).is_err()
+            && self.schemas.validate(schema, &reply.content).is_err()
         {
             result = Err(ToolCallError::Failed);
         }
@@ -214,10 +227,8 @@ impl ToolPlane {
         result
     }
 
-    async fn pods(&self, group: Option<GroupId>) -> Result<Vec<ConnectedPod>, Unavailable> {
-        let mut pods = self.registry.connected(group, self.clock.now()).await?;
-        pods.retain(|it| !it.is_draining && self.link.is_linked(it.id));
-        Ok(pods)
+    fn is_callable(&self, pod: &ConnectedPod) -> bool {
+        !pod.is_draining && self.link.is_linked(pod.id)
     }
 
     /// Returns the pods that offer a tool, those of this instance first. All have the
@@ -231,7 +242,8 @@ impl ToolPlane {
             let tool = pod.description.tools.iter().find(|it| is_wanted(it));
             tool.map(|it| (pod, it))
         };
-        let mut offers: Vec<_> = pods.iter().filter_map(offer).collect();
+        let callable = pods.iter().filter(|it| self.is_callable(it));
+        let mut offers: Vec<_> = callable.filter_map(offer).collect();
         let connector = offers.first().map(|(pod, _)| pod.connector);
         offers.retain(|(pod, _)| Some(pod.connector) == connector);
         offers.sort_by_key(|(pod, _)| !self.link.holds(pod.id));

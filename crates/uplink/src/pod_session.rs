@@ -289,6 +289,7 @@ impl PodSession {
                 Ok(PodRegistered::TokenGone) => Registration::Expelled,
                 Err(err) => failed(&err),
             };
+            uplink.connectors.granted.invalidate();
             if inputs.send(Input::Registered(invocation, outcome)).is_err() {
                 // It has gone meanwhile.
                 remove(&uplink, id);

@@ -162,7 +162,9 @@ impl<'a> ToolServerSession<'a> {
     async fn register(&mut self) {
         let now = self.host.clock.now();
         self.pod.alive_until = now + ALIVE;
-        match self.host.registry.put(self.pod.clone(), now).await {
+        let put = self.host.registry.put(self.pod.clone(), now).await;
+        self.host.granted.invalidate();
+        match put {
             Ok(PodRegistered::Done { .. }) => {}
             Ok(PodRegistered::TokenGone) => self.leave(SessionEnd::Deleted),
             Err(err) => self.leave(err.into()),

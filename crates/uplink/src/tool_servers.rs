@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{Clock, ConnectorId};
-use pia_pods::{ConnectorStore, McpEndpoint, PodRegistry, ToolServers};
+use pia_pods::{ConnectorStore, GrantedPods, McpEndpoint, PodRegistry, ToolServers};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +30,8 @@ pub struct ToolServerHost {
     pub store: Arc<dyn ConnectorStore>,
     /// Registry of connected pods, where the servers are listed too.
     pub registry: Arc<dyn PodRegistry>,
+    /// Pods that groups may use.
+    pub granted: GrantedPods,
     /// Links to the pods of this instance.
     pub links: Arc<LocalLinks>,
     /// Connections with servers.

@@ -11,7 +11,9 @@ use actix_ws::AggregatedMessage;
 use async_trait::async_trait;
 use pia_kernel::{Clock, Secret, SystemClock};
 use pia_pod::{Pod, Tool, ToolDescription};
-use pia_pods::{Connectors, NoToolServers, PodCall, PodId, PodLink, PodRegistry, ToolPlane};
+use pia_pods::{
+    Connectors, GrantedPods, NoToolServers, PodCall, PodId, PodLink, PodRegistry, ToolPlane,
+};
 use pia_storage::{Database, DatabaseKind};
 use pia_storage_pods::{PodRelay, SqlConnectors, SqlPodRegistry};
 use pia_uplink::{Connections, LocalLinks, Uplink};
@@ -60,10 +62,12 @@ impl Instance {
         } else {
             local
         };
-        let plane = ToolPlane { registry: Arc::clone(&registry), link, clock: Arc::clone(&clock) };
+        let granted = GrantedPods::new(Arc::clone(&registry), Arc::clone(&clock));
+        let plane = ToolPlane::new(granted.clone(), link);
         let connectors = Connectors {
             store: Arc::new(SqlConnectors::new(db.clone())),
             registry: Arc::clone(&registry),
+            granted,
             servers: Arc::new(NoToolServers),
             clock: Arc::clone(&clock),
         };

@@ -42,7 +42,7 @@ fn plane(
     link.expect_is_idle().return_const(false);
     link.expect_holds().returning(|_| false);
     let clock = Arc::new(ManualClock::new(NOW));
-    ToolPlane { registry: Arc::new(registry), link: Arc::new(link), clock }
+    ToolPlane::new(GrantedPods::new(Arc::new(registry), clock), Arc::new(link))
 }
 
 fn caller() -> ToolCaller {

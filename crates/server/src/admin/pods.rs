@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pia_assignments::Skill;
 use pia_kernel::{Clock, LiveSetting, Secret};
 use pia_pods::{
-    ConnectedPod, Connector, ConnectorDraft, Connectors, NoToolServers, PodId, Provisioned,
+    ConnectedPod, Connector, ConnectorDraft, Connectors, GrantedPods, NoToolServers, PodId,
+    PodRegistry, Provisioned,
 };
 use pia_policy::{Feature, LicenceState};
 use pia_settings::{AdminConfig, PodsCommand, ProvisionCommand};
@@ -38,9 +39,11 @@ impl PodServices {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let store = Arc::new(SqlConnectors::new(db.clone()));
-        let registry = Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new()));
+        let registry: Arc<dyn PodRegistry> =
+            Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new()));
+        let granted = GrantedPods::new(Arc::clone(&registry), Arc::clone(clock));
         let servers = Arc::new(NoToolServers);
-        let connectors = Connectors { store, registry, servers, clock: Arc::clone(clock) };
+        let connectors = Connectors { store, registry, granted, servers, clock: Arc::clone(clock) };
         Self { connectors, licence, clock: Arc::clone(clock) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_pods::{Connectors, PodLink, PodRegistry, ToolPlane, ToolServers};
+use pia_pods::{Connectors, GrantedPods, PodLink, PodRegistry, ToolPlane, ToolServers};
 use pia_storage::DatabaseKind;
 use pia_storage_pods::{PodRelay, SqlConnectors, SqlPodRegistry};
 use pia_uplink::{LocalLinks, ToolServerHost, Uplink};
@@ -35,6 +35,7 @@ impl PodParts {
     ) -> Result<Self, EgressSetupError> {
         let registry: Arc<dyn PodRegistry> =
             Arc::new(SqlPodRegistry::new(base.db.clone(), tasks.clone()));
+        let granted = GrantedPods::new(Arc::clone(&registry), base.clock());
         let store = Arc::new(SqlConnectors::new(base.db.clone()));
         let allows_private = base.config.follow(|it| it.operators.allows_private_mcp_servers);
         let mcp = Arc::new(McpServers(Egress::new(base.tls.config(), allows_private, None)?));
@@ -42,19 +43,21 @@ impl PodParts {
         let connectors = Connectors {
             store: Arc::<SqlConnectors>::clone(&store),
             registry: Arc::clone(&registry),
+            granted: granted.clone(),
             servers: Arc::clone(&servers),
             clock: base.clock(),
         };
-        let (links, clock) = (Arc::<LocalLinks>::default(), base.clock());
+        let links = Arc::<LocalLinks>::default();
         let local: Arc<dyn PodLink> = Arc::<LocalLinks>::clone(&links);
         // Of SQLite, this is the only instance.
         let relay = (base.db.provider() == DatabaseKind::Postgres)
             .then(|| Arc::new(PodRelay::new(base.db.clone(), Arc::clone(&local), base.clock())));
         let link = relay.clone().map_or(local, |it| it as Arc<dyn PodLink>);
-        let plane = ToolPlane { registry: Arc::clone(&registry), link, clock };
+        let plane = ToolPlane::new(granted.clone(), link);
         let servers = ToolServerHost {
             store,
             registry: Arc::clone(&registry),
+            granted,
             links: Arc::clone(&links),
             servers,
             machine: host_name().into(),

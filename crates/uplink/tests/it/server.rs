@@ -13,8 +13,8 @@ use actix_web::web::{Data, Query};
 use actix_web::{App, HttpResponse, HttpServer, rt};
 use pia_kernel::{ConnectorId, GroupId, UserId};
 use pia_pods::{
-    Connectors, MockConnectorStore, NoToolServers, PodLink, PodRegistry, PodReply, ToolCallError,
-    ToolCaller, ToolPlane,
+    Connectors, GrantedPods, MockConnectorStore, NoToolServers, PodRegistry, PodReply,
+    ToolCallError, ToolCaller, ToolPlane,
 };
 use pia_testkit::FixedClock;
 use pia_uplink::{Connections, LocalLinks, Uplink};
@@ -56,16 +56,14 @@ impl Drop for Server {
 impl Server {
     pub(crate) fn start() -> Self {
         let (registry, links) = (Arc::<MemoryRegistry>::default(), Arc::<LocalLinks>::default());
-        let plane = ToolPlane {
-            registry: Arc::clone(&registry) as Arc<dyn PodRegistry>,
-            link: Arc::clone(&links) as Arc<dyn PodLink>,
-            clock: Arc::new(FixedClock(NOW)),
-        };
+        let shared: Arc<dyn PodRegistry> = Arc::<MemoryRegistry>::clone(&registry);
+        let granted = GrantedPods::new(shared, Arc::new(FixedClock(NOW)));
+        let plane = ToolPlane::new(granted.clone(), Arc::<LocalLinks>::clone(&links));
         let (sender, started) = sync_channel(1);
         let (its_links, its_plane) = (Arc::clone(&links), plane.clone());
         std::thread::spawn(move || {
             rt::System::new().block_on(async move {
-                let (address, server) = serve(its_links, its_plane);
+                let (address, server) = serve(its_links, its_plane, granted);
                 sender.send((address, server.handle())).unwrap();
                 server.await.unwrap();
             });
@@ -93,11 +91,16 @@ async fn call(plane: &ToolPlane, tool: &str, text: &str) -> Result<PodReply, Too
     plane.call(caller, tool, &arguments, pending()).await
 }
 
-fn serve(links: Arc<LocalLinks>, plane: ToolPlane) -> (SocketAddr, actix_web::dev::Server) {
+fn serve(
+    links: Arc<LocalLinks>,
+    plane: ToolPlane,
+    granted: GrantedPods,
+) -> (SocketAddr, actix_web::dev::Server) {
     let uplink = Data::new(Uplink {
         connectors: Connectors {
             store: Arc::new(store()),
             registry: Arc::clone(&plane.registry),
+            granted,
             servers: Arc::new(NoToolServers),
             clock: Arc::clone(&plane.clock),
         },
