@@ -40,17 +40,18 @@ pub(crate) struct ClaimedRow {
 /// for.
 pub(crate) const MAX_CLOCK_LEAD: Duration = Duration::from_mins(5);
 
-/// Query of the assignment that has been due longest and that no live worker
-/// holds.
-macro_rules! next_due {
-    ($now:expr) => {{
+/// Query of the assignment that no live worker holds and that has been due longest,
+/// of those due `$when`. SQLite reads a single range of the index in its order; with
+/// `OR` it would sort all that wait.
+macro_rules! first_due {
+    ($now:expr, $when:expr) => {{
         let ahead = DbInstant($now.0 + MAX_CLOCK_LEAD);
         let holder = assignment_workers::table
             .filter(assignment_workers::id.nullable().eq(assignments::worker_id))
             .filter(assignment_workers::alive_until.gt($now))
             .filter(assignment_workers::alive_until.le(ahead));
         assignments::table
-            .filter(assignments::due_at.le($now).or(assignments::due_at.gt(ahead)))
+            .filter($when)
             .filter(assignments::worker_id.is_null().or(not(exists(holder))))
             .order((assignments::due_at, assignments::id))
             .select(assignments::id)
@@ -58,31 +59,52 @@ macro_rules! next_due {
     }};
 }
 
+/// Query of the next assignment that is due.
+macro_rules! next_due {
+    ($now:expr) => {
+        first_due!($now, assignments::due_at.le($now))
+    };
+}
+
+/// Query of the next assignment that lies too far ahead.
+macro_rules! next_ahead {
+    ($now:expr) => {
+        first_due!($now, assignments::due_at.gt(DbInstant($now.0 + MAX_CLOCK_LEAD)))
+    };
+}
+
 /// Locking of the next run, which the two databases do differently.
 pub(crate) trait LockNextDue {
     /// Locks the run that is due next and that no other transaction is claiming.
-    async fn lock_next_due(&mut self, now: DbInstant) -> QueryResult<Option<DbUid>>;
+    async fn lock_next_due(&mut self, now: DbInstant) -> Result<Option<DbUid>, DbError>;
 }
 
 /// SQLite has one writer and needs no lock.
 impl LockNextDue for AsyncSqlite {
-    async fn lock_next_due(&mut self, now: DbInstant) -> QueryResult<Option<DbUid>> {
-        next_due!(now).first(self).await.optional()
+    async fn lock_next_due(&mut self, now: DbInstant) -> Result<Option<DbUid>, DbError> {
+        self.find_next_due(now).await
     }
 }
 
 impl LockNextDue for AsyncPostgres {
-    async fn lock_next_due(&mut self, now: DbInstant) -> QueryResult<Option<DbUid>> {
-        next_due!(now).for_update().skip_locked().first(self).await.optional()
+    async fn lock_next_due(&mut self, now: DbInstant) -> Result<Option<DbUid>, DbError> {
+        let due = next_due!(now).for_update().skip_locked();
+        if let Some(id) = due.first(self).await.optional()? {
+            return Ok(Some(id));
+        }
+        Ok(next_ahead!(now).for_update().skip_locked().first(self).await.optional()?)
     }
 }
 
 connection_trait! {
     /// Connection that can claim runs.
     pub(crate) trait ClaimRuns {
-        /// Returns whether a run is due.
-        async fn is_any_due(&mut self, now: DbInstant) -> Result<bool, DbError> {
-            Ok(next_due!(now).first::<DbUid>(self).await.optional()?.is_some())
+        /// Finds the run that is due next.
+        async fn find_next_due(&mut self, now: DbInstant) -> Result<Option<DbUid>, DbError> {
+            if let Some(id) = next_due!(now).first(self).await.optional()? {
+                return Ok(Some(id));
+            }
+            Ok(next_ahead!(now).first(self).await.optional()?)
         }
 
         /// Claims a run that has not ended. The first claim starts it.
@@ -167,4 +189,43 @@ impl SqlAssignments {
 pub(crate) fn parse_texts(json: Option<&str>) -> Result<Option<Vec<String>>, DbError> {
     let texts = json.map(serde_json::from_str).transpose();
     texts.map_err(|_malformed| DbError::Unreadable("assignments"))
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::connection::SimpleConnection;
+    use diesel::sql_types::Text;
+    use diesel::sqlite::Sqlite;
+
+    use super::*;
+
+    const TABLES: &str =
+        include_str!("../../../migrations/sqlite/2026-11-25-000300_assignments/up.sql");
+
+    #[derive(QueryableByName)]
+    struct PlanLine {
+        #[diesel(sql_type = Text)]
+        detail: String,
+    }
+
+    #[test]
+    fn a_claim_reads_no_other_runs_that_wait() {
+        let mut conn = SqliteConnection::establish(":memory:").unwrap();
+        conn.batch_execute(TABLES).unwrap();
+        let now = DbInstant(Timestamp::from_micros(0));
+        let queries = [
+            diesel::debug_query::<Sqlite, _>(&next_due!(now)).to_string(),
+            diesel::debug_query::<Sqlite, _>(&next_ahead!(now)).to_string(),
+        ];
+
+        for query in queries {
+            let (query, _binds) = query.split_once(" -- binds").unwrap();
+            let plan = diesel::sql_query(format!("EXPLAIN QUERY PLAN {query}"));
+            let plan: Vec<PlanLine> = diesel::RunQueryDsl::load(plan, &mut conn).unwrap();
+            let plan: Vec<_> = plan.into_iter().map(|it| it.detail).collect();
+
+            assert!(plan[0].contains("INDEX assignments_due"), "{plan:?}");
+            assert!(!plan.iter().any(|it| it.contains("B-TREE")), "{plan:?}");
+        }
+    }
 }

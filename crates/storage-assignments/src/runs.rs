@@ -79,7 +79,7 @@ impl RunStore for SqlAssignments {
     ) -> Result<Option<Run>, Unavailable> {
         let at = DbInstant(now);
         // Workers that wait must not disturb writers.
-        if !on_conn!(self.all_rows.reader(), |conn| conn.is_any_due(at).await?)? {
+        if on_conn!(self.all_rows.reader(), |conn| conn.find_next_due(at).await?)?.is_none() {
             return Ok(None);
         }
         let claimed: Option<ClaimedRow> =
