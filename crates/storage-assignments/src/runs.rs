@@ -106,10 +106,6 @@ impl RunStore for SqlAssignments {
         self.open_or_release(claimed, now).await
     }
 
-    async fn holds(&self, claim: RunClaim) -> Result<bool, Unavailable> {
-        Ok(self.is_held(claim).await?)
-    }
-
     async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable> {
         self.change_run(claim, change).await
     }

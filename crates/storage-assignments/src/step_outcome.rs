@@ -85,13 +85,6 @@ impl HeldRow {
 }
 
 impl SqlAssignments {
-    /// Returns whether a claim still holds.
-    pub(crate) async fn is_held(&self, claim: RunClaim) -> Result<bool, DbError> {
-        let held = of_claim!(claim).count();
-        let held: i64 = on_conn!(self.all_rows.reader(), |conn| held.get_result(conn).await?)?;
-        Ok(held == 1)
-    }
-
     /// Ends a claim: any worker may claim the run from `due_at`.
     pub(crate) async fn release(&self, claim: RunClaim, due_at: Timestamp) -> Result<(), DbError> {
         let released = (

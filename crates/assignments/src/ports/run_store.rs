@@ -74,9 +74,6 @@ pub trait RunStore: Send + Sync {
         started: NewEvent,
     ) -> Result<Option<Run>, Unavailable>;
 
-    /// Returns whether a claim still holds and the assignment has not ended.
-    async fn holds(&self, claim: RunClaim) -> Result<bool, Unavailable>;
-
     /// Changes a run.
     async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable>;
 

@@ -7,8 +7,8 @@ use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_assignments::{
     AssignmentCreated, AssignmentDetails, AssignmentStore, EventKind, FailureCode, ForcedEnd,
-    NewAssignment, NewEvent, Run, RunChange, RunFailure, RunOutcome, RunStore, Skill, WorkerId,
-    built_in_skills,
+    NewAssignment, NewEvent, Run, RunChange, RunClaim, RunFailure, RunOutcome, RunStore, Skill,
+    WorkerId, built_in_skills,
 };
 use pia_kernel::{AssignmentId, Secret, Timestamp, UserId};
 use pia_sealing::{MasterKeys, Sealer};
@@ -153,6 +153,19 @@ pub(crate) fn completed(now: Timestamp) -> RunChange {
         NewEvent::once(EventKind::Completed, "Completed."),
     ];
     RunChange { at: now, tokens: 5, abandoned: 0, events, outcome }
+}
+
+/// Returns whether a claim still holds and the assignment has not ended.
+pub(crate) async fn is_held(db: &Database, claim: RunClaim) -> bool {
+    use pia_storage::schema::assignments;
+    let held = assignments::table
+        .find(DbUid(claim.id.0))
+        .filter(assignments::fence.eq(claim.fence))
+        .filter(assignments::worker_id.is_not_null())
+        .count();
+    let held: Result<i64, DbError> =
+        on_conn!(db.unrestricted().reader(), |conn| held.get_result(conn).await?);
+    held.unwrap() == 1
 }
 
 pub(crate) async fn load(db: &Database, user: UserId, id: AssignmentId) -> AssignmentDetails {

@@ -9,7 +9,8 @@ use pia_kernel::{AssignmentId, UserId};
 use pia_storage::Database;
 
 use crate::fixture::{
-    at, completed, continued, failure, forced, kinds, load, person, queued, running, sealed, store,
+    at, completed, continued, failure, forced, is_held, kinds, load, person, queued, running,
+    sealed, store,
 };
 
 pia_testkit::contract_with_roles! {
@@ -49,7 +50,7 @@ async fn runs_that_take_too_long_are_ended_once(db: Database) {
     assert_eq!(details.assignment.error_message.as_deref(), Some("It took too long."));
     assert_eq!(kinds(&details), ["queued", "started", "failed"]);
     assert_eq!(details.events[2].message.as_deref(), Some("It took too long."));
-    assert!(store.holds(in_time.claim).await.unwrap());
+    assert!(is_held(&db, in_time.claim).await);
     assert!(!store.change(late.claim, completed(at(61))).await.unwrap());
 }
 
