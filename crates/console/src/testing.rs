@@ -110,6 +110,8 @@ pub(crate) fn account_pages(accounts: Arc<Accounts>) -> AccountPages {
     AccountPages {
         accounts,
         name: "Pia at Example".to_owned(),
+        providers: Vec::new(),
+        has_passkeys: false,
         public_url: "https://pia.example.com/pia".to_owned(),
         runner: Runner::on_current_runtime(),
     }

@@ -21,6 +21,7 @@ use pia_web::ApiError;
 use crate::Api;
 
 pub(crate) use bases::{KnowledgeBaseItem, bases, stats};
+pub use documents::document_file;
 pub(crate) use documents::{cited, content, delete, documents, retry};
 pub(crate) use ingest::{
     IngestRequest, delete_ingested, ingest, ingested_document, ingested_documents,

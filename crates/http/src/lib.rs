@@ -33,7 +33,7 @@ pub use auth::BrowserRedirects;
 pub use auth::account::export as export_account;
 pub use error::HttpError;
 pub use examples::examples;
-pub use knowledge::KnowledgeApi;
+pub use knowledge::{KnowledgeApi, document_file};
 pub use openapi::{admin_document, document};
 pub use ready::{Readiness, Ready};
 pub use routes::routes;

@@ -29,7 +29,7 @@ pub(crate) async fn content(
     part: PathPart,
 ) -> Result<HttpResponse, HttpError> {
     let document = managed_document(caller, part);
-    Ok(file(api.run(async move { documents.content(document).await }).await?))
+    Ok(document_file(api.run(async move { documents.content(document).await }).await?))
 }
 
 /// Serves a document that was cited to the caller.
@@ -41,7 +41,7 @@ pub(crate) async fn cited(
 ) -> Result<HttpResponse, HttpError> {
     let group = caller.0.group;
     let document = api.run(async move { documents.read(group, DocumentId(id)).await });
-    Ok(file(document.await?.file))
+    Ok(document_file(document.await?.file))
 }
 
 pub(crate) async fn delete(
@@ -69,7 +69,7 @@ pub(crate) async fn retry(
 
 /// Returns a text to be displayed, and any other file as an attachment: a page
 /// among the documents must not run in the origin of this server.
-fn file(content: DocumentContent) -> HttpResponse {
+pub fn document_file(content: DocumentContent) -> HttpResponse {
     let name = content.content_type.name();
     let content_type = if content.content_type.is_text() {
         format!("{name}; charset=utf-8")
@@ -98,7 +98,7 @@ mod tests {
             (ContentType::Html, "text/html", "attachment"),
             (ContentType::Pdf, "application/pdf", "attachment"),
         ] {
-            let response = file(DocumentContent { content_type, bytes: b"x".to_vec() });
+            let response = document_file(DocumentContent { content_type, bytes: b"x".to_vec() });
 
             let header = |name| response.headers().get(name).unwrap();
             assert_eq!(header(CONTENT_TYPE), expected);

@@ -11,6 +11,7 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::{proof, proof_field};
 use crate::texts::common;
+use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 use crate::upload::{UploadForm, UploadedFile};
 
@@ -37,6 +38,7 @@ const SOURCE_HINT: Text = Text::new(
 const NO_FILE: Text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
 const TYPE: Text = Text::new("Type", "Typ");
 const SIZE: Text = Text::new("Size", "Größe");
+const OPEN: Text = Text::new("Open file", "Datei öffnen");
 const UPDATED: Text = Text::new("Updated", "Aktualisiert");
 const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
 const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
@@ -77,6 +79,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route { body_limit: DOCUMENT_BODY, ..uploaded },
         Route { body_limit: TEXT_BODY, ..pasted },
         read("/admin/knowledge/{id}/documents/{document}", |it| it.to(show)),
+        read("/admin/knowledge/{id}/documents/{document}/file", |it| it.to(file)),
         write("/admin/knowledge/{id}/documents/{document}/retry", |it| it.to(retry)),
         write("/admin/knowledge/{id}/documents/{document}/delete", |it| it.to(delete)),
     ]
@@ -134,6 +137,12 @@ async fn submit(
 async fn show(page: PageContext, PathPart { id, part }: PathPart) -> PageResult {
     let view = document_view(&page, id, part).await?;
     Ok(page.render(view))
+}
+
+async fn file(page: PageContext, PathPart { id, part }: PathPart) -> PageResult {
+    let (documents, document) = (super::documents(&page)?, document_ref(&page, id, part));
+    let content = page.run(async move { documents.content(document).await }).await?;
+    Ok(pia_http::document_file(content))
 }
 
 async fn retry(page: PageContext, PathPart { id, part }: PathPart, _: FormFields) -> PageResult {
@@ -208,7 +217,9 @@ async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View,
         (page.t(common::CREATED), Cell::text(format::time(page.language, it.created_at))),
         (page.t(UPDATED), Cell::text(format::time(page.language, it.updated_at))),
     ];
+    let file = Link { label: page.t(OPEN).to_owned(), path: format!("{path}/file") };
     let mut details = Section::new("document", "").facts(facts);
+    details = details.part(SectionPart::Links(vec![file]));
     if it.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
         details = details.form(retry_form(page, &path));
     }
