@@ -104,8 +104,8 @@ pub(crate) async fn effective(
 
 impl EffectiveSettings {
     /// Loads the effective settings of a user.
-    pub async fn load(api: &Api, user: UserId) -> Result<Self, HttpError> {
-        let services = api.clone();
+    pub async fn load(api: &Data<Api>, user: UserId) -> Result<Self, HttpError> {
+        let services = Data::clone(api);
         let load = async move {
             let member = services.groups.member(user).await?;
             let GroupEntry { group, .. } = services.groups.find(member.group).await?;
