@@ -20,7 +20,8 @@ const VERIFIED: Text = Text::new("Email address verified", "E-Mail-Adresse best�
 const NOT_VERIFIED: Text = Text::new("Not yet", "Noch nicht");
 const DEACTIVATED: Text = Text::new("Deactivated since", "Deaktiviert seit");
 const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
-const FACTOR_ON: Text = Text::new("On, {} recovery codes left", "An, noch {} Einmalcodes");
+const FACTOR_ON: Text =
+    Text::new("On, {} recovery codes left", "An, noch {} Wiederherstellungscodes");
 const FACTOR_OFF: Text = Text::new("Off", "Aus");
 const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
 const ROLE_INTRO: Text = Text::new(
@@ -81,7 +82,7 @@ const RESET_INTRO: Text = Text::new(
     "For somebody who has lost their authenticator app and recovery codes. The authenticator and \
      the codes are removed and all sessions end; from then on the password alone signs in. The \
      user is emailed. Make sure first that you know who is asking.",
-    "Für jemanden, der Authenticator-App und Einmalcodes verloren hat. App und Codes werden \
+    "Für jemanden, der Authenticator-App und Wiederherstellungscodes verloren hat. App und Codes werden \
      entfernt und alle Sitzungen beendet; danach genügt zum Anmelden das Passwort. Die Person \
      erhält eine E-Mail. Vergewissern Sie sich vorher, wer Sie darum bittet.",
 );
