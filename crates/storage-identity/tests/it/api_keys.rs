@@ -10,7 +10,7 @@ use pia_identity::{
     NewApiKey, RecoveryHash, SessionRef, SessionScope, SessionStore, Step, StoreAppPassword,
     TokenHash, VerifiedProof,
 };
-use pia_kernel::{ApiKeyId, SessionId, SideEffects, Timestamp, UserId};
+use pia_kernel::{ApiKeyId, SessionId, SideEffects, UserId};
 use pia_storage::schema::api_keys;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlSessions};
