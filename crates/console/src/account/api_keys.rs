@@ -185,8 +185,8 @@ fn labels(page: &PageContext) -> [&'static str; 4] {
 /// Returns the values of a key in the order of [`labels`].
 fn values(page: &PageContext, entry: &ApiKeyEntry) -> [Cell; 4] {
     let never = || page.t(common::NEVER).to_owned();
-    let used = entry.used_at.map(|it| format::time(page.language, it)).unwrap_or_else(never);
-    let expiry = entry.expires_at.map(|it| format::time(page.language, it)).unwrap_or_else(never);
+    let used = entry.used_at.map_or_else(never, |it| format::time(page.language, it));
+    let expiry = entry.expires_at.map_or_else(never, |it| format::time(page.language, it));
     let budget = if entry.weekly_credits > 0 {
         format::number(page.language, entry.weekly_credits)
     } else {
