@@ -165,10 +165,15 @@ impl Retrieval {
     }
 
     /// Returns the text of a document as it was cut into chunks; empty until
-    /// searches find it. Callers check that the member may read it.
-    pub async fn text(&self, document: DocumentId) -> Result<String, Unavailable> {
+    /// searches find it. One that is longer than `max_bytes` is cut at the end of
+    /// the next chunk. Callers check that the member may read it.
+    pub async fn text(
+        &self,
+        document: DocumentId,
+        max_bytes: usize,
+    ) -> Result<String, Unavailable> {
         let texts = self.chunks.texts(document).await?;
-        Ok(join_overlapping(texts.iter().map(String::as_str)))
+        Ok(join_overlapping(texts.iter().map(String::as_str), max_bytes))
     }
 
     /// Returns the published chunks that the vector store finds, best first, and

@@ -65,7 +65,7 @@ pub(crate) async fn fetch(
         let text = if content_type.is_text() {
             String::from_utf8(bytes).unwrap_or_default()
         } else {
-            retrieval.text(id).await?
+            retrieval.text(id, MAX_TEXT_BYTES).await?
         };
         Ok::<_, ApiError>((title, source_uri, content_type, text))
     };

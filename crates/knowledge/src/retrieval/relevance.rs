@@ -57,14 +57,21 @@ pub(super) fn join_around(chunk: &str, (before, after): (&str, &str), max_chars:
     let start = before.char_indices().nth(skipped).map_or(before.len(), |it| it.0);
     let end = after.char_indices().nth(rest - before_chars).map_or(after.len(), |it| it.0);
     let (before, after) = (before.get(start..), after.get(..end));
-    join_overlapping([before.unwrap_or_default(), chunk, after.unwrap_or_default()])
+    let chunks = [before.unwrap_or_default(), chunk, after.unwrap_or_default()];
+    join_overlapping(chunks, usize::MAX)
 }
 
-/// Joins chunks that follow each other; what one repeats of those before it is
-/// left out.
-pub(super) fn join_overlapping<'a>(chunks: impl IntoIterator<Item = &'a str>) -> String {
+/// Joins chunks that follow each other, until they are longer than this, in
+/// bytes; what one repeats of those before it is left out.
+pub(super) fn join_overlapping<'a>(
+    chunks: impl IntoIterator<Item = &'a str>,
+    max_bytes: usize,
+) -> String {
     let mut joined = String::new();
     for chunk in chunks.into_iter().filter(|it| !it.is_empty()) {
+        if joined.len() > max_bytes {
+            break;
+        }
         let longest = chunk.len().min(joined.len()).min(MAX_OVERLAP_BYTES);
         let overlap = (MIN_OVERLAP_BYTES..=longest)
             .rev()
@@ -134,10 +141,11 @@ mod tests {
     #[test]
     fn what_neighbours_repeat_appears_once() {
         let chunks = ["one two three", "two three four", "three four five"];
-        assert_eq!(join_overlapping(chunks), "one two three four five");
-        assert_eq!(join_overlapping(["one", "two"]), "one\ntwo");
-        assert_eq!(join_overlapping(["", "two", ""]), "two");
-        assert_eq!(join_overlapping(["xäääää", "äääääy"]), "xäääääy");
+        assert_eq!(join_overlapping(chunks, 99), "one two three four five");
+        assert_eq!(join_overlapping(["one", "two"], 99), "one\ntwo");
+        assert_eq!(join_overlapping(["", "two", ""], 99), "two");
+        assert_eq!(join_overlapping(["one", "two", "three"], 3), "one\ntwo");
+        assert_eq!(join_overlapping(["xäääää", "äääääy"], 99), "xäääääy");
     }
 
     #[test]
@@ -154,8 +162,8 @@ mod tests {
 
     #[test]
     fn letters_that_are_the_same_by_chance_are_no_overlap() {
-        assert_eq!(join_overlapping(["two cats", "see a dog"]), "two cats\nsee a dog");
-        assert_eq!(join_overlapping(["| a |", "| b |"]), "| a |\n| b |");
+        assert_eq!(join_overlapping(["two cats", "see a dog"], 99), "two cats\nsee a dog");
+        assert_eq!(join_overlapping(["| a |", "| b |"], 99), "| a |\n| b |");
     }
 
     #[test]

@@ -200,8 +200,10 @@ async fn the_text_of_a_document_is_that_of_its_chunks() {
     let document = world.add(world.base, "Travel", text).await;
 
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(words(&world.retrieval.text(document).await.unwrap()), words(text));
-    assert_eq!(world.retrieval.text(DocumentId::generate()).await.unwrap(), "");
+    assert_eq!(words(&world.retrieval.text(document, 999).await.unwrap()), words(text));
+    let beginning = world.retrieval.text(document, 0).await.unwrap();
+    assert!(beginning.contains("Rail") && !beginning.contains("Air"), "{beginning}");
+    assert_eq!(world.retrieval.text(DocumentId::generate(), 999).await.unwrap(), "");
 }
 
 #[tokio::test]
