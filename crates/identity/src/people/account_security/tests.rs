@@ -35,7 +35,7 @@ fn over(
 
 fn is_audited(effects: &SideEffects, by: UserId, user: UserId, action: &str) -> bool {
     let [entry] = effects.audit.as_slice() else { return false };
-    (entry.actor, entry.subject, &*entry.action) == (Some(by), Some(user), action)
+    (entry.actor, entry.subject, entry.action) == (Some(by), Some(user), action)
 }
 
 #[tokio::test]

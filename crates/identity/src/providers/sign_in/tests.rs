@@ -1,6 +1,6 @@
 //! Tests of sign-in with providers, over scripted ports.
 
-use pia_kernel::{SessionId, Timestamp, UserId};
+use pia_kernel::{Timestamp, UserId};
 use pia_testkit::FixedClock;
 
 use super::*;
@@ -203,11 +203,7 @@ async fn a_settled_code_starts_its_session() {
 #[tokio::test]
 async fn a_code_that_is_replayed_meanwhile_has_its_session_ended() {
     let mut fixture = Fixture::redeemed(false);
-    fixture
-        .sessions
-        .expect_end()
-        .once()
-        .returning(|_, _, _| Ok(Some((UserId::generate(), SessionId::generate()))));
+    fixture.sessions.expect_revoke().once().returning(|_, _, _, _| Ok(Some(1)));
     let code = secret(&"c".repeat(43));
 
     let outcome = fixture.build().redeem(&code, &secret(VERIFIER), SignInDevice::default()).await;
