@@ -43,7 +43,7 @@ pub(crate) async fn password(page: SignInPage, body: RawBody) -> PageResult {
         (page.api.identity.browser_sign_in.clone(), page.device()?, page.area);
     let (typed, password) = (email.clone(), fields.secret("password"));
     let login = async move {
-        match sign_in.password(area, &typed, password, device).await {
+        match Box::pin(sign_in.password(area, &typed, password, device)).await {
             Err(BrowserSignInError::Password(SignInError::FactorNeeded { challenge })) => {
                 Ok(Err(challenge))
             }

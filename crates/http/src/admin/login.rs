@@ -62,8 +62,10 @@ pub(crate) async fn login(
         let (Some(email), Some(password)) = (request.email, request.password) else {
             return Err(ApiError::invalid(missing));
         };
-        let login =
-            async move { sign_in.password(BrowserArea::Console, &email, password, device).await };
+        let login = async move {
+            let area = BrowserArea::Console;
+            Box::pin(sign_in.password(area, &email, password, device)).await
+        };
         api.sign_ins.run(login).await?
     };
     let BrowserSession { cookie, csrf_token, lifetime, .. } = session;
