@@ -52,7 +52,7 @@ pub(crate) async fn search(
         let bases = retrieval.bases(group, None).await?;
         let bases: Vec<KnowledgeBaseId> = bases.into_iter().map(|it| it.id).collect();
         let question = Question { bases: bases.clone(), text };
-        Ok((bases, retrieval.search(question).await.map_err(search_error)?))
+        Ok::<_, ApiError>((bases, retrieval.search(question).await.map_err(search_error)?))
     };
     let found = tokio::time::timeout(MAX_SEARCH_TIME, mcp.runner.run(searching)).await;
     let found = found.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))?;

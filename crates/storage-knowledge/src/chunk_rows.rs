@@ -49,7 +49,7 @@ impl ChunkRow {
 pub(crate) enum CopiedVectors {
     /// None: the model is another one.
     None,
-    /// Those of chunks that have a context.
+    /// Vectors of chunks that have a context.
     WithContext,
     /// All.
     All,

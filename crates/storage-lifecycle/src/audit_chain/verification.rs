@@ -113,6 +113,7 @@ impl<'a> Verification<'a> {
 mod tests {
     use pia_kernel::{Secret, Timestamp};
     use pia_sealing::{MasterKeys, ServerSeal};
+    use uuid::Uuid;
 
     use super::super::link::tests::{chained, entry};
     use super::*;

@@ -22,6 +22,7 @@ fn writing(
     world
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "writers return it")]
 fn written(text: &str) -> Result<WrittenContext, EmbedError> {
     Ok(WrittenContext { text: text.to_owned(), tokens: 10 })
 }
