@@ -26,7 +26,7 @@ pub(crate) struct NavItem {
 pub(crate) const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 const ADMINS: &[Role] = &[Role::Admin];
 /// Roles that see their own group only.
-pub(crate) const ORG_MANAGERS: &[Role] = &[Role::OrgManager];
+const ORG_MANAGERS: &[Role] = &[Role::OrgManager];
 
 const fn item(path: &'static str, roles: &'static [Role], label: Text) -> NavItem {
     NavItem { label, path, roles }
@@ -44,10 +44,7 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
             item("admin/users", ADMINS, Text::new("Users", "Konten")),
             item("admin/invitations", ADMINS, Text::new("Invitations", "Einladungen")),
             item("admin/my-group", ORG_MANAGERS, Text::new("Your group", "Ihre Gruppe")),
-            item("admin/invitations", ADMINS, Text::new("Invitations", "Einladungen")),
-            item("admin/my-group", ORG_MANAGERS, Text::new("Your group", "Ihre Gruppe")),
             item("admin/groups", ADMINS, Text::new("Groups", "Gruppen")),
-            item("admin/scim", ADMINS, Text::new("Provisioning", "Bereitstellung")),
             item("admin/scim", ADMINS, Text::new("Provisioning", "Bereitstellung")),
         ],
     },
@@ -128,5 +125,31 @@ impl NavItem {
     pub(crate) fn contains(&self, path: &str) -> bool {
         let is_below = || path.strip_prefix(self.path).is_some_and(|it| it.starts_with('/'));
         path == self.path || (!["admin", "account"].contains(&self.path) && is_below())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use actix_web::http::Method;
+
+    use super::*;
+    use crate::routes;
+
+    #[test]
+    fn each_entry_is_a_page_and_is_listed_once() {
+        let routes = routes();
+        let pages: BTreeSet<&str> =
+            routes.iter().filter(|it| it.method == Method::GET).map(|it| it.path).collect();
+
+        for menu in [CONSOLE, ACCOUNT] {
+            let paths: Vec<&str> = menu.iter().flat_map(|it| it.items).map(|it| it.path).collect();
+            let distinct: BTreeSet<&str> = paths.iter().copied().collect();
+            assert_eq!(distinct.len(), paths.len(), "{paths:?}");
+            for path in paths {
+                assert!(pages.contains(format!("/{path}").as_str()), "{path}");
+            }
+        }
     }
 }

@@ -189,6 +189,7 @@ impl PageContext {
     }
 
     /// Redirects to a page, by its path without the leading slash.
+    #[expect(clippy::unnecessary_wraps, reason = "handlers end with it")]
     pub(crate) fn redirect(&self, path: &str) -> PageResult {
         Ok(redirect(&self.request, path))
     }

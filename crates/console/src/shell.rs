@@ -18,19 +18,19 @@ pub(crate) struct Shell {
     server_name: String,
     csrf_token: String,
     /// Groups of links; none for pages without navigation.
-    nav: Vec<ShownGroup>,
+    nav: Vec<LinkGroup>,
     /// Path of the page that the server's name links to.
     home: &'static str,
     other_language_query: String,
 }
 
 /// Group of links in the navigation.
-struct ShownGroup {
+struct LinkGroup {
     label: &'static str,
-    items: Vec<ShownItem>,
+    items: Vec<NavLink>,
 }
 
-struct ShownItem {
+struct NavLink {
     label: &'static str,
     path: &'static str,
     is_current: bool,
@@ -55,12 +55,12 @@ impl Shell {
             let items = items.filter(|it| {
                 caller.scope == SessionScope::Console || !it.path.starts_with("admin")
             });
-            let items = items.map(|it| ShownItem {
+            let items = items.map(|it| NavLink {
                 label: it.label.of(page.language),
                 path: it.path,
                 is_current: it.contains(page.path()),
             });
-            ShownGroup { label: group.label.of(page.language), items: items.collect() }
+            LinkGroup { label: group.label.of(page.language), items: items.collect() }
         };
         let nav = nav.iter().map(visible).filter(|it| !it.items.is_empty());
         let other = common::other(page.language);

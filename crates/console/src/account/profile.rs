@@ -135,7 +135,7 @@ fn verification(page: &PageContext) -> Section {
         .part(SectionPart::Links(vec![link]))
 }
 
-fn business(page: &PageContext, company: &str, is_owed: bool) -> Section {
+fn business(page: &PageContext, company: &str, is_required: bool) -> Section {
     let acting = SelectOption {
         value: "true".to_owned(),
         label: page.t(ACTING).to_owned(),
@@ -144,6 +144,6 @@ fn business(page: &PageContext, company: &str, is_owed: bool) -> Section {
     let form = Form::new("account", page.t(common::SAVE))
         .field(Field::input("companyName", page.t(COMPANY), ("text", "organization"), company))
         .field(Field::checks("actingAsBusiness", page.t(CONFIRMATION), vec![acting]));
-    let intro = if is_owed { BUSINESS_OWED } else { BUSINESS_HINT };
+    let intro = if is_required { BUSINESS_OWED } else { BUSINESS_HINT };
     Section::new("business", page.t(BUSINESS_TITLE)).intro(page.t(intro)).form(form)
 }

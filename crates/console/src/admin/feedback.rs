@@ -69,7 +69,7 @@ async fn list(page: PageContext) -> PageResult {
         status: FeedbackStatus::from_name(&page.query("status")),
         rating: Rating::from_name(&page.query("rating")),
     };
-    let search = filter_form(&page, &filter);
+    let search = filter_form(&page, filter);
     let (feedback, request) = (page.api.feedback.clone(), page.paging());
     let found = page.run(async move { feedback.page(filter, request).await }).await?;
     let emails = emails(&page, found.items.iter().map(|it| it.user)).await?;
@@ -88,7 +88,7 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-fn filter_form(page: &PageContext, filter: &FeedbackFilter) -> Search {
+fn filter_form(page: &PageContext, filter: FeedbackFilter) -> Search {
     let any = || ("", page.t(ANY));
     let statuses = FeedbackStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
     let ratings = Rating::ALL.map(|it| (it.name(), page.t(rating_text(it))));

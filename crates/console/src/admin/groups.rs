@@ -5,6 +5,7 @@ mod settings;
 
 use pia_assistant::CreditView;
 use pia_http::HttpError;
+use pia_identity::Role;
 use pia_kernel::{ClientPolicyId, GroupId, Page};
 use pia_policy::{
     AssignedPolicy, ClientPolicyEntry, Feature, GroupEntry, GroupMember, GroupSettings,
@@ -15,7 +16,6 @@ use uuid::Uuid;
 
 use super::users::{search_form, user_row};
 use crate::form_fields::FormFields;
-use crate::navigation::ORG_MANAGERS;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, group_page, page, page_for};
 use crate::texts::common;
@@ -63,7 +63,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/groups", |it| it.to(list)),
         changing(form("/admin/groups", |it| it.to(create))),
-        page_for(ORG_MANAGERS, "/admin/my-group", |it| it.to(own)),
+        page_for(&[Role::Admin, Role::OrgManager], "/admin/my-group", |it| it.to(own)),
         group_page("/admin/groups/{id}", |it| it.to(show)),
         changing(form("/admin/groups/{id}/settings", |it| it.to(change))),
         changing(form("/admin/groups/{id}/policy", |it| it.to(assign))),
@@ -221,7 +221,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
 }
 
 fn is_admin(page: &PageContext) -> bool {
-    page.caller.role == pia_identity::Role::Admin
+    page.caller.role == Role::Admin
 }
 
 async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {

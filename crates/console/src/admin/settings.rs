@@ -211,7 +211,7 @@ fn path_of(key: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {
             path.push(byte.into());
         } else {
-            path.push_str(&format!("%{byte:02X}"));
+            path.extend(format!("%{byte:02X}").chars());
         }
     }
     path

@@ -5,6 +5,9 @@ const WIDTH: f64 = 720.0;
 /// Height of a chart.
 const HEIGHT: f64 = 160.0;
 
+/// Maximum width of a bar.
+const MAX_BAR_WIDTH: f64 = 48.0;
+
 /// Bar chart of a series.
 pub(crate) struct Chart {
     /// Title, and the text of the picture for screen readers.
@@ -47,10 +50,11 @@ impl Chart {
         for bar in &self.bars {
             let share = if highest > 0.0 { bar.value / highest } else { 0.0 };
             let height = (share * HEIGHT).round();
+            let width = (slot * 0.8).min(MAX_BAR_WIDTH);
             shapes.push(BarShape {
-                x: x + slot * 0.1,
+                x: x + (slot - width) / 2.0,
                 y: HEIGHT - height,
-                width: slot * 0.8,
+                width,
                 height,
                 bar,
             });
@@ -78,11 +82,11 @@ mod tests {
                 label_heading: String::new(),
                 bars: bars.collect(),
             };
-            chart.shapes().iter().map(|it| it.height as u32).collect::<Vec<_>>()
+            chart.shapes().iter().map(|it| it.height.to_string()).collect::<Vec<_>>().join(" ")
         };
 
-        assert_eq!(bars(&[1.0, 4.0, 0.0]), [40, 160, 0]);
-        assert_eq!(bars(&[0.0]), [0]);
+        assert_eq!(bars(&[1.0, 4.0, 0.0]), "40 160 0");
+        assert_eq!(bars(&[0.0]), "0");
         assert!(bars(&[]).is_empty());
     }
 }

@@ -52,7 +52,7 @@ pub(crate) enum Tone {
     Plain,
     /// Number, aligned to the end.
     Number,
-    /// As it should be.
+    /// State that is as intended.
     Good,
     /// Needs attention.
     Warning,
@@ -135,6 +135,7 @@ impl Tone {
 
 impl Table {
     /// Returns the heading of a column.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
     pub(crate) fn heading(&self, column: &usize) -> &str {
         self.columns.get(*column).map_or("", String::as_str)
     }

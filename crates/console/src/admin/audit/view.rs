@@ -93,7 +93,7 @@ fn side_cell(page: &PageContext, side: &AuditSide, emails: &HashMap<UserId, Stri
 fn format_changes(changes: &str) -> String {
     let fields: Map<String, Value> = serde_json::from_str(changes).unwrap_or_default();
     let side = |change: &Value, name| {
-        let value = change.get(name).map(Value::to_string).unwrap_or_else(|| "–".to_owned());
+        let value = change.get(name).map_or_else(|| "–".to_owned(), Value::to_string);
         let short = truncate(&value, VALUE_BYTES);
         if short.len() < value.len() { format!("{short}…") } else { value }
     };

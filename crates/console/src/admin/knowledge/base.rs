@@ -53,7 +53,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 /// Returns the page of a base.
 pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
-    let (use_case, base) = (documents(page)?, base_ref(page, id));
+    let (use_case, base) = (documents(page), base_ref(page, id));
     let read = async move { Ok((use_case.stats(base).await?, use_case.list(base).await?)) };
     let (stats, list) = page.run::<_, pia_knowledge::KnowledgeError, _>(read).await?;
     let path = format!("admin/knowledge/{id}");

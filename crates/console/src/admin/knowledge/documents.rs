@@ -140,7 +140,7 @@ async fn show(page: PageContext, PathPart { id, part }: PathPart) -> PageResult 
 }
 
 async fn file(page: PageContext, PathPart { id, part }: PathPart) -> PageResult {
-    let (documents, document) = (super::documents(&page)?, document_ref(&page, id, part));
+    let (documents, document) = (super::documents(&page), document_ref(&page, id, part));
     let content = page.run(async move { documents.content(document).await }).await?;
     Ok(pia_http::document_file(content))
 }
@@ -159,7 +159,7 @@ async fn delete(
     PathPart { id, part }: PathPart,
     form: FormFields,
 ) -> PageResult {
-    let documents = super::documents(&page)?;
+    let documents = super::documents(&page);
     let (document, by) = (document_ref(&page, id, part), Some(page.user()));
     let deleted = match page.require_owner(proof(&form)).await {
         Ok(()) => page.run(async move { documents.delete(by, document).await }).await,
@@ -203,7 +203,7 @@ async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<Vie
 
 async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
-    let (documents, document) = (super::documents(page)?, document_ref(page, id, part));
+    let (documents, document) = (super::documents(page), document_ref(page, id, part));
     let it = page.run(async move { documents.find(document).await }).await?;
     let path = format!("admin/knowledge/{id}/documents/{part}");
     let size = u64::try_from(it.size_bytes).unwrap_or_default();

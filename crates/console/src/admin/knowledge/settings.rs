@@ -52,7 +52,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let documents = super::documents(&page)?;
+    let documents = super::documents(&page);
     let (base, by) = (base_ref(&page, id), Some(page.user()));
     let prompt = form.text("prompt").to_owned();
     let set = async move { documents.set_prompt(by, base, Some(prompt)).await };

@@ -161,7 +161,7 @@ mod tests {
 
     fn form(fields: &[(&str, &str)]) -> FormFields {
         let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        FormFields::new(fields.collect())
+        FormFields::from_pairs(fields.collect())
     }
 
     #[test]

@@ -35,7 +35,7 @@ const DELETE_HINT: Text = Text::new(
      Um sie für später aufzuheben, machen Sie sie stattdessen inaktiv.",
 );
 
-/// What was typed into the forms of a persona, where one was refused.
+/// Values that were typed into the forms of a persona, where one was refused.
 #[derive(Default)]
 pub(super) struct Typed {
     /// Contents, and the version that they change.
@@ -68,9 +68,10 @@ fn entry_row(page: &PageContext, entry: &PersonaEntry) -> Row {
     let content = &persona.content;
     let emoji = content.emoji.as_deref().unwrap_or_default();
     let name = format!("{emoji} {}", content.name).trim_start().to_owned();
-    let status = match persona.is_active {
-        true => Cell::badge(page.t(ACTIVE), Tone::Good),
-        false => Cell::badge(page.t(INACTIVE), Tone::Neutral),
+    let status = if persona.is_active {
+        Cell::badge(page.t(ACTIVE), Tone::Good)
+    } else {
+        Cell::badge(page.t(INACTIVE), Tone::Neutral)
     };
     Row::new(vec![
         Cell::link(name, format!("admin/personas/{}", persona.id))

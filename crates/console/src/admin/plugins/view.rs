@@ -77,7 +77,7 @@ const DELETE_HINT: Text = Text::new(
     "Das Plugin geht mit Paket und Symbol verloren, und die Apps der Mitglieder entfernen es.",
 );
 
-/// What was typed into the forms of a plugin, where one was refused.
+/// Values that were typed into the forms of a plugin, where one was refused.
 #[derive(Default)]
 pub(super) struct Typed {
     /// Contents, and the version that they change.
@@ -118,9 +118,10 @@ pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
 
 fn entry_row(page: &PageContext, PluginEntry { plugin, group_count }: &PluginEntry) -> Row {
     let detail = if plugin.is_built_in { page.t(BUILT_IN) } else { "" };
-    let groups = match plugin.is_built_in {
-        true => Cell::default(),
-        false => Cell::number(format::number(page.language, *group_count)),
+    let groups = if plugin.is_built_in {
+        Cell::default()
+    } else {
+        Cell::number(format::number(page.language, *group_count))
     };
     Row::new(vec![
         Cell::link(&plugin.content.name, format!("admin/plugins/{}", plugin.id)).detail(detail),
@@ -138,9 +139,10 @@ fn kind_cell(page: &PageContext, kind: &str) -> Cell {
 }
 
 fn status_cell(page: &PageContext, is_active: bool) -> Cell {
-    match is_active {
-        true => Cell::badge(page.t(ACTIVE), Tone::Good),
-        false => Cell::badge(page.t(INACTIVE), Tone::Neutral),
+    if is_active {
+        Cell::badge(page.t(ACTIVE), Tone::Good)
+    } else {
+        Cell::badge(page.t(INACTIVE), Tone::Neutral)
     }
 }
 
@@ -182,12 +184,12 @@ pub(super) async fn plugin_view(
     let mut view = View::new(&plugin.content.name)
         .below(page.t(TITLE), "admin/plugins")
         .section(state_section(page, &plugin, &path));
-    if !plugin.is_built_in {
+    if plugin.is_built_in {
+        view = view.intro(page.t(BUILT_IN_INTRO));
+    } else {
         view = view.section(package_section(page, &plugin, &path));
         view = view.section(groups_section(page, id, &path, typed.groups).await?);
         view = view.section(icon_section(page, &plugin, &path));
-    } else {
-        view = view.intro(page.t(BUILT_IN_INTRO));
     }
     let (is_built_in, stored) = (plugin.is_built_in, Some(plugin.updated_at));
     let (draft, version) = typed.contents.unwrap_or_else(|| (stored_draft(plugin), stored));
@@ -212,9 +214,10 @@ fn state_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> Se
         (page.t(VERSION), Cell::text(&plugin.content.version)),
         (page.t(CHANGED), time_cell(page, plugin.updated_at)),
     ];
-    let toggle = match plugin.is_active {
-        true => Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE)),
-        false => Form::new(format!("{path}/activate"), page.t(ACTIVATE)),
+    let toggle = if plugin.is_active {
+        Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE))
+    } else {
+        Form::new(format!("{path}/activate"), page.t(ACTIVATE))
     };
     Section::new("state", "").facts(facts).form(toggle)
 }

@@ -179,7 +179,9 @@ fn comparison_section(
         reset: None,
     };
     let row = |SettingDifference { section, setting, before, after }| {
-        let value = |it: Option<_>| Cell::text(it.map_or_else(String::new, format_value));
+        let value = |it: Option<serde_json::Value>| {
+            Cell::text(it.map(|it| it.to_string()).unwrap_or_default())
+        };
         Row::new(vec![Cell::text(format!("{section}.{setting}")), value(before), value(after)])
     };
     let table = Table {
@@ -191,8 +193,4 @@ fn comparison_section(
         ..Table::default()
     };
     Section::new("comparison", page.t(COMPARISON)).table(table)
-}
-
-fn format_value(value: impl ToString) -> String {
-    value.to_string()
 }
