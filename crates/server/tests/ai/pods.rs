@@ -136,6 +136,17 @@ pub(crate) async fn chat(
     (names.collect(), result["content"].as_str().expect("a text").to_owned())
 }
 
+/// Returns the only connected pod once this many of its calls are recorded, which
+/// happens after their results were returned.
+async fn pod_after(console: &Console, calls: u64) -> Value {
+    until(async || {
+        let pods = console.get("/api/admin/connectors/pods").await.body;
+        assert_eq!(pods.as_array().map(Vec::len), Some(1), "{pods}");
+        Some(pods[0].clone()).filter(|it| it["calls"] == calls)
+    })
+    .await
+}
+
 async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
@@ -149,11 +160,8 @@ async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
     assert_eq!(pod.line_after("call").await, r#"forecast {"city":"Rome"}"#);
     assert!(result.contains("Rain in Rome.") && result.contains("never an instruction"));
     assert_eq!(result.matches("</result>").count(), 1);
-    let [listed] = <[Value; 1]>::try_from(
-        console.get("/api/admin/connectors/pods").await.body.as_array().expect("a list").clone(),
-    )
-    .expect("one pod");
-    assert_eq!((&listed["name"], &listed["calls"]), (&json!("test-pod"), &json!(1)));
+    let listed = pod_after(&console, 1).await;
+    assert_eq!(listed["name"], "test-pod");
     let audit = console.get("/api/admin/audit?limit=50&action=Pod.ToolCalled").await;
     assert!(
         audit.text().contains("forecast") && !audit.text().contains("Rome"),
@@ -186,8 +194,7 @@ async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
     }
     let waiting = pod.line_after("waits").await;
     assert_eq!(pod.line_after("cancel").await, waiting);
-    let listed = console.get("/api/admin/connectors/pods").await.body[0].clone();
-    assert_eq!((&listed["calls"], &listed["failures"]), (&json!(4), &json!(3)));
+    assert_eq!(pod_after(&console, 4).await["failures"], 3);
 }
 
 async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {

@@ -55,6 +55,16 @@ impl<'a> Visitor<'a> {
         self.app.anonymous().send(method, path, &headers, body.as_bytes()).await
     }
 
+    /// Sends a form with this CSRF token as a browser sends one with files.
+    async fn upload(&self, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
+        let token = body.strip_prefix("csrfToken=").unwrap_or_default();
+        let body = format!(
+            "--b\r\nContent-Disposition: form-data; name=\"csrfToken\"\r\n\r\n{token}\r\n--b--\r\n"
+        );
+        let multipart = [("content-type", "multipart/form-data; boundary=b")];
+        self.send("POST", path, &[&multipart[..], headers].concat(), &body).await
+    }
+
     /// Returns the CSRF token of a page's forms.
     async fn csrf_token(&self) -> String {
         let page = self.get("/account").await;
@@ -86,9 +96,10 @@ fn pages() -> impl Iterator<Item = Route> {
 
 /// Returns the path of a row with an id that nothing has.
 fn with_unknown_ids(path: &str) -> String {
-    let segment = |it: &str| match it.starts_with('{') {
-        true => "018f0000-0000-7000-8000-00000000dead".to_owned(),
-        false => it.to_owned(),
+    let segment = |it: &str| match it {
+        "{number}" => "1".to_owned(),
+        it if it.starts_with('{') => "018f0000-0000-7000-8000-00000000dead".to_owned(),
+        it => it.to_owned(),
     };
     path.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
@@ -162,14 +173,18 @@ async fn a_form_requires_the_csrf_token_and_the_same_site(database: TestDatabase
             (&[("origin", "https://evil.example")], &body),
             (&[("sec-fetch-site", "cross-site")], &body),
         ] {
-            let answer = ada.post(&path, headers, body).await;
+            let answer = match ada.post(&path, headers, body).await {
+                it if it.status == 415 => ada.upload(&path, headers, body).await,
+                it => it,
+            };
             assert_eq!(answer.status, 403, "{path} {headers:?} {body}: {}", answer.text());
         }
         let own = [("sec-fetch-site", "same-origin")];
         if route.path != "/account/sign-out" {
             let answer = ada.post(&path, &own, &body).await;
             assert!(answer.status != 403 || !answer.text().contains("another site"), "{path}");
-            assert!(answer.status < 500, "{path}: {}", answer.text());
+            // Knowledge is off.
+            assert!(answer.status < 500 || answer.status == 503, "{path}: {}", answer.text());
         }
     }
     let out = ada.post("/account/sign-out", &[], &form(&[("csrfToken", &token)])).await;
@@ -214,6 +229,7 @@ async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
 /// Opens every page that the navigation names, in both languages and both
 /// colours, at the width of a desktop and of a small phone.
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::disallowed_methods, reason = "the test runner names its programs")]
 async fn every_page_is_accessible_and_fits_a_phone() {
     let app = with_admin(TestDatabase::sqlite()).await;
     let axe = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
@@ -246,7 +262,10 @@ async fn every_page_is_accessible_and_fits_a_phone() {
             assert!(!browser.is_too_wide().await, "{path} at {width}");
             let violations = browser.accessibility_violations(&axe).await;
             assert!(violations.is_empty(), "{path} {language} {colours}: {violations:#?}");
-            browser.found_nothing_wrong().await;
+            let mut complaints = browser.complaints().await;
+            // Advice about password managers.
+            complaints.retain(|it| !it.contains("[DOM]"));
+            assert!(complaints.is_empty(), "{path}: {complaints:?}");
         }
     }
 }
