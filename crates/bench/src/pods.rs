@@ -29,10 +29,11 @@ const EVERYBODY: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_00
 const READING: &str = "\
 A pod of the crate `pia-pod` has a tool that echoes its arguments, and is connected to an instance in the
 process of the benchmark. \"Raw echo\" is a text over a WebSocket of the same server, as the limit. A call is
-that of a chat: the grant is checked, which is read once a second, the arguments are checked, and the pod is
-called; the audit log is written afterwards, which \"record\" is alone. With PostgreSQL, another instance
-calls the same pod, through rows and notifications; \"direct\" is the alternative: a request over a
-persistent, unencrypted HTTP connection to the pod's instance, without the audit.
+that of a chat: the grant is checked, the arguments are checked, and the pod is called; the audit log is
+written afterwards, which \"record\" is alone. Grants are read once a second, so that the first call in a
+while reads them. With PostgreSQL, another instance calls the same pod, through rows and notifications;
+\"direct\" is the alternative: a request over a persistent, unencrypted HTTP connection to the pod's
+instance, without the audit.
 ";
 
 /// Number of requests of each figure, and of rounds.

@@ -38,6 +38,7 @@ pub(super) const CALLS: usize = 16;
 pub(super) struct Instance {
     pub(super) address: SocketAddr,
     pub(super) plane: ToolPlane,
+    pub(super) granted: GrantedPods,
     /// Tasks that record calls.
     records: TaskTracker,
     _tasks: JoinSet<()>,
@@ -67,14 +68,14 @@ impl Instance {
         let connectors = Connectors {
             store: Arc::new(SqlConnectors::new(db.clone())),
             registry: Arc::clone(&registry),
-            granted,
+            granted: granted.clone(),
             servers: Arc::new(NoToolServers),
             clock: Arc::clone(&clock),
         };
         let (host, runner) = ("bench".into(), Runner::on_current_runtime());
         let uplink = Uplink { connectors, registry, links, host, clock, runner };
         let address = serve(uplink, plane.clone())?;
-        Ok(Self { address, plane, records, _tasks: tasks })
+        Ok(Self { address, plane, granted, records, _tasks: tasks })
     }
 
     /// Waits until all calls are recorded.

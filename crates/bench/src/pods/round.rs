@@ -59,6 +59,11 @@ impl Round<'_> {
         let called = self.p50(|| call(plane))?;
         record(Metric::Call, called);
         record(Metric::CallOverRaw, called - raw);
+        let read = self.p50(async || {
+            self.instance.granted.invalidate();
+            call(plane).await
+        })?;
+        record(Metric::ReadCall, read);
         let begun = Instant::now();
         let each = self.plan.requests / CALLS;
         self.runtime.block_on(try_join_all((0..CALLS).map(|_| async {
@@ -83,7 +88,7 @@ impl Round<'_> {
 
     /// Returns the median of the times of requests in milliseconds, one after the
     /// other.
-    fn p50<F: Future<Output = Outcome<()>>>(&self, request: impl Fn() -> F) -> Outcome<f64> {
+    fn p50(&self, request: impl AsyncFn() -> Outcome<()>) -> Outcome<f64> {
         let took = (0..self.plan.requests).map(|_| {
             let begun = Instant::now();
             self.runtime.block_on(request())?;
