@@ -24,9 +24,9 @@ They are handed over, claimed and advanced in the process of the benchmark, by f
 with the embedded engine. A commit is the update of one row of its own by each worker, so that
 \"commits/s\" is the limit of the same database in the same round. Commits of a step are counted by
 PostgreSQL's transaction ids. The first event is `started`, read when its claim has returned; another
-instance is woken by a notification of the database. DBOS runs workflows of three steps that return a text
-at once, by a process of four workers on the same PostgreSQL. Lists have 50 assignments of a user who has a
-thousand, or of all users.
+instance is woken by a notification of the database. DBOS runs up to a thousand workflows of
+three steps that return a text at once, handed over before, by a process of four workers on the same
+PostgreSQL. Lists have 50 assignments of a user who has more than a thousand, or of all users.
 ";
 
 /// Number of runs of a user that wait at once.
@@ -76,7 +76,9 @@ pub fn assignments(options: &Options) -> Outcome<()> {
         log_progress(&format!("seeding {name}"));
         let db = runtime.block_on(database::open(dir.path(), *url))?;
         let plane = runtime.block_on(Plane::create(&db, plan.runs / RUNS_OF_USER))?;
-        seeding::seed(dir.path(), *url, plan.rows)?;
+        seeding::seed(dir.path(), *url, plan.rows, plane.users.len())?;
+        runtime.block_on(plane.extend_lease())?;
+        let alive = runtime.spawn(plane.clone().stay_alive());
         for number in 1..=plan.rounds {
             log_progress(&format!("{name}, round {number} of {}", plan.rounds));
             let round = Round { plan: &plan, plane: &plane, runtime: &runtime, place };
@@ -88,6 +90,7 @@ pub fn assignments(options: &Options) -> Outcome<()> {
                 figures.record(place, Metric::PeerRuns, peer);
             }
         }
+        alive.abort();
     }
     let names: Vec<_> = urls.iter().map(|it| it.0).collect();
     publish(options, "assignments", &render(&plan, &names, &facts, &figures))

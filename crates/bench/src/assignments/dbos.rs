@@ -16,7 +16,7 @@ pub(super) fn runs_per_second(
     runs: usize,
     workers: usize,
 ) -> Outcome<f64> {
-    let own = OwnDatabase::create(postgres)?;
+    let own = OwnDatabase::second(postgres)?;
     let output = Command::new(python)
         .args(["-c", SCRIPT, &own.url])
         .args([runs.to_string(), workers.to_string()])

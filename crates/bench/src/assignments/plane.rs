@@ -1,5 +1,6 @@
 //! Task plane, as an instance assembles it.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,11 @@ use crate::failure::Outcome;
 const EVERYBODY: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 /// Number of runs that a worker advances at once, the server's default.
 pub(super) const WORKERS: usize = 4;
-const LEASE: Duration = Duration::from_hours(1);
+/// Lease of the worker. One of more than five minutes would count as that of a
+/// clock which was set back.
+const LEASE: Duration = Duration::from_mins(1);
+/// Interval at which the lease is extended, as an instance does.
+const EXTENSION: Duration = Duration::from_secs(1);
 const INPUT: &str = r#"{"schemaVersion":1,"prompt":"Brief me on the move.","items":[]}"#;
 
 /// Users, their assignments, and the runs of these.
@@ -79,12 +84,24 @@ impl Plane {
             clock,
         };
         let worker = WorkerId(Uuid::now_v7());
-        store.keep_alive(worker, "bench", SystemClock.now(), LEASE).await?;
         let mut created = Vec::new();
         for _ in 0..users.max(WORKERS) {
             created.push(user(db).await?);
         }
         Ok(Self { db: db.clone(), store, runs, worker, users: created, assignments, wake })
+    }
+
+    /// Extends the lease of the worker.
+    pub(super) async fn extend_lease(&self) -> Result<(), Unavailable> {
+        self.store.keep_alive(self.worker, "bench", SystemClock.now(), LEASE).await
+    }
+
+    /// Extends the lease of the worker again and again, until it fails.
+    pub(super) async fn stay_alive(self) -> Result<Infallible, Unavailable> {
+        loop {
+            self.extend_lease().await?;
+            tokio::time::sleep(EXTENSION).await;
+        }
     }
 
     /// Hands over an assignment of a user.

@@ -44,6 +44,9 @@ impl Round<'_> {
         let begun = Instant::now();
         let runs = self.runtime.block_on(self.drain())?;
         record(Metric::Runs, count(runs) / begun.elapsed().as_secs_f64());
+        if runs != self.plan.runs {
+            return Err(format!("{runs} runs ended, of {}", self.plan.runs).into());
+        }
         if let Some((session, before)) = session.as_ref().zip(written) {
             let commits = usize::try_from(session.number(CURRENT)? - before)?;
             record(Metric::CommitsOfStep, count(commits) / count(runs * STEPS));

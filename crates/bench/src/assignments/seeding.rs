@@ -11,50 +11,59 @@ use crate::postgres::Session;
 
 /// Number of assignments of a user.
 const OF_USER: usize = 1_000;
+/// Memory for pages while SQLite fills its indexes.
+const CACHE: &str = "PRAGMA cache_size = -500000";
 
-/// Stores assignments with two events each, of users who have a thousand each.
-pub(super) fn seed(dir: &Path, postgres: Option<&str>, rows: usize) -> Outcome<()> {
-    let users = rows.div_ceil(OF_USER);
+/// Stores assignments with two events each: a thousand of each user that exists,
+/// and of as many others as are needed.
+pub(super) fn seed(dir: &Path, postgres: Option<&str>, rows: usize, users: usize) -> Outcome<()> {
+    let others = rows.div_ceil(OF_USER).saturating_sub(users);
     if let Some(url) = postgres {
         let session = Session::open(url)?;
-        session.run(&statements(users, "gen_random_uuid()", "'2020-01-01'::timestamptz"))?;
-        return session.run("VACUUM ANALYZE assignments, assignment_events; CHECKPOINT");
+        let id = |number: &str| format!("lpad(({number})::text, 32, '0')::uuid");
+        session.run(&statements(others, id, "'2020-01-01'::timestamptz"))?;
+        // Not within a transaction, as several statements would be.
+        session.run("VACUUM ANALYZE assignments, assignment_events")?;
+        return session.run("CHECKPOINT");
     }
     let mut connection = SqliteConnection::establish(&dir.join(DATABASE_FILE).to_string_lossy())?;
+    let id = |number: &str| format!("CAST(printf('%016d', {number}) AS BLOB)");
     connection.batch_execute(&format!(
-        "PRAGMA busy_timeout = 60000; BEGIN IMMEDIATE; {} COMMIT; ANALYZE;
+        "{CACHE}; PRAGMA busy_timeout = 60000; BEGIN IMMEDIATE; {} COMMIT; ANALYZE;
         PRAGMA wal_checkpoint(TRUNCATE);",
-        statements(users, "randomblob(16)", "1577836800000000")
+        statements(others, id, "1577836800000000")
     ))?;
     Ok(())
 }
 
-/// Returns the statements for either database: with its expressions for an id and
-/// for a time.
-fn statements(users: usize, id: &str, time: &str) -> String {
+/// Returns the statements for either database: with its expressions for the id with
+/// a number, and for a time. Ids ascend, as those of the server do.
+fn statements(others: usize, id: impl Fn(&str) -> String, time: &str) -> String {
     let numbers = |to: usize| {
         format!(
             "(WITH RECURSIVE counted (n) AS
                 (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {to})
-            SELECT n FROM counted) AS numbers"
+            SELECT n FROM counted WHERE n <= {to}) AS numbers"
         )
     };
-    let (users, of_user) = (numbers(users), numbers(OF_USER));
+    let (copies, of_user) = (numbers(others), numbers(OF_USER));
+    let account = id("n");
+    let assignment = id(&format!("place * {OF_USER} + n"));
+    let event = id("ROW_NUMBER() OVER ()");
     format!(
         "INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at, role)
-            SELECT {id}, 'copy' || n || '@bench.example', 'copy' || n || '@bench.example', 'local', 0,
-                {time}, 'User' FROM {users};
+            SELECT {account}, 'copy' || n || '@bench.example', 'copy' || n || '@bench.example',
+                'local', 0, {time}, 'User' FROM {copies};
         INSERT INTO assignments (id, user_id, skill_name, mode, status, step_count, tokens_spent,
             tokens_abandoned, created_at, updated_at, completed_at, fence, failed_attempts, restarts,
             event_count, skill)
-            SELECT {id}, accounts.id, 'brief', 'Assistant', 'Completed', 3, 42, 0, {time}, {time},
-                {time}, 1, 0, 0, 2, '{{}}'
-            FROM accounts CROSS JOIN {of_user} WHERE email LIKE 'copy%';
+            SELECT {assignment}, users.id, 'brief', 'Assistant', 'Completed', 3, 42, 0, {time},
+                {time}, {time}, 1, 0, 0, 2, '{{}}'
+            FROM (SELECT id, ROW_NUMBER() OVER (ORDER BY id) AS place FROM accounts) AS users
+                CROSS JOIN {of_user} ORDER BY place, n;
         INSERT INTO assignment_events (id, assignment_id, ordinal, key, kind, message, created_at)
-            SELECT {id}, id, 1, 'queued', 'queued', 'Waiting for a worker.', {time}
-            FROM assignments WHERE skill = '{{}}';
-        INSERT INTO assignment_events (id, assignment_id, ordinal, key, kind, message, created_at)
-            SELECT {id}, id, 2, 'completed', 'completed', 'Completed.', {time}
-            FROM assignments WHERE skill = '{{}}';"
+            SELECT {event}, id, ordinal, kind, kind, 'An event of before.', {time}
+            FROM assignments CROSS JOIN
+                (SELECT 1 AS ordinal, 'queued' AS kind UNION ALL SELECT 2, 'completed') AS events;"
     )
 }
