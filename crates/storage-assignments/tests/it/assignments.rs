@@ -101,8 +101,8 @@ async fn assignments_are_listed_newest_first(db: Database) {
 
 async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let (ada, bob) = (person(&db).await, person(&db).await);
-    let waiting = queued(&db, ada, 1).await;
-    let run = running(&db, bob, 2).await.claim.id;
+    let run = running(&db, bob, 1).await.claim.id;
+    let waiting = queued(&db, ada, 2).await;
     let store = store(&db);
     let with = async |status| -> Vec<AssignmentId> {
         store.list_all(Some(status), 0, 9).await.unwrap().into_iter().map(|it| it.id).collect()
