@@ -58,7 +58,7 @@ connection_trait! {
             }
             let unfinished = assignments::table
                 .filter(assignments::user_id.eq(row.user_id))
-                .filter(assignments::due_at.is_not_null())
+                .filter(assignments::completed_at.is_null())
                 .count();
             if unfinished.get_result::<i64>(self).await? >= i64::from(max_unfinished) {
                 return Ok(AssignmentCreated::TooMany);

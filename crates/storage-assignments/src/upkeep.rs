@@ -31,7 +31,7 @@ impl SqlAssignments {
         now: Timestamp,
     ) -> Result<Vec<AssignmentId>, Unavailable> {
         let late = assignments::table
-            .filter(assignments::due_at.is_not_null())
+            .filter(assignments::completed_at.is_null())
             .filter(assignments::started_at.lt(DbInstant(started_before)))
             .order(assignments::started_at)
             .select((assignments::id, assignments::user_id));

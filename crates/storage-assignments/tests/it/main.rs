@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod assignments;
+mod claim_plan;
 mod fixture;
 mod operators;
 mod races;
