@@ -14,13 +14,13 @@ mod logout;
 mod mailed;
 mod me;
 pub(crate) mod mfa;
+pub(crate) mod passkeys;
 pub(crate) mod providers;
 mod refresh;
 mod register;
 mod reset_password;
 mod sessions;
 mod verify_email;
-pub(crate) mod webauthn;
 
 pub(crate) use api_keys::{
     ApiKeyRequest, ApiKeysResponse, CreatedApiKeyResponse, api_keys, create_api_key, revoke_api_key,

@@ -7,7 +7,7 @@ use pia_web::{
 };
 
 use super::KIB;
-use crate::auth::{self, mfa, webauthn};
+use crate::auth::{self, mfa, passkeys};
 
 const OFF: (u16, &str) = (
     409,
@@ -40,12 +40,12 @@ fn begin_registration() -> Route {
         document: OpenApiDocument::Public,
         rate_limit: RateLimit::AtGate(Budget::Global),
         body_limit: 64 * KIB,
-        handler: |route| route.to(webauthn::begin_registration),
+        handler: |route| route.to(passkeys::begin_registration),
         docs: Docs {
             tag: "auth",
             summary: "Begins the registration of a passkey.",
             request: Some(wire::<mfa::FreshProofRequest>),
-            answer: ResponseDoc::Json(wire::<webauthn::PasskeyOptionsResponse>),
+            answer: ResponseDoc::Json(wire::<passkeys::PasskeyOptionsResponse>),
             refusals: &[
                 (
                     403,
@@ -65,12 +65,12 @@ fn begin_registration() -> Route {
 fn complete_registration() -> Route {
     Route {
         path: "/auth/webauthn/register/complete",
-        handler: |route| route.to(webauthn::complete_registration),
+        handler: |route| route.to(passkeys::complete_registration),
         docs: Docs {
             tag: "auth",
             summary: "Completes the registration of a passkey, and ends all other sessions.",
-            request: Some(wire::<webauthn::PasskeyRegistrationRequest>),
-            answer: ResponseDoc::Json(wire::<webauthn::PasskeyItem>),
+            request: Some(wire::<passkeys::PasskeyRegistrationRequest>),
+            answer: ResponseDoc::Json(wire::<passkeys::PasskeyItem>),
             refusals: &[
                 (400, "The credential doesn't match the challenge: `invalid_passkey_response`."),
                 (
@@ -88,12 +88,12 @@ fn list() -> Route {
     Route {
         method: Method::GET,
         path: "/auth/webauthn/credentials",
-        handler: |route| route.to(webauthn::passkeys),
+        handler: |route| route.to(passkeys::passkeys),
         docs: Docs {
             tag: "auth",
             summary: "Lists the caller's passkeys.",
             request: None,
-            answer: ResponseDoc::Json(wire::<webauthn::PasskeysResponse>),
+            answer: ResponseDoc::Json(wire::<passkeys::PasskeysResponse>),
             refusals: &[],
         },
         ..begin_registration()
@@ -104,12 +104,12 @@ fn change() -> Route {
     Route {
         method: Method::PATCH,
         path: "/auth/webauthn/credentials/{id}",
-        handler: |route| route.to(webauthn::change_passkey),
+        handler: |route| route.to(passkeys::change_passkey),
         docs: Docs {
             tag: "auth",
             summary: "Renames or unblocks one of the caller's passkeys.",
-            request: Some(wire::<webauthn::PasskeyChangeRequest>),
-            answer: ResponseDoc::Json(wire::<webauthn::PasskeyItem>),
+            request: Some(wire::<passkeys::PasskeyChangeRequest>),
+            answer: ResponseDoc::Json(wire::<passkeys::PasskeyItem>),
             refusals: &[
                 (
                     403,
@@ -127,7 +127,7 @@ fn remove() -> Route {
     Route {
         method: Method::DELETE,
         path: "/auth/webauthn/credentials/{id}",
-        handler: |route| route.to(webauthn::remove_passkey),
+        handler: |route| route.to(passkeys::remove_passkey),
         docs: Docs {
             tag: "auth",
             summary: "Removes one of the caller's passkeys, and ends all other sessions.",
@@ -145,12 +145,12 @@ fn begin_login() -> Route {
         access: Access::Anonymous,
         counted_against: CountedAgainst::Address,
         rate_limit: RateLimit::AtGate(Budget::LocalAuth),
-        handler: |route| route.to(webauthn::begin_login),
+        handler: |route| route.to(passkeys::begin_login),
         docs: Docs {
             tag: "auth",
             summary: "Begins a sign-in with a passkey.",
             request: None,
-            answer: ResponseDoc::Json(wire::<webauthn::PasskeyOptionsResponse>),
+            answer: ResponseDoc::Json(wire::<passkeys::PasskeyOptionsResponse>),
             refusals: &[OFF],
         },
         ..begin_registration()
@@ -160,11 +160,11 @@ fn begin_login() -> Route {
 fn complete_login() -> Route {
     Route {
         path: "/auth/webauthn/login/complete",
-        handler: |route| route.to(webauthn::complete_login),
+        handler: |route| route.to(passkeys::complete_login),
         docs: Docs {
             tag: "auth",
             summary: "Signs in with a passkey.",
-            request: Some(wire::<webauthn::PasskeyLoginRequest>),
+            request: Some(wire::<passkeys::PasskeyLoginRequest>),
             answer: ResponseDoc::Json(wire::<auth::SignInResponse>),
             refusals: &[
                 (
