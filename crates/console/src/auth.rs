@@ -11,7 +11,6 @@ pub(crate) mod page_layout;
 pub(crate) mod page_request;
 pub(crate) mod register;
 pub(crate) mod reset_password;
-pub(crate) mod same_site;
 mod submission;
 pub(crate) mod verify_email;
 

@@ -13,11 +13,10 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
 use pia_http::Api;
 use pia_identity::{BrowserArea, BrowserSession, RedirectTarget};
 use pia_kernel::Language;
-use pia_web::{ApiError, ConcurrencyLimiter, FromDevice, Gates, RawBody};
+use pia_web::{ApiError, ConcurrencyLimiter, FromDevice, Gates, RawBody, is_cross_site};
 
 pub(crate) use self::session::{factor, factor_answer, passkey, password, show, sign_out};
 use crate::AccountPages;
-use crate::auth::same_site::is_foreign;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
 use crate::page_context::{language, query_pairs, redirect, remember_language, root};
@@ -78,7 +77,7 @@ impl SignInPage {
     /// Parses a form of this server. The browser has no session yet, so other
     /// sites are recognised by its headers.
     fn fields(&self, body: &RawBody) -> Result<FormFields, ApiError> {
-        if is_foreign(&self.request, &self.pages.public_url) {
+        if is_cross_site(self.request.headers(), &self.pages.public_url) {
             let message = "The form comes from another site.";
             return Err(ApiError::refused(StatusCode::FORBIDDEN, "csrf_rejected", message));
         }

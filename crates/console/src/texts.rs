@@ -147,6 +147,7 @@ pub(crate) struct RefusalTexts {
     pub(crate) broken_form: NoticeTexts,
     pub(crate) no_page: NoticeTexts,
     pub(crate) foreign_form: NoticeTexts,
+    pub(crate) forbidden: NoticeTexts,
     pub(crate) too_long: NoticeTexts,
     pub(crate) unlicensed: NoticeTexts,
     pub(crate) too_many: NoticeTexts,

@@ -33,9 +33,9 @@ impl ConsoleCookie {
         pairs.find(|(it, _)| it.trim() == name).map(|(_, value)| value.trim())
     }
 
-    /// Returns whether an `Origin` is that of this server's pages.
-    pub(crate) fn is_own_origin(&self, origin: &str) -> bool {
-        origin.eq_ignore_ascii_case(&self.origin)
+    /// Returns the origin of the public URL.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// Returns the header value that sets the cookie.
@@ -75,8 +75,7 @@ mod tests {
             set,
             "__Host-pia_console=x.y; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure"
         );
-        assert!(cookie.is_own_origin("https://pia.example:8443"));
-        assert!(!cookie.is_own_origin("https://pia.example") && !cookie.is_own_origin("null"));
+        assert_eq!(cookie.origin(), "https://pia.example:8443");
         assert!(cookie.clear().contains("=; Path=/; Max-Age=0;"));
     }
 

@@ -4,6 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER};
 use askama::Template;
+use pia_web::ApiError;
 
 use super::page_layout::{PageLayout, render};
 use crate::texts::NoticeTexts;
@@ -45,8 +46,11 @@ impl Notice {
 pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> HttpResponse {
     let refusals = &layout.texts.refusals;
     let texts = match response.status() {
-        // These pages are open to all; only the licence can forbid them.
-        StatusCode::FORBIDDEN => refusals.unlicensed,
+        StatusCode::FORBIDDEN => match error_code(response) {
+            Some("csrf_rejected") => refusals.foreign_form,
+            Some("forbidden") => refusals.forbidden,
+            _ => refusals.unlicensed,
+        },
         StatusCode::NOT_FOUND => refusals.no_page,
         StatusCode::PAYLOAD_TOO_LARGE => refusals.too_long,
         StatusCode::TOO_MANY_REQUESTS => refusals.too_many,
@@ -61,4 +65,10 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         }
     }
     page
+}
+
+/// Returns the code of the error that a response was made from.
+fn error_code<B>(response: &HttpResponse<B>) -> Option<&'static str> {
+    let err = response.error()?.as_error::<ApiError>()?;
+    Some(err.code_and_message().0)
 }

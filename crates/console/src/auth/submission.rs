@@ -3,13 +3,12 @@
 use actix_web::http::StatusCode;
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
-use pia_web::ApiError;
+use pia_web::{ApiError, is_cross_site};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::notice::{Notice, refusal};
 use super::page_layout::PageLayout;
-use super::same_site::is_foreign;
 use crate::AccountPages;
 use crate::setup::is_form;
 
@@ -37,7 +36,7 @@ pub(super) fn parse_submission<T: DeserializeOwned>(
 ) -> Result<Submission<T>, Box<HttpResponse>> {
     let refused = |status, texts| Box::new(Notice::new(layout.clone(), texts).response(status));
     let refusals = &layout.texts.refusals;
-    if is_foreign(request, &account_pages.public_url) {
+    if is_cross_site(request.headers(), &account_pages.public_url) {
         return Err(refused(StatusCode::FORBIDDEN, refusals.foreign_form));
     }
     if !is_form(request) {

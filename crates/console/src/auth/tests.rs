@@ -168,7 +168,7 @@ async fn a_form_of_another_site_is_refused() {
             let rendered = render(&accounts, post(page).insert_header(header)).await;
 
             assert_eq!((rendered.status, accounts.requests().len()), (403, 0), "{page}");
-            assert!(rendered.has("This form came from elsewhere"), "{page}");
+            assert!(rendered.has("This form was not accepted"), "{page}");
         }
     }
 }
@@ -194,7 +194,7 @@ async fn an_unreadable_body_is_reported_by_a_page() {
         let rendered = render(&Arc::default(), post(page).set_payload("email=a")).await;
 
         assert_eq!(rendered.status, 413, "{page}");
-        assert!(rendered.has("That was too much"), "{page}");
+        assert!(rendered.has("Too much text"), "{page}");
     }
 }
 

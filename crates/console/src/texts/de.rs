@@ -202,50 +202,57 @@ pub(super) static TEXTS: Texts = Texts {
             ],
         },
         broken_form: NoticeTexts {
-            title: "Das Formular war nicht lesbar",
-            paragraphs: &[
-                "Gehen Sie zurück, füllen Sie es neu aus und schicken Sie es noch einmal ab.",
-            ],
+            title: "Das Formular konnte nicht gelesen werden",
+            paragraphs: &["Gehen Sie zurück, füllen Sie es neu aus und senden Sie es noch einmal."],
         },
         no_page: NoticeTexts {
-            title: "Diese Seite gibt es nicht",
+            title: "Seite nicht gefunden",
             paragraphs: &[
-                "Sehen Sie sich die Adresse noch einmal an: Vielleicht fehlt ein Teil, oder er \
-                 ist falsch geschrieben.",
+                "Prüfen Sie die Adresse: Vielleicht fehlt ein Teil oder er ist falsch geschrieben.",
             ],
         },
         foreign_form: NoticeTexts {
-            title: "Dieses Formular kam von anderswo",
+            title: "Dieses Formular wurde nicht angenommen",
             paragraphs: &[
-                "Eine andere Website hat es abgeschickt, deshalb ist nichts geschehen. Öffnen Sie \
-                 die Seite auf diesem Server selbst und füllen Sie sie dort aus.",
+                "Es wurde von einer anderen Website gesendet, oder die Seite war zu lange \
+                 geöffnet. Es wurde nichts geändert. Gehen Sie zurück, laden Sie die Seite neu \
+                 und versuchen Sie es noch einmal.",
+            ],
+        },
+        forbidden: NoticeTexts {
+            title: "Kein Zugriff",
+            paragraphs: &[
+                "Ihre Rolle umfasst diese Seite nicht. Fragen Sie bei der Administration nach, \
+                 wenn Sie sie brauchen.",
             ],
         },
         too_long: NoticeTexts {
-            title: "Das war zu viel",
+            title: "Zu viel Text",
             paragraphs: &[
                 "Die Eingaben sind länger als erlaubt. Gehen Sie zurück und kürzen Sie sie.",
             ],
         },
         unlicensed: NoticeTexts {
-            title: "Das geht zurzeit nicht",
-            paragraphs: &["Die Lizenz dieses Servers erlaubt es nicht. Fragen Sie die Betreiber."],
+            title: "Nicht in der Lizenz enthalten",
+            paragraphs: &["Die Lizenz dieses Servers erlaubt das nicht. Wenden Sie sich an die \
+                 Administration."],
         },
         too_many: NoticeTexts {
             title: "Zu viele Versuche",
             paragraphs: &["Warten Sie eine Weile und versuchen Sie es dann noch einmal."],
         },
         unavailable: NoticeTexts {
-            title: "Der Server antwortet nicht",
+            title: "Vorübergehend nicht verfügbar",
             paragraphs: &[
-                "Ein Teil davon ist nicht da oder beschäftigt. Versuchen Sie es gleich noch einmal.",
+                "Ein Teil des Servers ist ausgefallen oder ausgelastet. Versuchen Sie es gleich \
+                 noch einmal.",
             ],
         },
         failed: NoticeTexts {
-            title: "Das hat nicht geklappt",
+            title: "Etwas ist schiefgegangen",
             paragraphs: &[
-                "Der Server hat einen Fehler, sein Protokoll sagt mehr. Versuchen Sie es in \
-                 einigen Minuten wieder.",
+                "Der Fehler steht im Protokoll des Servers. Versuchen Sie es in einigen Minuten \
+                 noch einmal.",
             ],
         },
     },

@@ -182,47 +182,53 @@ pub(super) static TEXTS: Texts = Texts {
     },
     refusals: RefusalTexts {
         broken_link: NoticeTexts {
-            title: "This link is not whole",
+            title: "This link is incomplete",
             paragraphs: &[
-                "A part of it is missing or was changed. Copy the whole link from the mail.",
+                "Part of it is missing or was changed. Copy the whole link from the email.",
             ],
         },
         broken_form: NoticeTexts {
-            title: "The form was not understood",
-            paragraphs: &["Go back, fill it in again and send it once more."],
+            title: "The form could not be read",
+            paragraphs: &["Go back, fill it in again and submit it once more."],
         },
         no_page: NoticeTexts {
-            title: "There is no such page",
-            paragraphs: &["Look at the address again: a part of it may be missing or misspelled."],
+            title: "Page not found",
+            paragraphs: &["Check the address: part of it may be missing or misspelled."],
         },
         foreign_form: NoticeTexts {
-            title: "This form came from elsewhere",
+            title: "This form was not accepted",
             paragraphs: &[
-                "It was sent by another website, so nothing was done. Open the page on this \
-                 server itself and fill it in there.",
+                "It was sent from another website, or the page was open for too long. Nothing \
+                 was changed. Go back, reload the page and try again.",
+            ],
+        },
+        forbidden: NoticeTexts {
+            title: "You do not have access",
+            paragraphs: &[
+                "Your role does not include this page. Ask an administrator if you need it.",
             ],
         },
         too_long: NoticeTexts {
-            title: "That was too much",
-            paragraphs: &["What was sent is longer than it may be. Go back and shorten it."],
+            title: "Too much text",
+            paragraphs: &["The form is longer than allowed. Go back and shorten it."],
         },
         unlicensed: NoticeTexts {
-            title: "Not possible at the moment",
+            title: "Not included in the licence",
             paragraphs: &[
-                "The licence of this server does not allow it. Contact its administrator.",
+                "The licence of this server does not allow this. Contact its administrator.",
             ],
         },
         too_many: NoticeTexts {
-            title: "Too many tries",
-            paragraphs: &["Wait a while, and then try again."],
+            title: "Too many attempts",
+            paragraphs: &["Wait a while, then try again."],
         },
         unavailable: NoticeTexts {
-            title: "The server does not answer",
-            paragraphs: &["A part of it is away or busy. Try again in a moment."],
+            title: "Temporarily unavailable",
+            paragraphs: &["Part of the server is down or busy. Try again in a moment."],
         },
         failed: NoticeTexts {
-            title: "That did not work",
-            paragraphs: &["The server failed; its log says why. Try again in a few minutes."],
+            title: "Something went wrong",
+            paragraphs: &["The error is in the server's log. Try again in a few minutes."],
         },
     },
     front: FrontTexts {

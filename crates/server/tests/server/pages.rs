@@ -101,7 +101,7 @@ async fn refusals_of_the_gates_are_pages_for_browsers_and_json_for_programs() {
     let elsewhere = app.anonymous().send("GET", "/auth/sessions", &[HTML], b"").await;
 
     assert_eq!((first.status, page.status), (400, 429));
-    assert!(is_page(&page) && page.text().contains("Too many tries"), "{}", page.text());
+    assert!(is_page(&page) && page.text().contains("Too many attempts"), "{}", page.text());
     assert!(page.header("retry-after").is_some());
     assert_eq!(program.refusal(), (429, "rate_limited"));
     assert!(wrong_method.status == 405 && is_page(&wrong_method));
@@ -160,7 +160,7 @@ async fn unknown_paths_are_a_page_for_browsers() {
             app.anonymous().send("GET", path, &[("accept", "text/html;q=0")], b"").await;
 
         assert!(page.status == 404 && is_page(&page), "{path}: {}", page.text());
-        assert!(page.text().contains("There is no such page"), "{path}: {}", page.text());
+        assert!(page.text().contains("Page not found"), "{path}: {}", page.text());
         assert!(page.text().contains(&format!("href=\"{style}\"")), "{path}: {}", page.text());
         assert_eq!(program.refusal(), (404, "not_found"), "{path}");
         assert_eq!(unwilling.refusal(), (404, "not_found"), "{path}");

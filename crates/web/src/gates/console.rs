@@ -2,19 +2,18 @@
 
 use actix_web::HttpRequest;
 use actix_web::dev::ServiceRequest;
-use actix_web::http::header::{HeaderName, ORIGIN};
+use actix_web::http::header::HeaderName;
 use actix_web::http::{Method, StatusCode};
 use pia_identity::{ConsoleSessions, Credential};
 use pia_kernel::Secret;
 
 use super::{Gates, text};
 use crate::ApiError;
+use crate::cross_site::is_cross_site;
 use crate::routes::Route;
 
 /// Header with the CSRF token of the browser.
 const CSRF_TOKEN: HeaderName = HeaderName::from_static("x-csrf-token");
-/// Header in which browsers report the site that a request comes from.
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Gates {
     /// Returns the session of the request's cookie, if the cookie is valid.
@@ -29,7 +28,7 @@ impl Gates {
     }
 
     /// Refuses a write that a page of another site may have sent: it must carry
-    /// the CSRF token, and none of its headers may name another origin. A form
+    /// the CSRF token, and its headers must not name another site. A form
     /// carries the token in its body, where its handler verifies it by
     /// [`Self::check_form`].
     pub(super) fn check_forgery(
@@ -46,11 +45,7 @@ impl Gates {
         let expected = Secret::new(ConsoleSessions::csrf_token(cookie));
         let has_token =
             route.is_page() || text(request, CSRF_TOKEN).is_some_and(|it| expected.ct_eq(it));
-        let origins = request.headers().get_all(ORIGIN);
-        let mut origins = origins.map(|it| it.to_str().unwrap_or_default());
-        let same_origin = origins.all(|it| self.console_cookie.is_own_origin(it));
-        let same_site = text(request, SEC_FETCH_SITE).is_none_or(|it| it == "same-origin");
-        if has_token && same_origin && same_site {
+        if has_token && !is_cross_site(request.headers(), self.console_cookie.origin()) {
             return Ok(());
         }
         Err(csrf_rejected())

@@ -1,34 +1,33 @@
-//! Check that a form was submitted by a page of this server.
+//! Detection of requests that pages of other websites send.
 
-use actix_web::HttpRequest;
-use actix_web::http::header::{HOST, HeaderName, ORIGIN};
+use actix_web::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 
-const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Returns whether another website caused this request.
+/// Returns whether a page of another website sent this request, by the headers
+/// that browsers add. Programs send none of them.
 ///
-/// The forms need no cookie, so there is no session to abuse; but other sites
-/// must not create accounts or redeem links from their visitors' addresses.
-/// Programs send none of these headers.
-pub(crate) fn is_foreign(request: &HttpRequest, public_url: &str) -> bool {
+/// The server may be opened at another address than its public URL, as from
+/// its own machine.
+pub fn is_cross_site(headers: &HeaderMap, public_url: &str) -> bool {
     // The browser compares the origins, so this is right behind any proxy.
-    if let Some(site) = header(request, SITE) {
+    if let Some(site) = header(headers, SEC_FETCH_SITE) {
         return site != "same-origin" && site != "none";
     }
     // Browsers send the header above only over HTTPS and to the local machine.
-    let Some(origin) = header(request, ORIGIN) else { return false };
+    let Some(origin) = header(headers, ORIGIN) else { return false };
     let is_public_url =
         public_url.strip_prefix(origin).is_some_and(|it| it.is_empty() || it.starts_with('/'));
     let is_host = || {
         let authority = origin.split_once("://").map(|(_, authority)| authority);
-        authority.is_some() && authority == header(request, HOST)
+        authority.is_some() && authority == header(headers, HOST)
     };
     !is_public_url && !is_host()
 }
 
 /// Returns the value of a header; an unreadable one counts as empty.
-fn header(request: &HttpRequest, name: HeaderName) -> Option<&str> {
-    request.headers().get(name).map(|it| it.to_str().unwrap_or_default())
+fn header(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).map(|it| it.to_str().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -42,7 +41,7 @@ mod tests {
         for header in headers {
             request = request.insert_header(*header);
         }
-        is_foreign(&request.to_http_request(), "https://pia.example.com/pia")
+        is_cross_site(request.to_http_request().headers(), "https://pia.example.com/pia")
     }
 
     #[test]
