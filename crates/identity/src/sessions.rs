@@ -37,7 +37,8 @@ pub struct SessionSettings {
     /// Time during which a device that lost the response may repeat the
     /// request.
     pub grace: Duration,
-    /// Maximum number of live sessions per user; the oldest is evicted.
+    /// Maximum number of live sessions of devices per user, and of browsers; those of app
+    /// passwords, then the oldest, are evicted.
     pub max_sessions: usize,
 }
 
