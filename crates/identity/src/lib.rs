@@ -44,7 +44,8 @@ pub use people::account::{
     KeyUse, LOCAL, SCIM_PROVIDER, SessionScope,
 };
 pub use people::account_security::{AccountSecurity, AccountSecurityError, AccountSecurityPorts};
-pub use people::accounts::{AccountError, Accounts, DeclareError, TraderDeclaration};
+pub use people::accounts::{AccountChangeError, AccountError, Accounts, TraderDeclaration};
+pub use people::address_change::{AddressChangeError, AddressChanges};
 pub use people::deletion::{AccountDeletion, DeleteError, DeletionRequest};
 pub use people::email::{fold_email, readable_email, stored_forms};
 pub use people::email_tokens::{EmailTokenError, EmailTokenPorts};
@@ -60,27 +61,27 @@ pub use people::roles::{RoleError, Roles};
 pub use people::unverified::UnverifiedAccountCleanup;
 pub use people::verification::{Verification, VerifyError};
 pub use ports::{
-    AccountStore, ActivationChange, ApiKeyEntry, ApiKeyHash, ApiKeyRemoval, ApiKeyStore, AppAccess,
-    AppAccessRevoked, AppPasswordEntry, AppPasswordHash, AppPasswordStore, Candidate, Ceremony,
-    CeremonyError, ChallengeStore, ClaimedPasskey, CodeRedemption, Credentials, Deactivation,
-    EmailTokenPurpose, EmailTokenStore, EndEffects, Enrolled, Factor, FactorChange, FactorState,
-    FactorStore, FailedSignIn, FirstAdminOutcome, FirstAdminStore, GuessRules, IdentityProviders,
-    InvitationEntry, InvitationStore, KeyEndEffects, KeyScope, KnownAccount, LicenceInForce,
-    Member, NewAccount, NewApiKey, NewAppPassword, NewChallenge, NewEmailToken, NewInvitation,
-    NewPasskey, NewPasskeyChallenge, NewProviderFlow, NewScimToken, NewScimUser, NewSession,
-    NewSignInCode, PasskeyAdded, PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges,
-    PasskeyChange, PasskeyCredential, PasskeyEntry, PasskeyStore, PasskeyUse, PasswordChange,
-    PasswordHasher, PasswordReset, PasswordStore, PasswordThrottleStore, PresentedInvitation,
-    PresentedToken, ProviderAccounts, ProviderClaims, ProviderCode, ProviderError, ProviderFlows,
-    ProviderIdentity, ProviderRequest, ProvisionedSignIn, RateLimitOutcome, RateLimitStore,
-    RateQuota, Reactivation, RecoveryHash, RedeemEffects, Redeemed, Redemption, Registered,
-    RemovalEffects, ReplayEffects, Revoked, RoleChange, RoleStore, Rotation, ScimScope,
-    ScimTokenEntry, ScimTokenStore, ScimUserChanged, ScimUserCondition, ScimUserCreated,
-    ScimUserEdit, ScimUserPage, ScimUserQuery, ScimUserStore, ScimUserText, SeatLimits, Seats,
-    SecretBox, SessionEntry, SessionStartEffects, SessionStarted, SessionStarts, SessionStore,
-    SetupToken, SignInCodes, SignInEntry, SignInLog, SignInMethod, SignInOutcome, Step,
-    StoreAppPassword, StoredPasskey, TakenAttribute, TextMatch, TokenHash, TokenUse, Verdict,
-    VerifiedProof,
+    AccountStore, ActivationChange, AddressChange, AddressChangeOutcome, ApiKeyEntry, ApiKeyHash,
+    ApiKeyRemoval, ApiKeyStore, AppAccess, AppAccessRevoked, AppPasswordEntry, AppPasswordHash,
+    AppPasswordStore, Candidate, Ceremony, CeremonyError, ChallengeStore, ClaimedPasskey,
+    CodeRedemption, Credentials, Deactivation, EmailTokenPurpose, EmailTokenStore, EndEffects,
+    Enrolled, Factor, FactorChange, FactorState, FactorStore, FailedSignIn, FirstAdminOutcome,
+    FirstAdminStore, GuessRules, IdentityProviders, InvitationEntry, InvitationStore,
+    KeyEndEffects, KeyScope, KnownAccount, LicenceInForce, Member, NewAccount, NewApiKey,
+    NewAppPassword, NewChallenge, NewEmailToken, NewInvitation, NewPasskey, NewPasskeyChallenge,
+    NewProviderFlow, NewScimToken, NewScimUser, NewSession, NewSignInCode, PasskeyAdded,
+    PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges, PasskeyChange, PasskeyCredential,
+    PasskeyEntry, PasskeyStore, PasskeyUse, PasswordChange, PasswordHasher, PasswordReset,
+    PasswordStore, PasswordThrottleStore, PresentedInvitation, PresentedToken, ProviderAccounts,
+    ProviderClaims, ProviderCode, ProviderError, ProviderFlows, ProviderIdentity, ProviderRequest,
+    ProvisionedSignIn, RateLimitOutcome, RateLimitStore, RateQuota, Reactivation, RecoveryHash,
+    RedeemEffects, Redeemed, Redemption, Registered, RemovalEffects, ReplayEffects, Revoked,
+    RoleChange, RoleStore, Rotation, ScimScope, ScimTokenEntry, ScimTokenStore, ScimUserChanged,
+    ScimUserCondition, ScimUserCreated, ScimUserEdit, ScimUserPage, ScimUserQuery, ScimUserStore,
+    ScimUserText, SeatLimits, Seats, SecretBox, SessionEntry, SessionStartEffects, SessionStarted,
+    SessionStarts, SessionStore, SetupToken, SignInCodes, SignInEntry, SignInLog, SignInMethod,
+    SignInOutcome, Step, StoreAppPassword, StoredPasskey, TakenAttribute, TextMatch, TokenHash,
+    TokenUse, Verdict, VerifiedProof,
 };
 #[cfg(feature = "mock")]
 pub use ports::{

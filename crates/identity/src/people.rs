@@ -3,6 +3,7 @@
 pub(crate) mod account;
 pub(crate) mod account_security;
 pub(crate) mod accounts;
+pub(crate) mod address_change;
 pub(crate) mod deletion;
 pub(crate) mod email;
 pub(crate) mod email_tokens;

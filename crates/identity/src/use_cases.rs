@@ -11,6 +11,7 @@ use crate::passwords::changes::PasswordChanges;
 use crate::passwords::resets::PasswordResets;
 use crate::people::account_security::AccountSecurity;
 use crate::people::accounts::Accounts;
+use crate::people::address_change::AddressChanges;
 use crate::people::deletion::AccountDeletion;
 use crate::people::export::AccountExport;
 use crate::people::first_admin::FirstAdmin;
@@ -32,6 +33,8 @@ use crate::sign_in::history::SignInHistory;
 pub struct Identity {
     /// Reads and changes of one's account.
     pub accounts: Accounts,
+    /// Change of one's email address.
+    pub address_changes: AddressChanges,
     /// API keys for scripts.
     pub api_keys: ApiKeys,
     /// Passwords for programs that cannot present a second factor.

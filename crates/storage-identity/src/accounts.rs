@@ -185,6 +185,22 @@ impl AccountStore for SqlAccounts {
         Ok(())
     }
 
+    async fn rename(
+        &self,
+        user: UserId,
+        name: Option<String>,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable> {
+        Ok(in_tx!(self.db, async |conn| -> Result<bool, DbError> {
+            let account = diesel::update(accounts::table.find(DbUid(user.0)));
+            if account.set(accounts::display_name.eq(&name)).execute(conn).await? == 0 {
+                return Ok(false);
+            }
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(true)
+        })?)
+    }
+
     async fn declare(
         &self,
         user: UserId,

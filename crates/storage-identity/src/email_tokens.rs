@@ -1,14 +1,20 @@
 //! Tokens that are sent by email, in SQL.
 
 use async_trait::async_trait;
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{EmailTokenPurpose, EmailTokenStore, NewEmailToken, TokenHash};
+use pia_identity::{
+    AddressChange, AddressChangeOutcome, EmailTokenPurpose, EmailTokenStore, NewEmailToken,
+    TokenHash, fold_email,
+};
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::mailed_tokens::{self as tokens, expires_at, purpose, user_id};
 use pia_storage::schema::{accounts, mails};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
+use crate::addresses::with_address;
+use crate::admins::Admins;
 use crate::factor_writes::FactorWrites;
 use crate::password_writes::PasswordWrites;
 use crate::registering::TokenRow;
@@ -141,6 +147,43 @@ impl EmailTokenStore for SqlEmailTokens {
             conn.verify_address(user, at).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(true)
+        })?)
+    }
+
+    async fn change_address(
+        &self,
+        change: AddressChange,
+    ) -> Result<AddressChangeOutcome, Unavailable> {
+        let AddressChange { user, token, email, at, effects } = change;
+        let id = DbUid(user.0);
+        let folded = fold_email(&email);
+        Ok(in_tx!(self.db, async |conn| -> Result<AddressChangeOutcome, DbError> {
+            conn.take_turn().await?;
+            if !conn.lock_account(user).await? {
+                return Ok(AddressChangeOutcome::InvalidToken);
+            }
+            let of_user = tokens::table.filter(user_id.eq(id));
+            let valid = of_user
+                .filter(tokens::hash.eq(token.0.to_vec()))
+                .filter(purpose.eq(EmailTokenPurpose::AddressChange.name()))
+                .filter(expires_at.gt(DbInstant(at)));
+            if !diesel::select(exists(valid)).get_result::<bool>(conn).await? {
+                return Ok(AddressChangeOutcome::InvalidToken);
+            }
+            let others = with_address(&email).filter(accounts::id.ne(id));
+            if diesel::select(exists(others)).get_result::<bool>(conn).await? {
+                return Ok(AddressChangeOutcome::Taken);
+            }
+            // Links to the previous address may be in another's hands by now.
+            diesel::delete(of_user).execute(conn).await?;
+            let set = (
+                accounts::email.eq(&email),
+                accounts::email_folded.eq(&folded),
+                accounts::email_verified_at.eq(DbInstant(at)),
+            );
+            diesel::update(accounts::table.find(id)).set(set).execute(conn).await?;
+            conn.write_effects(&self.db, &effects).await?;
+            Ok(AddressChangeOutcome::Changed)
         })?)
     }
 

@@ -14,9 +14,10 @@ use crate::people::email::fold_email;
 use crate::people::email_tokens::EmailTokenPorts;
 use crate::people::verification::Verification;
 use crate::ports::{
-    AccountStore, AppAccess, Credentials, EmailTokenPurpose, EmailTokenStore, MockAccountStore,
-    MockPasswordHasher, NewEmailToken, PasswordChange, PasswordHasher, PasswordReset,
-    PasswordStore, RateLimitOutcome, RateLimitStore, RateQuota, TokenHash, Verdict,
+    AccountStore, AddressChange, AddressChangeOutcome, AppAccess, Credentials, EmailTokenPurpose,
+    EmailTokenStore, MockAccountStore, MockPasswordHasher, NewEmailToken, PasswordChange,
+    PasswordHasher, PasswordReset, PasswordStore, RateLimitOutcome, RateLimitStore, RateQuota,
+    TokenHash, Verdict,
 };
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
@@ -137,6 +138,16 @@ impl Post {
         state.emails.iter().map(name_and_user).collect()
     }
 
+    /// Returns the name and the address of every email that is not to a user.
+    pub(crate) fn addressed(&self) -> Vec<(&'static str, String)> {
+        let state = self.state.lock().unwrap();
+        let addressed = state.emails.iter().filter_map(|mail| match &mail.to {
+            Recipient::User(_) => None,
+            Recipient::Address(address) => Some((mail.letter.name, address.clone())),
+        });
+        addressed.collect()
+    }
+
     /// Returns the link in the last email.
     pub(crate) fn link(&self) -> String {
         let state = self.state.lock().unwrap();
@@ -226,6 +237,22 @@ impl EmailTokenStore for Post {
             Self::write(&mut state, effects);
         }
         Ok(good)
+    }
+
+    async fn change_address(
+        &self,
+        change: AddressChange,
+    ) -> Result<AddressChangeOutcome, Unavailable> {
+        let AddressChange { user, token, email, at, effects } = change;
+        let mut state = self.state.lock().unwrap();
+        if !Self::spend(&mut state, user, (token, EmailTokenPurpose::AddressChange), at) {
+            return Ok(AddressChangeOutcome::InvalidToken);
+        }
+        for person in state.people.iter_mut().filter(|it| it.account.user == user) {
+            person.account.email.clone_from(&email);
+        }
+        Self::write(&mut state, effects);
+        Ok(AddressChangeOutcome::Changed)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

@@ -29,11 +29,11 @@ pub struct TraderDeclaration {
     pub acting_as_business: bool,
 }
 
-/// Errors of declaring a trader.
+/// Errors of changing an account.
 #[derive(Debug, thiserror::Error)]
-pub enum DeclareError {
-    /// Declaration is incomplete.
-    #[error("the declaration is invalid")]
+pub enum AccountChangeError {
+    /// Input is incomplete or invalid.
+    #[error("the input is invalid")]
     Invalid(Vec<Violation>),
     /// Account was deleted during the request.
     #[error("no such account")]
@@ -66,17 +66,31 @@ impl Accounts {
         self.store.find(user).await?.ok_or(AccountError::Gone)
     }
 
+    /// Changes the display name of a caller; `None` or blank removes it.
+    pub async fn rename(
+        &self,
+        user: UserId,
+        display_name: Option<&str>,
+    ) -> Result<(), AccountChangeError> {
+        let name = name("displayName", "The name", display_name);
+        let name = name.map_err(|it| AccountChangeError::Invalid(vec![it]))?;
+        let renamed = SideEffects::audit(self.clock.now(), user, "account.renamed");
+        let found = self.store.rename(user, name, renamed).await?;
+        self.caller_cache.forget_user(user);
+        if found { Ok(()) } else { Err(AccountChangeError::Gone) }
+    }
+
     /// Records that a caller is a trader. Repeated, it replaces the company.
     pub async fn declare_business(
         &self,
         user: UserId,
         declaration: TraderDeclaration,
-    ) -> Result<(), DeclareError> {
-        let company = check(&declaration).map_err(DeclareError::Invalid)?;
+    ) -> Result<(), AccountChangeError> {
+        let company = check(&declaration).map_err(AccountChangeError::Invalid)?;
         let declared = SideEffects::audit(self.clock.now(), user, "account.declared");
         let found = self.store.declare(user, CustomerType::Business, &company, declared).await?;
         self.caller_cache.forget_user(user);
-        if found { Ok(()) } else { Err(DeclareError::Gone) }
+        if found { Ok(()) } else { Err(AccountChangeError::Gone) }
     }
 }
 
@@ -125,7 +139,7 @@ mod tests {
     async fn violations(declaration: TraderDeclaration) -> Vec<(&'static str, &'static str)> {
         let accounts = accounts(MockAccountStore::new());
         match accounts.declare_business(UserId::generate(), declaration).await {
-            Err(DeclareError::Invalid(violations)) => {
+            Err(AccountChangeError::Invalid(violations)) => {
                 violations.iter().map(|it| (it.field, it.code)).collect()
             }
             other => panic!("{other:?}"),
@@ -165,6 +179,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_name_is_trimmed_and_limited() {
+        let mut store = MockAccountStore::new();
+        store
+            .expect_rename()
+            .withf(|_, name, _| name.as_deref() == Some("Ada"))
+            .once()
+            .returning(|_, _, _| Ok(true));
+        let (accounts, user) = (accounts(store), UserId::generate());
+
+        accounts.rename(user, Some(" Ada ")).await.unwrap();
+        let long = accounts.rename(user, Some(&"x".repeat(201))).await;
+
+        assert!(matches!(long, Err(AccountChangeError::Invalid(it)) if it[0].code == "too_long"));
+    }
+
+    #[tokio::test]
     async fn a_deleted_account_is_an_error() {
         let mut store = MockAccountStore::new();
         store.expect_find().returning(|_| Ok(None));
@@ -176,6 +206,6 @@ mod tests {
         let declared = accounts.declare_business(user, declaration("Engines Ltd")).await;
 
         assert!(matches!(account, Err(AccountError::Gone)));
-        assert!(matches!(declared, Err(DeclareError::Gone)));
+        assert!(matches!(declared, Err(AccountChangeError::Gone)));
     }
 }

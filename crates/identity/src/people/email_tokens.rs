@@ -115,7 +115,9 @@ impl EmailTokens {
         };
         let page = (link.page)(account);
         let url = format!("{}{page}&token={}", self.0.public_url, token.expose());
-        let mail = QueuedEmail::new(link.letter).with("link", url).to_user(at, account.user);
+        let hours = link.lifetime.as_secs() / 3600;
+        let mail = QueuedEmail::new(link.letter).with("link", url).with("hours", hours.to_string());
+        let mail = mail.to_user(at, account.user);
         Ok((stored, mail))
     }
 

@@ -46,6 +46,8 @@ pub enum EmailTokenPurpose {
     Verification,
     /// Resetting a password.
     PasswordReset,
+    /// Changing the address of an account.
+    AddressChange,
 }
 
 impl EmailTokenPurpose {
@@ -54,6 +56,7 @@ impl EmailTokenPurpose {
         match self {
             Self::Verification => "verification",
             Self::PasswordReset => "password_reset",
+            Self::AddressChange => "address_change",
         }
     }
 }
@@ -152,6 +155,14 @@ pub trait AccountStore: Send + Sync {
         old: &Secret<String>,
         new: &Secret<String>,
     ) -> Result<(), Unavailable>;
+
+    /// Replaces the display name, with the effects. Returns whether the account exists.
+    async fn rename(
+        &self,
+        user: UserId,
+        name: Option<String>,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
 
     /// Records the declaration of a trader, with its effects. Returns whether the account exists.
     async fn declare(

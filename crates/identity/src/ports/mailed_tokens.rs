@@ -5,6 +5,32 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{EmailTokenPurpose, NewEmailToken, TokenHash};
 
+/// Change of a user's address by the token that was sent to the new one.
+#[derive(Debug, Clone)]
+pub struct AddressChange {
+    /// The user.
+    pub user: UserId,
+    /// Hash of the token with the address.
+    pub token: TokenHash,
+    /// New address, in display form.
+    pub email: String,
+    /// Time of the change, at which the new address is verified.
+    pub at: Timestamp,
+    /// Effects of a change.
+    pub effects: SideEffects,
+}
+
+/// Outcome of changing an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressChangeOutcome {
+    /// Address was changed.
+    Changed,
+    /// Token is unknown, of another user, used or expired.
+    InvalidToken,
+    /// Another account has the address.
+    Taken,
+}
+
 /// Store of the tokens that are sent in emails.
 ///
 /// A token exists until it expires, is redeemed, or is superseded by newer ones. The tokens of one
@@ -45,6 +71,13 @@ pub trait EmailTokenStore: Send + Sync {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
+
+    /// Consumes a token, stores the new address as verified with the effects, and deletes every
+    /// other token of the user. Under concurrency, no address is stored twice.
+    async fn change_address(
+        &self,
+        change: AddressChange,
+    ) -> Result<AddressChangeOutcome, Unavailable>;
 
     /// Deletes tokens that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;

@@ -31,6 +31,9 @@ fn subject(kind: &Email) -> &'static str {
         Email::PasswordReset(_) => "Choose a new password",
         Email::Invitation(_) => "You are invited",
         Email::AddressTaken => "You already have an account",
+        Email::AddressChange(_) => "Confirm your new e-mail address",
+        Email::AddressChangeRequested(_) => "A change of your e-mail address was requested",
+        Email::AddressChanged(_) => "Your e-mail address was changed",
         Email::PasswordChanged(_) => "Your password was changed",
         Email::NewDevice => "A new device signed in",
         Email::FactorEnabled => "Two-step sign-in is on",
@@ -70,8 +73,12 @@ fn opening(kind: &Email) -> String {
         }
         Email::Invitation(_) => "You are invited to create an account on this server.",
         Email::AddressTaken => {
-            "Someone, most likely you, tried to create an account with this address. There is \
-             one already, and it was not changed."
+            "Someone, most likely you, tried to use this address for another account. You have \
+             an account with it already, and it was not changed."
+        }
+        Email::AddressChange(_) => {
+            "Someone, most likely you, wants to use this address for an account. Confirm that it \
+             is yours."
         }
         Email::PasswordChanged(None) => PASSWORD_CHANGED,
         Email::NewDevice => "A new device signed in to your account.",
@@ -91,7 +98,9 @@ fn opening(kind: &Email) -> String {
             "New recovery codes were created for your account. The old ones no longer work."
         }
         Email::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
-        Email::PasswordChanged(Some(_))
+        Email::AddressChangeRequested(_)
+        | Email::AddressChanged(_)
+        | Email::PasswordChanged(Some(_))
         | Email::RecoveryCodeUsed(Some(_))
         | Email::PasskeyAdded(_)
         | Email::PasskeyRemoved(_)
@@ -120,6 +129,14 @@ fn opening(kind: &Email) -> String {
 /// Returns the text of an event that has a name or a count.
 fn parameterised_opening(kind: &Email) -> Option<String> {
     Some(match kind {
+        Email::AddressChangeRequested(new) => format!(
+            "Someone, most likely you, asked to change the e-mail address of your account to \
+             “{new}”. It changes once that address is confirmed."
+        ),
+        Email::AddressChanged(new) => format!(
+            "The e-mail address of your account was changed to “{new}”. From now on, you sign in \
+             with it and receive e-mails there."
+        ),
         Email::PasswordChanged(Some(left)) => {
             format!("{PASSWORD_CHANGED}{}", remaining_access(*left))
         }
@@ -206,6 +223,7 @@ fn codes_left(left: u32) -> String {
 fn action(kind: &Email) -> Option<Action> {
     let (label, link) = match kind {
         Email::VerifyAddress(link) => ("Confirm e-mail address", link),
+        Email::AddressChange(link) => ("Confirm e-mail address", link),
         Email::PasswordReset(link) => ("Choose a new password", link),
         Email::Invitation(link) => ("Create account", link),
         _ => return None,
@@ -228,6 +246,13 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
         Email::VerifyAddress(_) => {
             "If this was not you, do not follow the link: you would confirm an account whose \
              password someone else knows. Without your confirmation the address is not used."
+        }
+        Email::AddressChange(_) => {
+            "If this was not you, ignore this e-mail: without your confirmation the address is \
+             not used."
+        }
+        Email::AddressChanged(_) => {
+            "If this was not you, contact the administrator of the server at once."
         }
         Email::PasswordReset(_) => {
             "If this was not you, ignore this e-mail: your password stays as it is. Do not share \

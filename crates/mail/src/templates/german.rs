@@ -31,6 +31,9 @@ fn subject(kind: &Email) -> &'static str {
         Email::PasswordReset(_) => "Wählen Sie ein neues Passwort",
         Email::Invitation(_) => "Sie sind eingeladen",
         Email::AddressTaken => "Sie haben schon ein Konto",
+        Email::AddressChange(_) => "Bestätigen Sie Ihre neue E-Mail-Adresse",
+        Email::AddressChangeRequested(_) => "Ihre E-Mail-Adresse soll geändert werden",
+        Email::AddressChanged(_) => "Ihre E-Mail-Adresse wurde geändert",
         Email::PasswordChanged(_) => "Ihr Passwort wurde geändert",
         Email::NewDevice => "Ein neues Gerät hat sich angemeldet",
         Email::FactorEnabled => "Die Anmeldung in zwei Schritten ist eingeschaltet",
@@ -68,8 +71,12 @@ fn opening(kind: &Email) -> String {
         Email::PasswordReset(_) => "jemand, vermutlich Sie, möchte Ihr Passwort zurücksetzen.",
         Email::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
         Email::AddressTaken => {
-            "jemand, vermutlich Sie, wollte mit dieser Adresse ein Konto erstellen. Es gibt schon \
-             eines, und daran wurde nichts geändert."
+            "jemand, vermutlich Sie, wollte diese Adresse für ein weiteres Konto verwenden. Sie \
+             haben schon ein Konto mit ihr, und daran wurde nichts geändert."
+        }
+        Email::AddressChange(_) => {
+            "jemand, vermutlich Sie, möchte diese Adresse für ein Konto verwenden. Bestätigen Sie, \
+             dass es Ihre ist."
         }
         Email::PasswordChanged(None) => PASSWORD_CHANGED,
         Email::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
@@ -90,7 +97,9 @@ fn opening(kind: &Email) -> String {
              mehr."
         }
         Email::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
-        Email::PasswordChanged(Some(_))
+        Email::AddressChangeRequested(_)
+        | Email::AddressChanged(_)
+        | Email::PasswordChanged(Some(_))
         | Email::RecoveryCodeUsed(Some(_))
         | Email::PasskeyAdded(_)
         | Email::PasskeyRemoved(_)
@@ -121,6 +130,14 @@ fn opening(kind: &Email) -> String {
 /// Returns the text of an event that has a name or a count.
 fn parameterised_opening(kind: &Email) -> Option<String> {
     Some(match kind {
+        Email::AddressChangeRequested(new) => format!(
+            "jemand, vermutlich Sie, möchte die E-Mail-Adresse Ihres Kontos zu „{new}“ ändern. Sie \
+             ändert sich, sobald diese Adresse bestätigt ist."
+        ),
+        Email::AddressChanged(new) => format!(
+            "die E-Mail-Adresse Ihres Kontos wurde zu „{new}“ geändert. Von jetzt an melden Sie \
+             sich mit ihr an und erhalten dort E-Mails."
+        ),
         Email::PasswordChanged(Some(left)) => {
             format!("{PASSWORD_CHANGED}{}", remaining_access(*left))
         }
@@ -211,6 +228,7 @@ fn codes_left(left: u32) -> String {
 fn action(kind: &Email) -> Option<Action> {
     let (label, link) = match kind {
         Email::VerifyAddress(link) => ("Adresse bestätigen", link),
+        Email::AddressChange(link) => ("Adresse bestätigen", link),
         Email::PasswordReset(link) => ("Neues Passwort wählen", link),
         Email::Invitation(link) => ("Konto erstellen", link),
         _ => return None,
@@ -234,6 +252,13 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
             "Wenn Sie es nicht waren, folgen Sie dem Link nicht: Sie würden ein Konto bestätigen, \
              dessen Passwort jemand anderes kennt. Ohne Ihre Bestätigung wird die Adresse nicht \
              verwendet."
+        }
+        Email::AddressChange(_) => {
+            "Wenn Sie es nicht waren, müssen Sie nichts tun: Ohne Ihre Bestätigung wird die Adresse \
+             nicht verwendet."
+        }
+        Email::AddressChanged(_) => {
+            "Wenn Sie es nicht waren, wenden Sie sich sofort an die Administration des Servers."
         }
         Email::PasswordReset(_) => {
             "Wenn Sie es nicht waren, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist. \

@@ -4,6 +4,8 @@ use pia_outbox::{OutgoingEmail, RenderError};
 
 /// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 100;
+/// Maximum length of an email address.
+const MAX_ADDRESS_CHARS: usize = 254;
 /// Maximum length of a quoted comment.
 const MAX_COMMENT_CHARS: usize = 4000;
 
@@ -14,6 +16,11 @@ pub(super) enum Email {
     PasswordReset(Link),
     Invitation(Link),
     AddressTaken,
+    AddressChange(Link),
+    /// A change to a new address was requested.
+    AddressChangeRequested(String),
+    /// The address was changed to a new one.
+    AddressChanged(String),
     /// The password was changed; with the remaining access, where that is
     /// known.
     PasswordChanged(Option<AppAccess>),
@@ -71,6 +78,9 @@ impl Email {
             "password-reset" => Self::PasswordReset(link(email)?),
             "invitation" => Self::Invitation(link(email)?),
             "address-taken" => Self::AddressTaken,
+            "address-change" => Self::AddressChange(link(email)?),
+            "address-change-requested" => Self::AddressChangeRequested(address(email)?),
+            "address-changed" => Self::AddressChanged(address(email)?),
             "password-changed" => Self::PasswordChanged(app_access(email)?),
             "new-device" => Self::NewDevice,
             "factor-enabled" => Self::FactorEnabled,
@@ -131,6 +141,11 @@ fn number(email: &OutgoingEmail, field: &'static str) -> Result<Option<u32>, Ren
 /// Returns the name that a user chose, on one line.
 fn name(email: &OutgoingEmail) -> Result<String, RenderError> {
     Ok(plain(field(email, "name")?, MAX_NAME_CHARS))
+}
+
+/// Returns the new email address, on one line.
+fn address(email: &OutgoingEmail) -> Result<String, RenderError> {
+    Ok(plain(field(email, "name")?, MAX_ADDRESS_CHARS))
 }
 
 fn reported_answer(email: &OutgoingEmail) -> Result<ReportedAnswer, RenderError> {

@@ -4,11 +4,14 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 29] = [
     "verify-address",
     "password-reset",
     "invitation",
     "address-taken",
+    "address-change",
+    "address-change-requested",
+    "address-changed",
     "password-changed",
     "new-device",
     "factor-enabled",

@@ -1,8 +1,11 @@
-//! Use cases of emails with links: verified addresses, and passwords.
+//! Use cases of emails with links: verified and changed addresses, and passwords.
 
 use std::sync::Arc;
 
-use pia_identity::{EmailTokenPorts, PasswordChanges, PasswordPorts, PasswordResets, Verification};
+use pia_identity::{
+    AddressChanges, EmailTokenPorts, PasswordChanges, PasswordPorts, PasswordResets,
+    Reauthenticator, Verification,
+};
 use pia_storage_identity::{SqlEmailTokens, SqlPasswords};
 
 use super::identity::IdentityParts;
@@ -11,6 +14,11 @@ use super::infrastructure::Infrastructure;
 pub(super) fn verification(base: &Infrastructure<'_>, parts: &IdentityParts) -> Verification {
     let rules = base.config.follow(|it| it.local_auth.accounts);
     Verification::new(email_tokens(base, parts), rules, parts.callers.clone())
+}
+
+pub(super) fn address_changes(base: &Infrastructure<'_>, parts: &IdentityParts) -> AddressChanges {
+    let reauthenticator = Reauthenticator::new(parts.proofs.clone());
+    AddressChanges::new(email_tokens(base, parts), reauthenticator, parts.callers.clone())
 }
 
 pub(super) fn passwords(

@@ -90,6 +90,7 @@ pub(super) fn compose(
         ),
         consoles: parts.consoles.clone(),
         accounts: Accounts::new(accounts, callers.clone(), base.clock()),
+        address_changes: emails::address_changes(base, parts),
         api_keys: ApiKeys::new(api_keys, proofs.clone(), callers.clone()),
         app_passwords: AppPasswords::new(app_passwords, proofs.clone(), callers.clone()),
         deletion: AccountDeletion::new(

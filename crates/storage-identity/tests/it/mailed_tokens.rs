@@ -6,7 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, EmailTokenPurpose, EmailTokenStore, NewEmailToken, Registered, TokenHash,
+    AccountStore, AddressChange, AddressChangeOutcome, EmailTokenPurpose, EmailTokenStore,
+    NewEmailToken, Registered, TokenHash,
 };
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mailed_tokens, mails};
@@ -31,10 +32,14 @@ pia_testkit::contract! {
     a_deactivated_account_gets_no_tokens_or_emails,
     expired_tokens_are_swept,
     tokens_are_deleted_with_their_account,
+    a_new_address_is_stored_as_verified_and_ends_other_links,
+    a_token_changes_the_address_of_its_user_for_a_day,
+    one_of_concurrent_changes_to_one_address_succeeds,
 }
 
 const VERIFICATION: EmailTokenPurpose = EmailTokenPurpose::Verification;
 const RESET: EmailTokenPurpose = EmailTokenPurpose::PasswordReset;
+const CHANGE: EmailTokenPurpose = EmailTokenPurpose::AddressChange;
 const DAY: Duration = Duration::from_hours(24);
 
 pub(crate) fn token(number: u8, purpose: EmailTokenPurpose) -> NewEmailToken {
@@ -239,4 +244,68 @@ async fn tokens_are_deleted_with_their_account(db: Database) {
     assert_eq!(owner(&tokens, 1, VERIFICATION).await, None);
     tokens.put(user, Some(token(2, VERIFICATION)), SideEffects::default()).await.unwrap();
     assert_eq!(rows(&db).await, (0, 0));
+}
+
+async fn change(
+    db: &Database,
+    user: UserId,
+    number: u8,
+    email: &str,
+    at: Timestamp,
+) -> AddressChangeOutcome {
+    let effects = SideEffects::audit(at, user, "changed");
+    let change =
+        AddressChange { user, token: TokenHash([number; 32]), email: email.into(), at, effects };
+    SqlEmailTokens::new(db.clone()).change_address(change).await.unwrap()
+}
+
+async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) {
+    let (user, tokens) = with_token(&db).await;
+    put(&db, user, token(2, RESET)).await;
+    put(&db, user, token(3, CHANGE)).await;
+
+    let changed = change(&db, user, 3, "Ada@Bücher.example", START).await;
+
+    assert_eq!(changed, AddressChangeOutcome::Changed);
+    let accounts = SqlAccounts::new(db.clone());
+    let found = accounts.by_email("ada@xn--bcher-kva.example").await.unwrap().unwrap().account;
+    assert_eq!((found.user, &*found.email), (user, "Ada@Bücher.example"));
+    assert_eq!(found.email_verified_at, Some(START));
+    assert!(accounts.by_email("ada@example.org").await.unwrap().is_none());
+    assert_eq!(owner(&tokens, 2, RESET).await, None);
+    assert_eq!(audited(&db, user, "changed").await, 1);
+    let again = change(&db, user, 3, "ada@other.example", START).await;
+    assert_eq!(again, AddressChangeOutcome::InvalidToken);
+}
+
+async fn a_token_changes_the_address_of_its_user_for_a_day(db: Database) {
+    let (user, _) = with_token(&db).await;
+    let eve = person(&db, "eve@example.org").await;
+    put(&db, user, token(3, CHANGE)).await;
+
+    for (user, number, at) in [(eve, 3, START), (user, 1, START), (user, 3, START + DAY)] {
+        let refused = change(&db, user, number, "new@example.org", at).await;
+        assert_eq!(refused, AddressChangeOutcome::InvalidToken, "{number}");
+    }
+    let taken = change(&db, user, 3, "EVE@example.org", START).await;
+    assert_eq!(taken, AddressChangeOutcome::Taken);
+    let respelled = change(&db, user, 3, "ADA@example.org", START).await;
+    assert_eq!(respelled, AddressChangeOutcome::Changed);
+}
+
+async fn one_of_concurrent_changes_to_one_address_succeeds(db: Database) {
+    let mut changes = Vec::new();
+    for number in 0..8 {
+        let user = person(&db, &format!("user{number}@example.org")).await;
+        put(&db, user, token(number, CHANGE)).await;
+        changes.push((user, number));
+    }
+
+    let outcomes = join_all(
+        changes.iter().map(|(user, number)| change(&db, *user, *number, "new@example.org", START)),
+    )
+    .await;
+
+    let changed = outcomes.iter().filter(|it| **it == AddressChangeOutcome::Changed).count();
+    assert_eq!(changed, 1, "{outcomes:?}");
 }

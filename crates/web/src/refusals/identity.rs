@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use pia_identity::{
-    AccountError, BrowserSignInError, DeclareError, RefreshError, RegisterError, RevokeError,
+    AccountChangeError, AccountError, BrowserSignInError, RefreshError, RegisterError, RevokeError,
     SignInError, Violation,
 };
 use serde_json::json;
@@ -120,12 +120,12 @@ impl From<AccountError> for ApiError {
     }
 }
 
-impl From<DeclareError> for ApiError {
-    fn from(err: DeclareError) -> Self {
+impl From<AccountChangeError> for ApiError {
+    fn from(err: AccountChangeError) -> Self {
         match err {
-            DeclareError::Invalid(violations) => invalid(violations),
-            DeclareError::Gone => Self::unauthenticated(),
-            DeclareError::Unavailable(err) => err.into(),
+            AccountChangeError::Invalid(violations) => invalid(violations),
+            AccountChangeError::Gone => Self::unauthenticated(),
+            AccountChangeError::Unavailable(err) => err.into(),
         }
     }
 }

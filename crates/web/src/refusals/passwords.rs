@@ -1,7 +1,9 @@
 //! HTTP errors of emailed links and password changes.
 
 use actix_web::http::StatusCode;
-use pia_identity::{ChangePasswordError, EmailTokenError, ResetError, VerifyError};
+use pia_identity::{
+    AddressChangeError, ChangePasswordError, EmailTokenError, ResetError, VerifyError,
+};
 
 use super::identity::invalid;
 use crate::ApiError;
@@ -14,6 +16,31 @@ impl From<EmailTokenError> for ApiError {
                 Self::refused(StatusCode::BAD_REQUEST, "smtp_not_configured", message)
             }
             EmailTokenError::Unavailable(err) => err.into(),
+        }
+    }
+}
+
+impl From<AddressChangeError> for ApiError {
+    fn from(err: AddressChangeError) -> Self {
+        match err {
+            AddressChangeError::Invalid(violations) => invalid(violations),
+            AddressChangeError::Managed => {
+                let message = "Your organisation's identity provider manages your address.";
+                Self::refused(StatusCode::CONFLICT, "email_managed", message)
+            }
+            AddressChangeError::TooMany { wait } => Self::over_budget(wait),
+            AddressChangeError::InvalidToken => {
+                let message = "This link is invalid or has expired. Request a new one.";
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_verification_token", message)
+            }
+            AddressChangeError::Taken => {
+                let message = "Another account has this address.";
+                Self::refused(StatusCode::CONFLICT, "email_taken", message)
+            }
+            AddressChangeError::Gone => Self::unauthenticated(),
+            AddressChangeError::Owner(err) => err.into(),
+            AddressChangeError::Mail(err) => err.into(),
+            AddressChangeError::Unavailable(err) => err.into(),
         }
     }
 }

@@ -1,0 +1,180 @@
+//! Change of an account's email address.
+
+use std::time::Duration;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use pia_kernel::{QueuedEmail, Secret, SideEffects, Unavailable, UserId};
+
+use crate::factors::proofs::ReauthProof;
+use crate::factors::reauthentication::OwnerError;
+use crate::factors::reauthenticator::Reauthenticator;
+use crate::people::account::{CallerState, LOCAL};
+use crate::people::email;
+use crate::people::email_tokens::{EmailTokenError, EmailTokenPorts, EmailTokens};
+use crate::ports::{
+    AddressChange, AddressChangeOutcome, EmailTokenPurpose, NewEmailToken, RateLimitOutcome,
+    RateQuota, TokenHash,
+};
+use crate::sessions;
+use crate::sessions::caller_cache::CallerCache;
+use crate::sessions::token_hash;
+use crate::violation::Violation;
+
+/// Rate limit of requests by one account, so that nobody floods other people's mailboxes.
+const REQUEST_LIMIT: RateQuota = RateQuota { burst: 5, window: Duration::from_hours(1) };
+/// Number of hours for which a link is valid.
+const LINK_HOURS: u32 = 24;
+/// Page that confirms a change. Its reader must sign in.
+const PAGE: &str = "/account/email/confirm";
+
+/// Errors of changing an address.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressChangeError {
+    /// New address is not valid, or is the current one.
+    #[error("the new address is invalid")]
+    Invalid(Vec<Violation>),
+    /// Address of the account is managed by an identity provider.
+    #[error("the address is managed by an identity provider")]
+    Managed,
+    /// Too many changes were requested.
+    #[error("too many changes of an address")]
+    TooMany {
+        /// Time until the next request is allowed.
+        wait: Duration,
+    },
+    /// Link is unknown, of another account, used or expired.
+    #[error("the token is invalid")]
+    InvalidToken,
+    /// Another account has the address meanwhile.
+    #[error("another account has the address")]
+    Taken,
+    /// Account was deleted during the request.
+    #[error("no such account")]
+    Gone,
+    /// Proof of ownership is missing or wrong.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// Mail is not configured.
+    #[error(transparent)]
+    Mail(#[from] EmailTokenError),
+    /// A dependency is unavailable.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Change of one's own email address, by a link that is sent to the new one. The previous address
+/// is notified of the request and of the change.
+#[derive(Clone)]
+pub struct AddressChanges {
+    links: EmailTokens,
+    reauthenticator: Reauthenticator,
+    caller_cache: CallerCache,
+}
+
+impl AddressChanges {
+    /// Creates changes of addresses; `caller_cache` is notified of those that change.
+    pub fn new(
+        ports: EmailTokenPorts,
+        reauthenticator: Reauthenticator,
+        caller_cache: CallerCache,
+    ) -> Self {
+        Self { links: EmailTokens(ports), reauthenticator, caller_cache }
+    }
+
+    /// Sends a link to the new address. The result does not reveal whether the address has an
+    /// account already; its owner is emailed instead.
+    pub async fn request(
+        &self,
+        caller: CallerState,
+        new_email: &str,
+        proof: Option<ReauthProof>,
+    ) -> Result<(), AddressChangeError> {
+        self.links.configured()?;
+        let EmailTokenPorts { accounts, tokens, attempts, clock, .. } = &self.links.0;
+        let account = accounts.find(caller.user).await?.ok_or(AddressChangeError::Gone)?;
+        if account.provider != LOCAL {
+            return Err(AddressChangeError::Managed);
+        }
+        let new_email = parse(new_email, &account.email).map_err(AddressChangeError::Invalid)?;
+        self.reauthenticator.require(caller, proof).await?;
+        let (at, by_account) = (clock.now(), format!("address-change:{}", caller.user));
+        if let RateLimitOutcome::Wait(wait) =
+            attempts.attempt(&by_account, REQUEST_LIMIT, at).await?
+        {
+            return Err(AddressChangeError::TooMany { wait });
+        }
+        let notice = QueuedEmail::new("address-change-requested").with("name", &new_email);
+        let effects = SideEffects::audit(at, caller.user, "account.email_change_requested")
+            .and_mail(notice.to_user(at, caller.user));
+        let owner = accounts.by_email(&new_email).await?.map(|it| it.account.user);
+        let (token, mail) = match owner.filter(|it| *it != caller.user) {
+            Some(owner) => (None, QueuedEmail::new("address-taken").to_user(at, owner)),
+            None => {
+                let (token, link) = self.link(&new_email)?;
+                let mail = QueuedEmail::new("address-change").with("link", link);
+                let mail = mail.with("hours", LINK_HOURS.to_string());
+                (Some(token), mail.to_address(at, new_email))
+            }
+        };
+        Ok(tokens.put(caller.user, token, effects.and_mail(mail)).await?)
+    }
+
+    /// Changes the address of the account to the one that received the token, and verifies it. All
+    /// links that were sent to the previous address end.
+    pub async fn confirm(
+        &self,
+        user: UserId,
+        new_email: &str,
+        token: &Secret<String>,
+    ) -> Result<(), AddressChangeError> {
+        let EmailTokenPorts { accounts, tokens, clock, .. } = &self.links.0;
+        let account = accounts.find(user).await?.ok_or(AddressChangeError::Gone)?;
+        let new_email = parse(new_email, &account.email)
+            .map_err(|_violations| AddressChangeError::InvalidToken)?;
+        let at = clock.now();
+        let notice = QueuedEmail::new("address-changed").with("name", &new_email);
+        let effects = SideEffects::audit(at, user, "account.email_changed")
+            .and_mail(notice.to_address(at, account.email));
+        let token = hash(token, &new_email);
+        let change = AddressChange { user, token, email: new_email, at, effects };
+        let outcome = tokens.change_address(change).await?;
+        self.caller_cache.forget_user(user);
+        match outcome {
+            AddressChangeOutcome::Changed => Ok(()),
+            AddressChangeOutcome::InvalidToken => Err(AddressChangeError::InvalidToken),
+            AddressChangeOutcome::Taken => Err(AddressChangeError::Taken),
+        }
+    }
+
+    /// Returns a new token, and the link with it.
+    fn link(&self, new_email: &str) -> Result<(NewEmailToken, String), Unavailable> {
+        let token = sessions::refresh_tokens::fresh()?;
+        let stored = NewEmailToken {
+            hash: hash(&token, new_email),
+            purpose: EmailTokenPurpose::AddressChange,
+            expires_at: self.links.0.clock.now() + Duration::from_hours(LINK_HOURS.into()),
+        };
+        let email = utf8_percent_encode(new_email, NON_ALPHANUMERIC);
+        let public_url = &self.links.0.public_url;
+        Ok((stored, format!("{public_url}{PAGE}?email={email}&token={}", token.expose())))
+    }
+}
+
+/// Returns the hash of a token together with the address that it is for, so that the link confirms
+/// no other address.
+fn hash(token: &Secret<String>, new_email: &str) -> TokenHash {
+    token_hash::of_ours(&Secret::new(format!("{}\n{new_email}", token.expose())))
+}
+
+/// Parses the new address, which must differ from the current one.
+fn parse(new_email: &str, current: &str) -> Result<String, Vec<Violation>> {
+    let new_email = email::parse(new_email).map_err(|it| vec![it])?;
+    if new_email == current {
+        let message = "This is the current address.";
+        return Err(vec![Violation::new("email", "unchanged", message)]);
+    }
+    Ok(new_email)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Tests of changing an address.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, LiveSetting, SessionId, Timestamp};
+
+use super::*;
+use crate::factors::proofs::{FactorProofs, FactorSettings};
+use crate::fakes::{Factors, Post};
+
+const ADA: &str = "ada@example.org";
+const NEW: &str = "ada@engines.example";
+
+struct World {
+    post: Arc<Post>,
+    changes: AddressChanges,
+    ada: UserId,
+}
+
+fn world(signed_in_ago: Duration) -> World {
+    let (post, factors) = (Post::open(), Arc::<Factors>::default());
+    let ada = post.person(ADA, Some("kept"));
+    factors.state.lock().unwrap().began_at = Some(Timestamp::UNIX_EPOCH - signed_in_ago);
+    let settings = LiveSetting::new(FactorSettings::default());
+    let clock = Arc::clone(&post.clock) as Arc<dyn Clock>;
+    let reauthenticator =
+        Reauthenticator::new(FactorProofs { ports: factors.ports(), settings, clock });
+    let changes = AddressChanges::new(post.ports(), reauthenticator, post.caller_cache());
+    World { post, changes, ada }
+}
+
+impl World {
+    async fn request(&self, email: &str) -> Result<(), AddressChangeError> {
+        let caller = CallerState::new(self.ada, SessionId::generate());
+        self.changes.request(caller, email, None).await
+    }
+
+    async fn confirm(&self, user: UserId, email: &str) -> Result<(), AddressChangeError> {
+        self.changes.confirm(user, email, &self.post.token()).await
+    }
+
+    fn email(&self) -> String {
+        self.post.account(self.ada).unwrap().email
+    }
+}
+
+#[tokio::test]
+async fn a_link_to_the_new_address_changes_it_and_the_old_one_is_notified() {
+    let world = world(Duration::ZERO);
+
+    world.request(" ada@engines.example ").await.unwrap();
+
+    let link = "https://pia.example/pia/account/email/confirm?email=ada%40engines%2Eexample&token=";
+    assert!(world.post.link().starts_with(link), "{}", world.post.link());
+    assert_eq!(world.email(), ADA);
+    world.confirm(world.ada, NEW).await.unwrap();
+    assert_eq!(world.email(), NEW);
+    assert_eq!(
+        world.post.addressed(),
+        [("address-change", NEW.to_owned()), ("address-changed", ADA.to_owned())]
+    );
+    let audited = ["account.email_change_requested", "account.email_changed"];
+    assert_eq!(world.post.audited(), audited);
+}
+
+#[tokio::test]
+async fn a_link_is_for_its_address_and_account_and_for_a_day() {
+    let world = world(Duration::ZERO);
+    let eve = world.post.person("eve@example.org", Some("kept"));
+    world.request(NEW).await.unwrap();
+
+    let other_address = world.confirm(world.ada, "ada@other.example").await;
+    let other_account = world.confirm(eve, NEW).await;
+    world.post.clock.advance(Duration::from_hours(24));
+    let late = world.confirm(world.ada, NEW).await;
+
+    for refused in [other_address, other_account, late] {
+        assert!(matches!(refused, Err(AddressChangeError::InvalidToken)), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_of_another_account_is_not_revealed() {
+    let world = world(Duration::ZERO);
+    world.post.person(NEW, Some("kept"));
+
+    world.request(NEW).await.unwrap();
+
+    assert_eq!(world.post.addressed(), []);
+    assert_eq!(
+        world.post.emails().iter().map(|it| it.0).collect::<Vec<_>>(),
+        ["address-change-requested", "address-taken"]
+    );
+}
+
+#[tokio::test]
+async fn a_request_requires_a_recent_sign_in_and_a_valid_address() {
+    let stale = world(Duration::from_mins(11)).request(NEW).await;
+    let same = world(Duration::ZERO).request(ADA).await;
+    let malformed = world(Duration::ZERO).request("ada").await;
+    let without_mail = world(Duration::ZERO);
+    without_mail.post.mail.set(false);
+
+    assert!(matches!(stale, Err(AddressChangeError::Owner(OwnerError::SignInAgain))));
+    for (refused, code) in [(same, "unchanged"), (malformed, "invalid")] {
+        assert!(matches!(refused, Err(AddressChangeError::Invalid(it)) if it[0].code == code));
+    }
+    assert!(matches!(without_mail.request(NEW).await, Err(AddressChangeError::Mail(_))));
+}
+
+#[tokio::test]
+async fn requests_are_limited() {
+    let world = world(Duration::ZERO);
+    for _ in 0..5 {
+        world.request(NEW).await.unwrap();
+    }
+
+    assert!(matches!(world.request(NEW).await, Err(AddressChangeError::TooMany { .. })));
+}
