@@ -7,6 +7,7 @@ mod credits;
 mod data;
 mod device_names;
 mod devices;
+mod email;
 mod owner_proofs;
 mod passkeys;
 mod passwords;
@@ -25,6 +26,7 @@ use crate::page_context::PageContext;
 pub(crate) fn routes() -> Vec<Route> {
     [
         profile::routes(),
+        email::routes(),
         security::routes(),
         passwords::routes(),
         authenticator::routes(),

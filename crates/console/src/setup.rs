@@ -102,7 +102,7 @@ async fn handle_form(
     body: &[u8],
 ) -> Result<HttpResponse, ApiError> {
     let Ok(form) = serde_urlencoded::from_bytes::<SetupForm>(body) else {
-        let message = "The form was not understood.";
+        let message = "The form could not be read.";
         return Err(ApiError::refused(StatusCode::BAD_REQUEST, "validation_failed", message));
     };
     if !form.switch.is_empty() {

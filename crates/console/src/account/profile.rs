@@ -4,6 +4,8 @@ use actix_web::web::Data;
 use pia_identity::{Account, CustomerType, LOCAL, Provider, TraderDeclaration};
 use pia_web::{ApiError, Gates, Licensing, Route};
 
+use super::email;
+use super::security::links;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{account_form, account_page};
@@ -13,7 +15,12 @@ use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Your profile", "Ihr Profil");
+pub(super) const TITLE: Text = Text::new("Your profile", "Ihr Profil");
+const NAME_TITLE: Text = Text::new("Your name", "Ihr Name");
+const NAME_HINT: Text = Text::new(
+    "Shown to administrators, and in emails.",
+    "Für die Administration und in E-Mails sichtbar.",
+);
 const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
 const SIGN_IN_WITH: Text = Text::new("Sign-in", "Anmeldung");
 const WITH_PASSWORD: Text = Text::new("Password", "Passwort");
@@ -50,9 +57,12 @@ const ACTING: Text = Text::new(
     "Ich nutze diesen Dienst für dieses Unternehmen und nicht als Verbraucherin oder Verbraucher.",
 );
 
+pub(super) const PATH: &str = "account";
+
 pub(super) fn routes() -> Vec<Route> {
     vec![
         account_page("/account", |it| it.to(show)),
+        account_form("/account/name", |it| it.to(rename)),
         Route {
             licensing: Licensing::InForce,
             ..account_form("/account", |it| it.to(declare_business))
@@ -63,6 +73,16 @@ pub(super) fn routes() -> Vec<Route> {
 async fn show(page: PageContext, gates: Data<Gates>) -> PageResult {
     let view = profile_view(&page, &gates, None).await?;
     Ok(page.render(view))
+}
+
+async fn rename(page: PageContext, gates: Data<Gates>, form: FormFields) -> PageResult {
+    let (accounts, user) = (page.api.identity.accounts.clone(), page.user());
+    let name = form.some("displayName");
+    let rename = async move { accounts.rename(user, name.as_deref()).await };
+    match page.run_identity(rename).await {
+        Ok(()) => page.done(PATH, "saved"),
+        Err(err) => page.refuse_typed(profile_view(&page, &gates, None).await?, &form, err),
+    }
 }
 
 async fn declare_business(page: PageContext, gates: Data<Gates>, form: FormFields) -> PageResult {
@@ -93,6 +113,8 @@ async fn profile_view(
     let view =
         View::new(page.t(TITLE)).section(Section::new("profile", "").facts(facts(page, &account)));
     let view = if is_verified { view } else { view.section(verification(page)) };
+    let view =
+        if account.provider == LOCAL { view.section(own_name(page, &account)) } else { view };
     let company = typed_company.or(account.company_name.as_deref()).unwrap_or_default();
     Ok(view.section(business(page, company, owes_declaration)))
 }
@@ -116,6 +138,16 @@ fn facts(page: &PageContext, account: &Account) -> Vec<(&'static str, Cell)> {
         (page.t(USE), Cell::text(page.t(customer)).detail(company)),
         (page.t(CREATED), Cell::text(format::day(page.language, account.created_at))),
     ]
+}
+
+fn own_name(page: &PageContext, account: &Account) -> Section {
+    let name = account.display_name.clone().unwrap_or_default();
+    let field = Field::input("displayName", page.t(DISPLAY_NAME), ("text", "name"), name);
+    let form = Form::new("account/name", page.t(common::SAVE)).field(field.optional());
+    Section::new("name", page.t(NAME_TITLE))
+        .intro(page.t(NAME_HINT))
+        .form(form)
+        .part(links(page, &[(email::TITLE, "account/email")]))
 }
 
 /// Returns the name of the credential that an account signs in with.

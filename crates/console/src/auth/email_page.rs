@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data};
-use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use actix_web::{HttpRequest, HttpResponse};
 use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
 
@@ -98,7 +98,7 @@ impl EmailPage {
                 let no_mail = self.texts(&layout).no_mail;
                 Notice::new(layout, no_mail).response(StatusCode::BAD_REQUEST)
             }
-            Err(err) => refusal(layout, &err.error_response()),
+            Err(err) => refusal(layout, &HttpResponse::from_error(err)),
         }
     }
 

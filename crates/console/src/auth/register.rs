@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data};
-use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::{CustomerType, RegistrationPolicy, RegistrationRules};
 use pia_kernel::Secret;
 use pia_web::{ApiError, RawBody};
@@ -85,7 +85,7 @@ async fn handle_submission(
         .await
     {
         Ok(result) => render(layout, &account_pages.accounts.rules(), &form, result),
-        Err(err) => refusal(layout, &err.error_response()),
+        Err(err) => refusal(layout, &HttpResponse::from_error(err)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data};
-use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::SignInDevice;
 use pia_kernel::Secret;
 use pia_web::{ApiError, FromDevice, RawBody};
@@ -82,7 +82,7 @@ async fn handle_submission(
         .await
     {
         Ok(result) => render(layout, account_pages, &form, result),
-        Err(err) => refusal(layout, &err.error_response()),
+        Err(err) => refusal(layout, &HttpResponse::from_error(err)),
     }
 }
 

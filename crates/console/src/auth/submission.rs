@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::web::Bytes;
-use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use actix_web::{HttpRequest, HttpResponse};
 use pia_web::{ApiError, is_cross_site};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -42,7 +42,8 @@ pub(super) fn parse_submission<T: DeserializeOwned>(
     if !is_form(request) {
         return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusals.broken_form));
     }
-    let body = body.map_err(|err| Box::new(refusal(layout.clone(), &err.error_response())))?;
+    let body =
+        body.map_err(|err| Box::new(refusal(layout.clone(), &HttpResponse::from_error(err))))?;
     let form = serde_urlencoded::from_bytes(&body)
         .map_err(|_err| refused(StatusCode::BAD_REQUEST, refusals.broken_form))?;
     let button: Button = serde_urlencoded::from_bytes(&body).unwrap_or_default();

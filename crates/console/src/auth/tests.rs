@@ -140,7 +140,7 @@ async fn an_invalid_query_is_reported_by_a_page() {
             let rendered = opened(&format!("/auth/{page}?{query}"), "en").await;
 
             assert_eq!(rendered.status, 400, "{page}?{query}");
-            assert!(rendered.has("This link is not whole"), "{page}?{query}");
+            assert!(rendered.has("This link is incomplete"), "{page}?{query}");
         }
     }
 }
@@ -182,7 +182,7 @@ async fn another_media_type_is_reported_by_a_page() {
             let rendered = render(&Arc::default(), request).await;
 
             assert_eq!(rendered.status, 415, "{page} {kind}");
-            assert!(rendered.has("The form was not understood"), "{page}");
+            assert!(rendered.has("The form could not be read"), "{page}");
         }
     }
 }
@@ -206,7 +206,7 @@ async fn an_unavailable_server_reveals_no_details() {
 
     assert_eq!((rendered.status, rendered.header("retry-after")), (503, "1"));
     assert!(
-        rendered.has("Der Server antwortet nicht") && !rendered.has("db.secret"),
+        rendered.has("Vorübergehend nicht verfügbar") && !rendered.has("db.secret"),
         "{}",
         rendered.text
     );

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data};
-use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use actix_web::{HttpRequest, HttpResponse};
 use pia_kernel::{Secret, UserId};
 use pia_web::{ApiError, RawBody};
 use serde::Deserialize;
@@ -79,7 +79,7 @@ async fn handle_submission(
         Ok(VerificationResult::Invalid) => Notice::new(layout, texts.spent)
             .with_link(RESEND_VERIFICATION.page, texts.again)
             .response(StatusCode::BAD_REQUEST),
-        Err(err) => refusal(layout, &err.error_response()),
+        Err(err) => refusal(layout, &HttpResponse::from_error(err)),
     }
 }
 

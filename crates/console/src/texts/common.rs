@@ -73,6 +73,18 @@ const DONE: &[(&str, Text)] = &[
         ),
     ),
     (
+        "address-requested",
+        Text::new(
+            "We emailed a link to the new address. Open it within a day.",
+            "Wir haben einen Link an die neue Adresse geschickt. Öffnen Sie ihn innerhalb eines \
+             Tages.",
+        ),
+    ),
+    (
+        "address-changed",
+        Text::new("Your email address is changed.", "Ihre E-Mail-Adresse ist geändert."),
+    ),
+    (
         "account-deleted",
         Text::new(
             "Your account and all its data have been deleted. Goodbye, and thank you.",

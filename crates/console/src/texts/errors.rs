@@ -45,6 +45,31 @@ const ERRORS: &[(&str, Text)] = &[
         ),
     ),
     (
+        "email_managed",
+        Text::new(
+            "Your organisation's identity provider manages your address.",
+            "Der Anmeldedienst Ihrer Organisation verwaltet Ihre Adresse.",
+        ),
+    ),
+    (
+        "email_taken",
+        Text::new("Another account has this address.", "Ein anderes Konto hat diese Adresse."),
+    ),
+    (
+        "invalid_verification_token",
+        Text::new(
+            "This link is invalid or has expired. Request a new one.",
+            "Dieser Link ist ungültig oder abgelaufen. Fordern Sie einen neuen an.",
+        ),
+    ),
+    (
+        "smtp_not_configured",
+        Text::new(
+            "This server does not send emails. Ask its administrator.",
+            "Dieser Server versendet keine E-Mails. Fragen Sie die Administration.",
+        ),
+    ),
+    (
         "passkey_rejected",
         Text::new(
             "This passkey was not accepted. Try again, or sign in with your password.",

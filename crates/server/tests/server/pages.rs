@@ -2,7 +2,10 @@
 
 mod browsed;
 mod emails;
+mod html;
+mod profile;
 mod signed_in;
+mod strangers;
 
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};

@@ -60,7 +60,7 @@ async fn an_incomplete_link_has_no_form() {
         let rendered = page(&format!("/auth/reset-password.html{query}")).await;
 
         assert!(
-            rendered.status == 400 && rendered.has("not whole") && !rendered.has("<form"),
+            rendered.status == 400 && rendered.has("incomplete") && !rendered.has("<form"),
             "{query}"
         );
     }

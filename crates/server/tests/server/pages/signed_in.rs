@@ -18,32 +18,37 @@ on_both_databases!(
     pages_are_open_to_the_roles_of_their_rows,
 );
 
-const ADA: &str = "ada@example.org";
+pub(super) const ADA: &str = "ada@example.org";
 
 /// Browser that signed in with a form, without a script.
-struct Visitor<'a> {
+pub(super) struct Visitor<'a> {
     app: &'a TestApp,
     cookie: String,
 }
 
 impl<'a> Visitor<'a> {
     /// Signs in at the sign-in page of a folder: `admin`, `account`.
-    async fn sign_in(app: &'a TestApp, folder: &str, email: &str) -> Self {
+    pub(super) async fn sign_in(app: &'a TestApp, folder: &str, email: &str) -> Self {
         let answer = sign_in(app, folder, &[("email", email), ("password", PASSWORD)]).await;
         assert_eq!(answer.status, 303, "{}", answer.text());
         let cookie = answer.header("set-cookie").expect("a cookie").split(';').next();
         Self { app, cookie: cookie.expect("a value").to_owned() }
     }
 
-    async fn get(&self, path: &str) -> TestResponse {
+    pub(super) async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, &[], "").await
     }
 
-    async fn post(&self, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
+    pub(super) async fn post(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TestResponse {
         self.send("POST", path, &[&[FORM][..], headers].concat(), body).await
     }
 
-    async fn send(
+    pub(super) async fn send(
         &self,
         method: &str,
         path: &str,
@@ -66,7 +71,7 @@ impl<'a> Visitor<'a> {
     }
 
     /// Returns the CSRF token of a page's forms.
-    async fn csrf_token(&self) -> String {
+    pub(super) async fn csrf_token(&self) -> String {
         let page = self.get("/account").await;
         let text = page.text();
         let (_, after) = text.split_once("name=\"csrfToken\" value=\"").expect("a form");
@@ -74,7 +79,7 @@ impl<'a> Visitor<'a> {
     }
 }
 
-async fn sign_in(app: &TestApp, folder: &str, fields: &[(&str, &str)]) -> TestResponse {
+pub(super) async fn sign_in(app: &TestApp, folder: &str, fields: &[(&str, &str)]) -> TestResponse {
     let body = form(fields);
     let path = format!("/{folder}/sign-in");
     app.anonymous().send("POST", &path, &[FORM, HTML], body.as_bytes()).await

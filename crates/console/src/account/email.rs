@@ -1,0 +1,91 @@
+//! Change of one's own email address.
+
+use pia_kernel::Secret;
+use pia_web::Route;
+
+use super::owner_proofs::OwnerProofs;
+use super::profile;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{account_form, account_page};
+use crate::ui::{Field, Form, Section, Text, View};
+
+pub(super) const TITLE: Text = Text::new("Change email address", "E-Mail-Adresse ändern");
+const INTRO: Text = Text::new(
+    "We email a link to the new address. Your address changes once you open it. We notify your \
+     current address, too.",
+    "Wir schicken einen Link an die neue Adresse. Ihre Adresse ändert sich, sobald Sie ihn öffnen. \
+     Wir benachrichtigen auch Ihre bisherige Adresse.",
+);
+const NEW: Text = Text::new("New email address", "Neue E-Mail-Adresse");
+const SEND: Text = Text::new("Send link", "Link senden");
+const CONFIRM_TITLE: Text = Text::new("Confirm email address", "E-Mail-Adresse bestätigen");
+const CONFIRM_INTRO: Text = Text::new(
+    "From now on, you sign in with {} and receive emails there.",
+    "Von jetzt an melden Sie sich mit {} an und erhalten dort E-Mails.",
+);
+const CONFIRM: Text = Text::new("Use this address", "Diese Adresse verwenden");
+
+const PATH: &str = "account/email";
+const CONFIRM_PATH: &str = "account/email/confirm";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        account_page("/account/email", |it| it.to(show)),
+        account_form("/account/email", |it| it.to(request)),
+        account_page("/account/email/confirm", |it| it.to(show_confirmation)),
+        account_form("/account/email/confirm", |it| it.to(confirm)),
+    ]
+}
+
+async fn show(page: PageContext) -> PageResult {
+    let view = request_view(&page, OwnerProofs::load(&page).await?, "");
+    Ok(page.render(view))
+}
+
+async fn request(page: PageContext, form: FormFields) -> PageResult {
+    let proofs = OwnerProofs::load(&page).await?;
+    let (changes, caller) = (page.api.identity.address_changes.clone(), page.caller);
+    let (email, proof) = (form.text("email").to_owned(), proofs.parse(&form));
+    let requested =
+        page.run_identity(async move { changes.request(caller, &email, proof).await }).await;
+    match requested {
+        Ok(()) => page.done(profile::PATH, "address-requested"),
+        Err(err) => page.refuse(request_view(&page, proofs, form.text("email")), err),
+    }
+}
+
+async fn show_confirmation(page: PageContext) -> PageResult {
+    let view = confirmation_view(&page, &page.query("email"), &page.query("token"));
+    Ok(page.render(view))
+}
+
+async fn confirm(page: PageContext, form: FormFields) -> PageResult {
+    let (changes, user) = (page.api.identity.address_changes.clone(), page.user());
+    let (email, token) = (form.text("email").to_owned(), form.secret("token"));
+    let confirm = async move { changes.confirm(user, &email, &token).await };
+    match page.run_identity(confirm).await {
+        Ok(()) => page.done(profile::PATH, "address-changed"),
+        Err(err) => {
+            let token: Secret<String> = form.secret("token");
+            page.refuse(confirmation_view(&page, form.text("email"), token.expose()), err)
+        }
+    }
+}
+
+fn request_view(page: &PageContext, proofs: OwnerProofs, typed: &str) -> View {
+    let email = Field::input("email", page.t(NEW), ("email", "email"), typed);
+    let form = proofs.with_field(page, Form::new(PATH, page.t(SEND)).field(email));
+    View::new(page.t(TITLE))
+        .below(page.t(profile::TITLE), profile::PATH)
+        .intro(page.t(INTRO))
+        .section(Section::new("email", "").form(form))
+}
+
+fn confirmation_view(page: &PageContext, email: &str, token: &str) -> View {
+    let form = Form::new(CONFIRM_PATH, page.t(CONFIRM)).hidden("email", email);
+    View::new(page.t(CONFIRM_TITLE))
+        .below(page.t(profile::TITLE), profile::PATH)
+        .intro(page.fill(CONFIRM_INTRO, &[email]))
+        .section(Section::new("confirm", "").form(form.hidden("token", token)))
+}
