@@ -1,0 +1,168 @@
+//! Pages with everything that users can write, and a walk over all links.
+//!
+//! A walk opens each page that is linked, fills each of its forms with markup,
+//! and opens all pages again.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
+use pia_server_testkit::on_both_databases;
+use pia_testkit::databases::TestDatabase;
+use url::Url;
+
+use super::html::{PageForm, PageParts};
+use super::signed_in::{ADA, Visitor};
+use super::{FORM, form};
+
+on_both_databases!(markup_in_any_field_stays_text_on_every_page);
+
+/// Element that no page of the server has.
+const ELEMENT: &str = "pia-markup";
+/// Characters that would end an attribute and a cell.
+const BREAKOUT: &str = "\"'></td>";
+/// Forms that end the walk, or what it needs.
+const EXCLUDED: [&str; 5] =
+    ["sign-out", "/account/password", "/admin/settings", "end", "/admin/licence"];
+/// Maximum number of pages of a walk, against links without end.
+const MAX_PAGES: usize = 400;
+
+/// Visitor who follows links and submits forms.
+struct Walk<'a> {
+    visitor: Visitor<'a>,
+    pages: BTreeMap<String, String>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(visitor: Visitor<'a>) -> Self {
+        Self { visitor, pages: BTreeMap::new() }
+    }
+
+    /// Opens all pages of the console and the account that are linked.
+    async fn visit(&mut self) {
+        self.pages.clear();
+        let mut queue = VecDeque::from(["/admin".to_owned(), "/account".to_owned()]);
+        while let Some(path) = queue.pop_front() {
+            if self.pages.contains_key(&path) {
+                continue;
+            }
+            assert!(self.pages.len() < MAX_PAGES, "{path}");
+            let answer = self.visitor.get(&path).await;
+            assert!([200, 303].contains(&answer.status), "{path}: {}", answer.text());
+            let is_html =
+                answer.header("content-type").is_some_and(|it| it.starts_with("text/html"));
+            let text = if is_html { answer.text() } else { String::new() };
+            let parts = PageParts::parse(&text);
+            assert!(!parts.elements.iter().any(|it| it == ELEMENT), "{path}: {text}");
+            assert!(!text.contains(BREAKOUT), "{path}: {text}");
+            let links = parts.links.iter().filter_map(|it| resolve(&path, it));
+            queue.extend(links.filter(|it| is_page(it)));
+            self.pages.insert(path, text);
+        }
+    }
+
+    /// Submits each form of each page, with markup in its fields.
+    async fn submit_all(&self) {
+        let mut done = BTreeSet::new();
+        for (path, text) in &self.pages {
+            for (number, form) in PageParts::parse(text).forms.into_iter().enumerate() {
+                let action = resolve(path, &form.action).expect("an action");
+                let excluded = EXCLUDED.iter().any(|it| action.ends_with(it));
+                if form.is_danger || excluded || !done.insert(action.clone()) {
+                    continue;
+                }
+                self.submit(&action, &form, done.len() * 10 + number).await;
+            }
+        }
+        assert!(done.len() > 30, "{done:?}");
+    }
+
+    async fn submit(&self, action: &str, form: &PageForm, number: usize) {
+        let fields: Vec<_> = form
+            .fields
+            .iter()
+            .map(|(name, kind, value)| (name.as_str(), filled(name, kind, value, number)))
+            .collect();
+        let pairs: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let answer = if form.has_files {
+            let body = multipart(&pairs);
+            let headers = [("content-type", "multipart/form-data; boundary=b")];
+            self.visitor.send("POST", action, &headers, &body).await
+        } else {
+            self.visitor.send("POST", action, &[FORM], &super::form(&pairs)).await
+        };
+        assert!(answer.status < 500, "{action}: {}", answer.text());
+        let parts = PageParts::parse(&answer.text());
+        assert!(!parts.elements.iter().any(|it| it == ELEMENT), "{action}: {}", answer.text());
+    }
+}
+
+/// Returns the value that a field is filled with.
+fn filled(name: &str, kind: &str, value: &str, number: usize) -> String {
+    match (name, kind) {
+        ("proof", _) => PASSWORD.to_owned(),
+        (_, "text" | "textarea" | "search") => markup(number),
+        (_, "email") => format!("user{number}@example.org"),
+        (_, "number") if value.is_empty() => "1".to_owned(),
+        _ => value.to_owned(),
+    }
+}
+
+/// Returns text that closes attributes and elements, and opens one.
+fn markup(number: usize) -> String {
+    format!("{number}{BREAKOUT}</textarea></title><{ELEMENT}>")
+}
+
+fn multipart(pairs: &[(&str, &str)]) -> String {
+    let mut body = String::new();
+    for (name, value) in pairs {
+        let file =
+            if *name == "file" { format!("; filename=\"<{ELEMENT}>.txt\"") } else { String::new() };
+        body += &format!(
+            "--b\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n"
+        );
+    }
+    body + "--b--\r\n"
+}
+
+/// Returns the path and query of a link on a page of this server.
+fn resolve(page: &str, link: &str) -> Option<String> {
+    let base = Url::parse("http://pia.test").ok()?.join(page).ok()?;
+    let target = base.join(link).ok()?;
+    let query = target.query().map(|it| format!("?{it}")).unwrap_or_default();
+    (target.origin() == base.origin()).then(|| format!("{}{query}", target.path()))
+}
+
+/// Returns whether a link leads to a page that is walked: other languages and
+/// orders show the same texts.
+fn is_page(path: &str) -> bool {
+    let own = ["/admin", "/account"].iter().any(|it| path.starts_with(it));
+    own && !path.contains("lang=") && !path.ends_with("/login")
+}
+
+async fn markup_in_any_field_stays_text_on_every_page(database: TestDatabase) {
+    let app = TestConfig::on(database)
+        .with("Admin:RequireSecondFactor", false)
+        .with("Knowledge__ConnectionString", "embedded:vectors")
+        .with("Operators__Enabled", true)
+        .with_mail()
+        .start()
+        .await;
+    app.sign_up(ADA).await;
+    app.admin(&format!("grant {ADA} --role admin")).await.expect("a role");
+    let agent = [("user-agent", "<pia-markup>"), ("x-device-name", "<pia-markup>")];
+    let fields = form(&[("email", ADA), ("password", PASSWORD)]);
+    let path = "/account/sign-in";
+    app.anonymous().send("POST", path, &[&[FORM][..], &agent].concat(), fields.as_bytes()).await;
+    let mut walk = Walk::new(Visitor::sign_in(&app, "admin", ADA).await);
+
+    // Forms on pages that the first ones create are reached the second time.
+    for _ in 0..2 {
+        walk.visit().await;
+        walk.submit_all().await;
+    }
+    walk.visit().await;
+
+    let escaped = format!("&#60;{ELEMENT}&#62;");
+    let pages: Vec<_> = walk.pages.iter().filter(|it| it.1.contains(&escaped)).collect();
+    assert!(pages.len() > 20, "{} of {}", pages.len(), walk.pages.len());
+}
