@@ -339,15 +339,16 @@ async fn check_mcp(world: &World, caller: &Caller, client: &Client) {
     }
 }
 
-/// Each chat searches up front, and again with the tool that the model calls.
+/// Each chat searches up front, and again with the tool that the model calls;
+/// its answer is streamed or not.
 async fn check_chats(world: &World, caller: &Caller, client: &Client) {
-    let request = chat_request(&format!("use the tool pia_search_knowledge {QUESTION}"));
-    let request = request.to_string();
+    let mut request = chat_request(&format!("use the tool pia_search_knowledge {QUESTION}"));
     let personas = PERSONAS.iter().map(Some).chain([None]);
-    for persona in personas {
+    for (persona, stream) in personas.flat_map(|it| [(it, false), (it, true)]) {
         let id = persona.map_or("none", |it| world.personas[it.name].as_str());
         let headers = [JSON, ("x-service-persona", id)];
-        let answer = client.send("POST", CHAT, &headers, request.as_bytes()).await;
+        request["stream"] = json!(stream);
+        let answer = client.send("POST", CHAT, &headers, request.to_string().as_bytes()).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
 
         let sent = world.demo.last().body;
@@ -356,7 +357,8 @@ async fn check_chats(world: &World, caller: &Caller, client: &Client) {
         for role in ["system", "tool"] {
             let of_role = messages.iter().filter(|it| it["role"] == role);
             let text: String = of_role.map(Value::to_string).collect();
-            let about = format!("{} {:?} {role}", caller.email, persona.map(|it| it.name));
+            let persona = persona.map(|it| it.name);
+            let about = format!("{} {persona:?} {role}, streamed: {stream}", caller.email);
             assert_eq!(canaries(&text), expected, "{about}: {text}");
         }
     }
