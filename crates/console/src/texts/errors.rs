@@ -378,7 +378,17 @@ const FIELD_ERRORS: &[(&str, &str)] = &[
     ("too_short", "Diese Angabe ist zu kurz."),
     ("too_long", "Diese Angabe ist zu lang."),
     ("invalid", "Prüfen Sie diese Angabe."),
-    ("unchanged", "Das neue Passwort muss sich vom bisherigen unterscheiden."),
+    ("invalid_type", "Prüfen Sie die Form dieser Angabe."),
+    ("empty", "Füllen Sie dieses Feld aus."),
+    ("out_of_range", "Dieser Wert liegt außerhalb der erlaubten Grenzen."),
+    ("too_many", "Das sind mehr Einträge als erlaubt."),
+    ("unknown", "Diesen Eintrag gibt es nicht."),
+    ("unknown_value", "Diesen Wert gibt es nicht."),
+    ("unknown_version", "Diese Version gibt es nicht."),
+    ("mismatch", "Die beiden Angaben passen nicht zusammen."),
+    ("address_not_allowed", "Diese Adresse ist nicht erlaubt."),
+    ("tool_not_allowed", "Dieses Werkzeug ist nicht erlaubt."),
+    ("unchanged", "Die neue Angabe muss sich von der bisherigen unterscheiden."),
     (
         "common",
         "Dieses Passwort wird mit als Erstes erraten. Nehmen Sie ein längeres oder \
