@@ -3,6 +3,7 @@
 mod optimistic;
 mod postgres;
 mod sqlite;
+mod sums;
 pub(crate) mod window_cache;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

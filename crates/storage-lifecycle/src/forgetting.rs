@@ -5,7 +5,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_kernel::UserId;
 use pia_storage::schema::{
     accounts, ai_usage, attempts, audit_identities, chats, credit_reservations, credit_windows,
-    guesses, invitations, ledgers, sync_items,
+    guesses, invitations, ledgers, sync_items, usage_by_user,
 };
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid, connection_trait};
 
@@ -53,6 +53,9 @@ connection_trait! {
             self.hold_usage().await?;
             let used = diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)));
             used.set(ai_usage::user_id.eq(pseudonym_id)).execute(self).await?;
+            let sums = usage_by_user::table.filter(usage_by_user::user_id.eq(user));
+            let sums = diesel::update(sums).set(usage_by_user::user_id.eq(pseudonym_id));
+            sums.execute(self).await?;
             let identities = audit_identities::table.filter(audit_identities::user_id.eq(user));
             diesel::delete(identities).execute(self).await?;
             let invited = invitations::table;
@@ -78,8 +81,8 @@ trait Locks {
     /// Blocks writes of usage until the commit.
     ///
     /// Writers of usage check its account in the same transaction: usage
-    /// written before is visible here and renamed, and later writes find
-    /// that the account is gone.
+    /// written before is visible here and renamed, as are its sums, and later
+    /// writes find that the account is gone.
     async fn hold_usage(&mut self) -> QueryResult<()>;
 }
 

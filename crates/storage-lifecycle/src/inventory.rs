@@ -11,10 +11,11 @@ use crate::feedback::AI_FEEDBACK_TABLE;
 use crate::knowledge_tables::KNOWLEDGE_TABLES;
 use crate::pod_tables::POD_TABLES;
 use crate::sections::{
-    AI_USAGE, API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
+    API_KEYS, APP_PASSWORDS, DEVICES, INVITATIONS, LOGIN_HISTORY, MAILS, PASSKEYS,
     PROVIDER_IDENTITIES, SESSIONS, SYNC_EVENTS,
 };
 use crate::synced::{LEDGER, SYNC_ITEMS};
+use crate::usage_tables::USAGE_TABLES;
 
 /// Table of the inventory.
 #[derive(Debug, Clone, Copy)]
@@ -54,18 +55,18 @@ const RECOGNISES: &str = "only recognises a secret that you hold, and is of no o
 pub(crate) const SHORT_LIVED: &str = "belongs to something under way, and is gone within days";
 const KEY: &str = "what sealed data is opened with; it is of use to the server alone";
 const WRAPPED: &str = "the key to your encrypted data, itself encrypted: your devices fetch it";
-const SUMS: &str = "sums of your usage, each call of which is told";
-const PRICES: &str = "what the operator charges everybody";
+pub(crate) const SUMS: &str = "sums of your usage, each call of which is told";
 pub(crate) const BOOKKEEPING: &str = "how the server keeps its books";
 
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
     let shared = AUDIT_TABLES.iter().chain(CATALOGUE_TABLES).chain(KNOWLEDGE_TABLES);
-    TABLES.iter().chain(ASSIGNMENT_TABLES).chain(POD_TABLES).chain(shared)
+    let own = TABLES.iter().chain(ASSIGNMENT_TABLES).chain(POD_TABLES).chain(USAGE_TABLES);
+    own.chain(shared)
 }
 
-/// Tables besides those of assignments, the audit log, the catalogue, pods and
-/// knowledge bases.
+/// Tables besides those of assignments, the audit log, the catalogue, pods, usage
+/// and knowledge bases.
 const TABLES: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",
@@ -190,20 +191,6 @@ const TABLES: &[InventoryTable] = &[
             ("user_id", OWN_ID),
             ("sealed", "is on its way to you, and may hold links that open your account"),
             ("claimed_until", BOOKKEEPING),
-        ],
-    },
-    InventoryTable {
-        name: "ai_usage",
-        erasure: ErasurePolicy::Anonymise(
-            "what was used stays in the operator's sums, under a pseudonym that nobody knows",
-        ),
-        export: Some(AI_USAGE),
-        left_out: &[
-            ("user_id", OWN_ID),
-            ("input_rate", PRICES),
-            ("output_rate", PRICES),
-            ("cached_input_rate", PRICES),
-            ("connector_rate", PRICES),
         ],
     },
     AI_FEEDBACK_TABLE,

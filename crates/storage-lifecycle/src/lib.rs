@@ -15,6 +15,7 @@ mod feedback;
 mod forgetting;
 mod schedules;
 mod synced;
+mod usage_tables;
 
 mod audit_chain;
 mod audit_log;

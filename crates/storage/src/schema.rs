@@ -164,6 +164,50 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Integer, Text};
+
+    use crate::sql_types::Uid;
+
+    usage_by_group (day, group_id, provider, model) {
+        day -> Integer,
+        group_id -> Uid,
+        provider -> Text,
+        model -> Text,
+        calls -> BigInt,
+        failed -> BigInt,
+        input_tokens -> BigInt,
+        cached_input_tokens -> BigInt,
+        output_tokens -> BigInt,
+        spent_micros -> BigInt,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+
+    use crate::sql_types::Uid;
+
+    usage_by_user (week, user_id) {
+        week -> Integer,
+        user_id -> Uid,
+        calls_0 -> BigInt,
+        spent_0 -> BigInt,
+        calls_1 -> BigInt,
+        spent_1 -> BigInt,
+        calls_2 -> BigInt,
+        spent_2 -> BigInt,
+        calls_3 -> BigInt,
+        spent_3 -> BigInt,
+        calls_4 -> BigInt,
+        spent_4 -> BigInt,
+        calls_5 -> BigInt,
+        spent_5 -> BigInt,
+        calls_6 -> BigInt,
+        spent_6 -> BigInt,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 
@@ -1197,6 +1241,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     sync_items,
     totp_factors,
     trusted_certificates,
+    usage_by_group,
+    usage_by_user,
     user_groups,
     webhook_deliveries,
 );

@@ -16,7 +16,7 @@ use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, 
 
 use super::window_cache::WindowCache;
 use super::{
-    AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, PutWindows, fill, last_week,
+    AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, PutWindows, fill, last_week, sums,
 };
 use crate::statements::Statements;
 use crate::usage_row::UsageRow;
@@ -280,7 +280,12 @@ impl QueryFragment<Pg> for Write<'_> {
             begin(&mut out, "noted");
             out.push_sql(NOTE);
             usage.unnest("v", &mut out)?;
-            out.push_sql(" ON CONFLICT DO NOTHING");
+            out.push_sql(
+                " ON CONFLICT DO NOTHING
+                RETURNING at, user_id, group_id, provider, model, outcome,
+                    input_tokens, cached_input_tokens, output_tokens, spent_micros",
+            );
+            out.push_sql(sums::ADD);
         }
         out.push_sql(") SELECT 1");
         Ok(())

@@ -11,6 +11,7 @@ use diesel_async::pooled_connection::deadpool::Object;
 use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncSqlite, DbError, DbUid, Instant};
 
+use super::sums::BatchSums;
 use super::{
     AttemptOutcome, Batch, DELETED_USER, Entries, LockedWindows, PutWindows, fill, last_week,
 };
@@ -52,7 +53,13 @@ impl Batch {
             return Ok(AttemptOutcome::Short);
         };
         entries.write(conn)?;
-        self.usage.iter().try_for_each(|it| record(conn, it))?;
+        let mut sums = BatchSums::default();
+        for row in &self.usage {
+            if let Some(user) = record(conn, row)? {
+                sums.add(row, user);
+            }
+        }
+        sums.write(conn)?;
         Ok(AttemptOutcome::Booked(booked))
     }
 }
@@ -99,13 +106,15 @@ fn written(conn: &mut SqliteConnection, ids: &[DbUid]) -> QueryResult<Vec<DbUid>
     Ok(recorded)
 }
 
-/// Stores usage. Usage of an account deleted meanwhile gets the nil user id.
-fn record(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<()> {
+/// Stores usage, and returns its user id unless it was stored before. Usage of an
+/// account deleted meanwhile gets the nil user id.
+fn record(conn: &mut SqliteConnection, row: &UsageRow) -> QueryResult<Option<DbUid>> {
     let account = accounts::table.find(row.user_id).select(accounts::id);
     let user_id = account.first::<DbUid>(conn).optional()?.unwrap_or(DELETED_USER);
     let row = UsageRow { user_id, ..row.clone() };
     let usage = diesel::insert_into(ai_usage::table).values(row);
-    usage.on_conflict_do_nothing().execute(conn).map(drop)
+    let stored = usage.on_conflict_do_nothing().execute(conn)?;
+    Ok((stored > 0).then_some(user_id))
 }
 
 impl PutWindows for AsyncSqlite {

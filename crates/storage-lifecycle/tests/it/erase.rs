@@ -10,7 +10,9 @@ use pia_kernel::{
     AuditEntry, Eraser, ErasureOutcome, MailId, RequestContext, SessionId, SideEffects, Timestamp,
     UnverifiedAccounts, UserId,
 };
-use pia_storage::schema::{accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins};
+use pia_storage::schema::{
+    accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins, usage_by_user,
+};
 use pia_storage::{
     AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects,
     in_tx, on_conn,
@@ -178,6 +180,15 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
 
 async fn usage_stays_under_a_pseudonym(db: Database) {
     let (ada, bob) = (person(&db, Role::User).await, person(&db, Role::User).await);
+    for (user, calls) in [(ada.user, 2), (bob.user, 1)] {
+        let row = diesel::insert_into(usage_by_user::table).values((
+            usage_by_user::week.eq(2950),
+            usage_by_user::user_id.eq(DbUid(user.0)),
+            usage_by_user::calls_3.eq(calls),
+        ));
+        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
+        done.unwrap();
+    }
     for user in [ada.user, ada.user, bob.user] {
         let row = diesel::insert_into(ai_usage::table).values((
             ai_usage::id.eq(DbUid(UserId::generate().0)),
@@ -202,6 +213,11 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
     let user_ids: Result<Vec<DbUid>, DbError> =
         on_conn!(db.reader(), |conn| user_ids.load(conn).await?);
     let user_ids = user_ids.unwrap();
+    let sums = usage_by_user::table.order(usage_by_user::calls_3.desc());
+    let sums = sums.select((usage_by_user::user_id, usage_by_user::calls_3));
+    let sums: Result<Vec<(DbUid, i64)>, DbError> =
+        on_conn!(db.reader(), |conn| sums.load(conn).await?);
+    assert_eq!(sums.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
     assert_eq!((user_ids[0], user_ids[2]), (user_ids[1], DbUid(bob.user.0)));
     assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&user_ids[0]));
 }

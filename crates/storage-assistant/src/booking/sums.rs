@@ -1,0 +1,222 @@
+//! Sums of usage, which are written in the transaction of its rows.
+
+use std::collections::BTreeMap;
+
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Integer, Text};
+use diesel::sqlite::Sqlite;
+use pia_assistant::CallOutcome;
+use pia_storage::{DbUid, Uid};
+use uuid::Uuid;
+
+use crate::usage_row::UsageRow;
+
+/// Parts of the statement that stores usage on PostgreSQL, after the part `noted`,
+/// which returns the stored rows: a row that was stored before counts once. Sums
+/// are written in the order of their keys, so that two instances do not wait for
+/// each other.
+pub(super) const ADD: &str = "
+    ), dated AS (
+        SELECT (at AT TIME ZONE 'UTC')::date - DATE '1970-01-01' AS day, noted.* FROM noted
+    ), by_group AS (
+        INSERT INTO usage_by_group AS t (
+            day, group_id, provider, model, calls, failed,
+            input_tokens, cached_input_tokens, output_tokens, spent_micros)
+        SELECT
+            day, COALESCE(group_id, '00000000-0000-0000-0000-000000000000') AS of_group,
+            provider, model, COUNT(*), COUNT(*) FILTER (WHERE outcome = 'failed'),
+            SUM(input_tokens), SUM(cached_input_tokens), SUM(output_tokens), SUM(spent_micros)
+        FROM dated GROUP BY day, of_group, provider, model ORDER BY day, of_group, provider, model
+        ON CONFLICT (day, group_id, provider, model) DO UPDATE SET
+            calls = t.calls + excluded.calls, failed = t.failed + excluded.failed,
+            input_tokens = t.input_tokens + excluded.input_tokens,
+            cached_input_tokens = t.cached_input_tokens + excluded.cached_input_tokens,
+            output_tokens = t.output_tokens + excluded.output_tokens,
+            spent_micros = t.spent_micros + excluded.spent_micros
+    ), by_user AS (
+        INSERT INTO usage_by_user AS t (
+            week, user_id, calls_0, spent_0, calls_1, spent_1, calls_2, spent_2,
+            calls_3, spent_3, calls_4, spent_4, calls_5, spent_5, calls_6, spent_6)
+        SELECT
+            day / 7 AS week, user_id,
+            COUNT(*) FILTER (WHERE day % 7 = 0),
+            COALESCE(SUM(spent_micros) FILTER (WHERE day % 7 = 0), 0),
+            COUNT(*) FILTER (WHERE day % 7 = 1),
+            COALESCE(SUM(spent_micros) FILTER (WHERE day % 7 = 1), 0),
+            COUNT(*) FILTER (WHERE day % 7 = 2),
+            COALESCE(SUM(spent_micros) FILTER (WHERE day % 7 = 2), 0),
+            COUNT(*) FILTER (WHERE day % 7 = 3),
+            COALESCE(SUM(spent_micros) FILTER (WHERE day % 7 = 3), 0),
+            COUNT(*) FILTER (WHERE day % 7 = 4),
+            COALESCE(SUM(spent_micros) FILTER (WHERE day % 7 = 4), 0),
+            COUNT(*) FILTER (WHERE day % 7 = 5),
+            COALESCE(SUM(spent_micros) FILTER (WHERE day % 7 = 5), 0),
+            COUNT(*) FILTER (WHERE day % 7 = 6),
+            COALESCE(SUM(spent_micros) FILTER (WHERE day % 7 = 6), 0)
+        FROM dated GROUP BY day / 7, user_id ORDER BY day / 7, user_id
+        ON CONFLICT (week, user_id) DO UPDATE SET
+            calls_0 = t.calls_0 + excluded.calls_0, spent_0 = t.spent_0 + excluded.spent_0,
+            calls_1 = t.calls_1 + excluded.calls_1, spent_1 = t.spent_1 + excluded.spent_1,
+            calls_2 = t.calls_2 + excluded.calls_2, spent_2 = t.spent_2 + excluded.spent_2,
+            calls_3 = t.calls_3 + excluded.calls_3, spent_3 = t.spent_3 + excluded.spent_3,
+            calls_4 = t.calls_4 + excluded.calls_4, spent_4 = t.spent_4 + excluded.spent_4,
+            calls_5 = t.calls_5 + excluded.calls_5, spent_5 = t.spent_5 + excluded.spent_5,
+            calls_6 = t.calls_6 + excluded.calls_6, spent_6 = t.spent_6 + excluded.spent_6";
+
+const TO_GROUP: &str = "
+    INSERT INTO usage_by_group (
+        day, group_id, provider, model, calls, failed,
+        input_tokens, cached_input_tokens, output_tokens, spent_micros)
+    VALUES (";
+
+const OR_TO_GROUP: &str = ")
+    ON CONFLICT (day, group_id, provider, model) DO UPDATE SET
+        calls = calls + excluded.calls, failed = failed + excluded.failed,
+        input_tokens = input_tokens + excluded.input_tokens,
+        cached_input_tokens = cached_input_tokens + excluded.cached_input_tokens,
+        output_tokens = output_tokens + excluded.output_tokens,
+        spent_micros = spent_micros + excluded.spent_micros";
+
+const TO_USER: &str = "
+    INSERT INTO usage_by_user (
+        week, user_id, calls_0, spent_0, calls_1, spent_1, calls_2, spent_2,
+        calls_3, spent_3, calls_4, spent_4, calls_5, spent_5, calls_6, spent_6)
+    VALUES (";
+
+const OR_TO_USER: &str = ")
+    ON CONFLICT (week, user_id) DO UPDATE SET
+        calls_0 = calls_0 + excluded.calls_0, spent_0 = spent_0 + excluded.spent_0,
+        calls_1 = calls_1 + excluded.calls_1, spent_1 = spent_1 + excluded.spent_1,
+        calls_2 = calls_2 + excluded.calls_2, spent_2 = spent_2 + excluded.spent_2,
+        calls_3 = calls_3 + excluded.calls_3, spent_3 = spent_3 + excluded.spent_3,
+        calls_4 = calls_4 + excluded.calls_4, spent_4 = spent_4 + excluded.spent_4,
+        calls_5 = calls_5 + excluded.calls_5, spent_5 = spent_5 + excluded.spent_5,
+        calls_6 = calls_6 + excluded.calls_6, spent_6 = spent_6 + excluded.spent_6";
+
+const MICROS_OF_A_DAY: i64 = 24 * 3600 * 1_000_000;
+
+/// Sums of a batch on SQLite. Statements are prepared once, so each row of the
+/// two tables is written with its own.
+#[derive(Debug, Default)]
+pub(super) struct BatchSums<'a> {
+    by_group: BTreeMap<GroupKey<'a>, [i64; 6]>,
+    by_user: BTreeMap<UserKey, [i64; 14]>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupKey<'a> {
+    day: i32,
+    group: Uuid,
+    provider: &'a str,
+    model: &'a str,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct UserKey {
+    week: i32,
+    user: Uuid,
+}
+
+impl<'a> BatchSums<'a> {
+    /// Adds a row that was stored, under the id of its account or the nil id.
+    pub(super) fn add(&mut self, row: &'a UsageRow, user: DbUid) {
+        let day = row.at.0.micros().div_euclid(MICROS_OF_A_DAY);
+        let (week, weekday) = (day.div_euclid(7), usize::try_from(day.rem_euclid(7)));
+        // Timestamps of calls are within a few thousand years.
+        let number = |it| i32::try_from(it).unwrap_or(i32::MAX);
+        let group = GroupKey {
+            day: number(day),
+            group: row.group_id.map_or_else(Uuid::nil, |it| it.0),
+            provider: row.provider,
+            model: &row.model,
+        };
+        let failed = i64::from(row.outcome == CallOutcome::Failed.name());
+        let tokens = [row.input_tokens, row.cached_input_tokens, row.output_tokens];
+        let [input, cached_input, output] = tokens;
+        let values = [1, failed, input, cached_input, output, row.spent_micros];
+        add_to(self.by_group.entry(group).or_default(), &values);
+        let user = self.by_user.entry(UserKey { week: number(week), user: user.0 }).or_default();
+        let of_day = user.chunks_exact_mut(2).nth(weekday.unwrap_or_default());
+        add_to(of_day.unwrap_or_default(), &[1, row.spent_micros]);
+    }
+
+    /// Writes the sums.
+    pub(super) fn write(self, conn: &mut SqliteConnection) -> QueryResult<()> {
+        for (key, sums) in self.by_group {
+            AddToGroup { group: DbUid(key.group), key, sums }.execute(conn)?;
+        }
+        for (UserKey { week, user }, sums) in self.by_user {
+            AddToUser { week, user: DbUid(user), sums }.execute(conn)?;
+        }
+        Ok(())
+    }
+}
+
+fn add_to(sums: &mut [i64], values: &[i64]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = sum.saturating_add(*value);
+    }
+}
+
+/// Increment of a group's sums, which is prepared once.
+struct AddToGroup<'a> {
+    key: GroupKey<'a>,
+    group: DbUid,
+    sums: [i64; 6],
+}
+
+/// Increment of a user's sums, which is prepared once.
+struct AddToUser {
+    week: i32,
+    user: DbUid,
+    sums: [i64; 14],
+}
+
+impl QueryFragment<Sqlite> for AddToGroup<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(TO_GROUP);
+        out.push_bind_param::<Integer, _>(&self.key.day)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Uid, _>(&self.group)?;
+        for name in [&self.key.provider, &self.key.model] {
+            out.push_sql(", ");
+            out.push_bind_param::<Text, _>(name)?;
+        }
+        push_sums(&self.sums, &mut out)?;
+        out.push_sql(OR_TO_GROUP);
+        Ok(())
+    }
+}
+
+impl QueryFragment<Sqlite> for AddToUser {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(TO_USER);
+        out.push_bind_param::<Integer, _>(&self.week)?;
+        out.push_sql(", ");
+        out.push_bind_param::<Uid, _>(&self.user)?;
+        push_sums(&self.sums, &mut out)?;
+        out.push_sql(OR_TO_USER);
+        Ok(())
+    }
+}
+
+fn push_sums<'b>(sums: &'b [i64], out: &mut AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+    sums.iter().try_for_each(|sum| {
+        out.push_sql(", ");
+        out.push_bind_param::<BigInt, _>(sum)
+    })
+}
+
+impl QueryId for AddToGroup<'_> {
+    type QueryId = AddToGroup<'static>;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl QueryId for AddToUser {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl RunQueryDsl<SqliteConnection> for AddToGroup<'_> {}
+impl RunQueryDsl<SqliteConnection> for AddToUser {}
