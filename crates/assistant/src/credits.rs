@@ -14,6 +14,7 @@ mod reservation;
 mod rolling;
 mod settings;
 mod truncation_cause;
+mod usage_report;
 mod view;
 mod week;
 mod window;
@@ -29,6 +30,10 @@ pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementS
 pub use rolling::Buckets;
 pub use settings::{CreditSettings, FreeTier};
 pub use truncation_cause::TruncationCause;
+pub use usage_report::{
+    UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport, UsageSubject, UsageSum,
+    UsageSums,
+};
 pub use view::{CreditStock, CreditView, Credits, TopUpError, WeekGauge};
 pub use week::Weeks;
 pub use window::{Window, WindowKey, WindowKind};

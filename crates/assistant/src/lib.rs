@@ -34,7 +34,8 @@ pub use credits::{
     Admission, AdmissionRequest, Buckets, BudgetRefusal, CallGrant, CreditHolder, CreditMismatch,
     CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits, FreeTier, Gauge,
     Period, ReservationGuard, ReservationLine, Settlement, SettlementSink, TopUpError,
-    TruncationCause, WeekGauge, Weeks, Window, WindowKey, WindowKind,
+    TruncationCause, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport,
+    UsageSubject, UsageSum, UsageSums, WeekGauge, Weeks, Window, WindowKey, WindowKind,
 };
 pub use embeddings::{BackgroundEmbeddings, Embeddings, TextVectors};
 pub use error::{AssistantError, OpenAiError, Violation};

@@ -9,7 +9,9 @@ mod sequencer;
 mod statements;
 mod tally;
 mod usage_row;
+mod usage_sums;
 mod window_row;
 
 pub use credit_store::SqlCreditStore;
 pub use tally::Counts;
+pub use usage_sums::SqlUsageSums;

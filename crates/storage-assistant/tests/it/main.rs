@@ -7,3 +7,4 @@ mod credits;
 mod guesses;
 mod sweep;
 mod usage_log;
+mod usage_sums;

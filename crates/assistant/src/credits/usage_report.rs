@@ -1,0 +1,301 @@
+//! Report of what was used.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Datelike, Days, NaiveDate, Utc};
+use pia_kernel::{Clock, GroupId, Unavailable, UserId};
+
+use crate::credits::rates::Micros;
+
+/// Maximum number of days in a report: a leap year.
+const MAX_DAYS: i64 = 366;
+/// Number of days in a report unless others are requested.
+const DEFAULT_DAYS: u32 = 30;
+/// Earliest and latest year in a report.
+const YEARS: std::ops::RangeInclusive<i32> = 2000..=9998;
+
+/// Days of a report, in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageRange {
+    from: NaiveDate,
+    to: NaiveDate,
+}
+
+/// Error of a report's days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UsageRangeError {
+    /// The first day is not one.
+    #[error("the first day is a date such as 2026-01-31")]
+    From,
+    /// The last day is not one.
+    #[error("the last day is a date such as 2026-01-31")]
+    To,
+    /// The last day is before the first, or there are too many.
+    #[error("the range has 1 to {MAX_DAYS} days, and the first is not after the last")]
+    Length,
+}
+
+impl UsageRange {
+    /// Creates a range that includes both days.
+    pub fn new(from: NaiveDate, to: NaiveDate) -> Result<Self, UsageRangeError> {
+        let days = to.signed_duration_since(from).num_days();
+        if !YEARS.contains(&to.year()) {
+            return Err(UsageRangeError::To);
+        }
+        if !YEARS.contains(&from.year()) {
+            return Err(UsageRangeError::From);
+        }
+        if !(0..MAX_DAYS).contains(&days) {
+            return Err(UsageRangeError::Length);
+        }
+        Ok(Self { from, to })
+    }
+
+    /// Returns the first day.
+    pub fn first_day(&self) -> NaiveDate {
+        self.from
+    }
+
+    /// Returns the last day.
+    pub fn last_day(&self) -> NaiveDate {
+        self.to
+    }
+}
+
+/// Subjects by which usage is summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageGrouping {
+    /// Days.
+    Day,
+    /// Groups of the callers at the time of their calls.
+    Group,
+    /// Models, of each type of provider.
+    Model,
+    /// Callers.
+    User,
+}
+
+impl UsageGrouping {
+    /// Every grouping.
+    pub const ALL: [Self; 4] = [Self::Day, Self::Group, Self::Model, Self::User];
+
+    /// Returns the name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Group => "group",
+            Self::Model => "model",
+            Self::User => "user",
+        }
+    }
+
+    /// Returns the grouping of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// Subject of a sum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UsageSubject {
+    /// Day in UTC.
+    Day(NaiveDate),
+    /// Group of the callers at the time of their calls.
+    Group {
+        /// Id; nil for calls before there were groups.
+        id: GroupId,
+        /// Name, unless it was deleted.
+        name: Option<String>,
+    },
+    /// Model.
+    Model {
+        /// Type of its provider: `OpenAI`.
+        provider: String,
+        /// Name.
+        name: String,
+    },
+    /// Caller.
+    User {
+        /// Id; a pseudonym if the account was deleted.
+        id: UserId,
+        /// Email address, unless the account was deleted.
+        email: Option<String>,
+    },
+}
+
+/// Sums that are not stored for each user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UsageDetails {
+    /// Calls that their upstream failed after its response had started.
+    pub failed: i64,
+    /// Prompt tokens, cached ones included.
+    pub input_tokens: i64,
+    /// Part of the prompt tokens that was read from a cache.
+    pub cached_input_tokens: i64,
+    /// Completion tokens.
+    pub output_tokens: i64,
+}
+
+/// Sum of the calls of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageSum {
+    /// Subject.
+    pub subject: UsageSubject,
+    /// Number of calls.
+    pub calls: i64,
+    /// Cost of the calls at their rates.
+    pub spent: Micros,
+    /// More sums; none of a user.
+    pub details: Option<UsageDetails>,
+}
+
+/// Source of the sums of usage, which count each recorded call exactly once.
+#[cfg_attr(test, mockall::automock)]
+#[async_trait]
+pub trait UsageSums: Send + Sync {
+    /// Returns the sums of subjects with calls, at most `limit`: days in order,
+    /// others by their cost, highest first.
+    async fn sums(
+        &self,
+        range: UsageRange,
+        by: UsageGrouping,
+        limit: u32,
+    ) -> Result<Vec<UsageSum>, Unavailable>;
+
+    /// Returns the number of users with calls.
+    async fn count_users(&self, range: UsageRange) -> Result<i64, Unavailable>;
+}
+
+/// Report of what was used.
+#[derive(Clone)]
+pub struct UsageReport {
+    store: Arc<dyn UsageSums>,
+    clock: Arc<dyn Clock>,
+}
+
+impl UsageReport {
+    /// Creates a report of these sums.
+    pub fn new(store: Arc<dyn UsageSums>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Returns the last days up to today, 1 to 366.
+    pub fn last_days(&self, days: u32) -> UsageRange {
+        let to = DateTime::<Utc>::from(self.clock.now()).date_naive();
+        UsageRange { from: days_before(to, days), to }
+    }
+
+    /// Returns the range between two days, in the form `2026-01-31`: without the
+    /// last day up to today, without the first 30 days.
+    pub fn range(
+        &self,
+        from: Option<&str>,
+        to: Option<&str>,
+    ) -> Result<UsageRange, UsageRangeError> {
+        let day = |text: &str| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+        let today = || Some(self.last_days(1).to);
+        let to = to.map_or_else(today, day).ok_or(UsageRangeError::To)?;
+        let from = from.map_or_else(|| Some(days_before(to, DEFAULT_DAYS)), day);
+        UsageRange::new(from.ok_or(UsageRangeError::From)?, to)
+    }
+
+    /// Returns the sums of subjects, at most `limit`: every day in order, others
+    /// that have calls by their cost, highest first.
+    pub async fn sums(
+        &self,
+        range: UsageRange,
+        by: UsageGrouping,
+        limit: u32,
+    ) -> Result<Vec<UsageSum>, Unavailable> {
+        let sums = self.store.sums(range, by, limit).await?;
+        Ok(if by == UsageGrouping::Day { with_empty_days(range, sums) } else { sums })
+    }
+
+    /// Returns the number of users with calls.
+    pub async fn count_users(&self, range: UsageRange) -> Result<i64, Unavailable> {
+        self.store.count_users(range).await
+    }
+}
+
+/// Returns the first of these days, the last of which is `to`.
+fn days_before(to: NaiveDate, days: u32) -> NaiveDate {
+    let before = i64::from(days).clamp(1, MAX_DAYS) - 1;
+    to.checked_sub_days(Days::new(before.unsigned_abs())).unwrap_or(to)
+}
+
+/// Adds the days without calls.
+fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
+    let mut sums = sums.into_iter().peekable();
+    let days = range.from.iter_days().take_while(|it| *it <= range.to);
+    let sum = |day| {
+        let subject = UsageSubject::Day(day);
+        sums.next_if(|it| it.subject == subject).unwrap_or(UsageSum {
+            subject,
+            calls: 0,
+            spent: Micros(0),
+            details: Some(UsageDetails::default()),
+        })
+    };
+    days.map(sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Timestamp;
+    use pia_testkit::ManualClock;
+
+    use super::*;
+
+    fn day(text: &str) -> NaiveDate {
+        text.parse().unwrap()
+    }
+
+    /// Returns a report on 26 November 2026, 23:59 UTC.
+    fn report(store: MockUsageSums) -> UsageReport {
+        let clock = ManualClock::new(Timestamp::from_micros(1_795_737_540_000_000));
+        UsageReport::new(Arc::new(store), Arc::new(clock))
+    }
+
+    #[test]
+    fn a_range_has_one_to_366_days() {
+        let report = report(MockUsageSums::new());
+        let range = |from, to| {
+            let range = report.range(from, to)?;
+            Ok((range.first_day().to_string(), range.last_day().to_string()))
+        };
+        let days = |from: &str, to: &str| Ok((from.to_owned(), to.to_owned()));
+
+        assert_eq!(range(None, None), days("2026-10-28", "2026-11-26"));
+        assert_eq!(range(None, Some("2026-01-30")), days("2026-01-01", "2026-01-30"));
+        assert_eq!(range(Some("2026-11-26"), None), days("2026-11-26", "2026-11-26"));
+        assert_eq!(range(Some("2024-01-01"), Some("2024-12-31")), days("2024-01-01", "2024-12-31"));
+        assert_eq!(range(Some("2024-01-01"), Some("2025-01-01")), Err(UsageRangeError::Length));
+        assert_eq!(range(Some("2026-11-27"), None), Err(UsageRangeError::Length));
+        assert_eq!(range(Some("2026-02-30"), None), Err(UsageRangeError::From));
+        assert_eq!(range(Some("-9999-01-01"), None), Err(UsageRangeError::From));
+        assert_eq!(range(None, Some("today")), Err(UsageRangeError::To));
+        assert_eq!(range(None, Some("9999-12-31")), Err(UsageRangeError::To));
+    }
+
+    #[tokio::test]
+    async fn days_without_calls_are_listed_too() {
+        let mut store = MockUsageSums::new();
+        let sum = |day| UsageSum {
+            subject: UsageSubject::Day(day),
+            calls: 3,
+            spent: Micros(1),
+            details: Some(UsageDetails::default()),
+        };
+        store.expect_sums().returning(move |_, _, _| Ok(vec![sum(day("2026-11-25"))]));
+        let report = report(store);
+        let range = report.last_days(3);
+
+        let sums = report.sums(range, UsageGrouping::Day, 10).await.unwrap();
+
+        assert_eq!((range.first_day(), range.last_day()), (day("2026-11-24"), day("2026-11-26")));
+        let calls = sums.into_iter().map(|it| (it.subject, it.calls)).collect::<Vec<_>>();
+        let expected = [("2026-11-24", 0), ("2026-11-25", 3), ("2026-11-26", 0)];
+        assert_eq!(calls, expected.map(|it| (UsageSubject::Day(day(it.0)), it.1)));
+    }
+}

@@ -1,0 +1,244 @@
+//! Sums of usage in SQL.
+
+use async_trait::async_trait;
+use chrono::NaiveDate;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+use diesel_async::RunQueryDsl;
+use pia_assistant::{
+    Micros, UsageDetails, UsageGrouping, UsageRange, UsageSubject, UsageSum, UsageSums,
+};
+use pia_kernel::{GroupId, Unavailable, UserId};
+use pia_storage::{Database, DbError, DbUid, Uid, on_conn};
+
+/// Sums of usage in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlUsageSums {
+    db: Database,
+}
+
+impl SqlUsageSums {
+    /// Creates a reader of the sums.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+}
+
+#[derive(QueryableByName)]
+struct Sums {
+    #[diesel(sql_type = BigInt)]
+    calls: i64,
+    #[diesel(sql_type = BigInt)]
+    failed: i64,
+    #[diesel(sql_type = BigInt)]
+    input_tokens: i64,
+    #[diesel(sql_type = BigInt)]
+    cached_input_tokens: i64,
+    #[diesel(sql_type = BigInt)]
+    output_tokens: i64,
+    #[diesel(sql_type = BigInt)]
+    spent_micros: i64,
+}
+
+#[derive(QueryableByName)]
+struct DayRow {
+    #[diesel(sql_type = Integer)]
+    day: i32,
+    #[diesel(embed)]
+    sums: Sums,
+}
+
+#[derive(QueryableByName)]
+struct GroupRow {
+    #[diesel(sql_type = Uid)]
+    group_id: DbUid,
+    #[diesel(sql_type = Nullable<Text>)]
+    name: Option<String>,
+    #[diesel(embed)]
+    sums: Sums,
+}
+
+#[derive(QueryableByName)]
+struct ModelRow {
+    #[diesel(sql_type = Text)]
+    provider: String,
+    #[diesel(sql_type = Text)]
+    model: String,
+    #[diesel(embed)]
+    sums: Sums,
+}
+
+#[derive(QueryableByName)]
+struct UserRow {
+    #[diesel(sql_type = Uid)]
+    user_id: DbUid,
+    #[diesel(sql_type = Nullable<Text>)]
+    email: Option<String>,
+    #[diesel(sql_type = BigInt)]
+    calls: i64,
+    #[diesel(sql_type = BigInt)]
+    spent_micros: i64,
+}
+
+#[derive(QueryableByName)]
+struct UserCount {
+    #[diesel(sql_type = BigInt)]
+    users: i64,
+}
+
+/// Loads the sums of a query.
+macro_rules! load {
+    ($store:expr, $row:ty, $sql:expr) => {{
+        let query = diesel::sql_query($sql);
+        let rows: Result<Vec<$row>, DbError> =
+            on_conn!($store.db.reader(), |conn| query.load(conn).await?);
+        rows?.into_iter().map(UsageSum::from).collect()
+    }};
+}
+
+#[async_trait]
+impl UsageSums for SqlUsageSums {
+    async fn sums(
+        &self,
+        range: UsageRange,
+        by: UsageGrouping,
+        limit: u32,
+    ) -> Result<Vec<UsageSum>, Unavailable> {
+        let days = Days::of(range);
+        Ok(match by {
+            UsageGrouping::Day => load!(self, DayRow, days.by_day(limit)),
+            UsageGrouping::Group => load!(self, GroupRow, days.by_group(limit)),
+            UsageGrouping::Model => load!(self, ModelRow, days.by_model(limit)),
+            UsageGrouping::User => load!(self, UserRow, days.by_user(limit)),
+        })
+    }
+
+    async fn count_users(&self, range: UsageRange) -> Result<i64, Unavailable> {
+        let count = diesel::sql_query(Days::of(range).count_users());
+        let found: UserCount = on_conn!(self.db.reader(), |conn| count.get_result(conn).await?)?;
+        Ok(found.users)
+    }
+}
+
+/// Days of a query, since 1970-01-01.
+#[derive(Debug, Clone, Copy)]
+struct Days {
+    from: i32,
+    to: i32,
+}
+
+impl Days {
+    fn of(range: UsageRange) -> Self {
+        Self { from: range.first_day().to_epoch_days(), to: range.last_day().to_epoch_days() }
+    }
+
+    fn by_day(self, limit: u32) -> String {
+        let sums = self.sums_by("day");
+        format!("{sums} ORDER BY day LIMIT {limit}")
+    }
+
+    fn by_group(self, limit: u32) -> String {
+        let sums = self.sums_by("group_id");
+        format!(
+            "SELECT t.*, g.name FROM ({sums}) t LEFT JOIN user_groups g ON g.id = t.group_id
+            ORDER BY spent_micros DESC, calls DESC, group_id LIMIT {limit}"
+        )
+    }
+
+    fn by_model(self, limit: u32) -> String {
+        let sums = self.sums_by("provider, model");
+        format!("{sums} ORDER BY spent_micros DESC, calls DESC, provider, model LIMIT {limit}")
+    }
+
+    fn sums_by(self, columns: &str) -> String {
+        let Self { from, to } = self;
+        format!(
+            "SELECT {columns}, CAST(SUM(calls) AS BIGINT) AS calls,
+                CAST(SUM(failed) AS BIGINT) AS failed,
+                CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
+                CAST(SUM(cached_input_tokens) AS BIGINT) AS cached_input_tokens,
+                CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
+                CAST(SUM(spent_micros) AS BIGINT) AS spent_micros
+            FROM usage_by_group WHERE day BETWEEN {from} AND {to} GROUP BY {columns}"
+        )
+    }
+
+    fn by_user(self, limit: u32) -> String {
+        let weeks = self.weeks();
+        format!(
+            "SELECT t.*, a.email FROM (
+                SELECT user_id, CAST(SUM(calls) AS BIGINT) AS calls,
+                    CAST(SUM(spent_micros) AS BIGINT) AS spent_micros
+                FROM ({weeks}) w GROUP BY user_id HAVING SUM(calls) > 0
+                ORDER BY spent_micros DESC, calls DESC, user_id LIMIT {limit}
+            ) t LEFT JOIN accounts a ON a.id = t.user_id
+            ORDER BY spent_micros DESC, calls DESC, user_id"
+        )
+    }
+
+    fn count_users(self) -> String {
+        let weeks = self.weeks();
+        format!("SELECT COUNT(DISTINCT user_id) AS users FROM ({weeks}) w WHERE calls > 0")
+    }
+
+    /// Returns the query of these days in the rows of weeks. The first and the last
+    /// week may be there in part, which is decided here and not for each row.
+    fn weeks(self) -> String {
+        let (first, last) = (self.from.div_euclid(7), self.to.div_euclid(7));
+        let (start, end) = (self.from.rem_euclid(7), self.to.rem_euclid(7));
+        let parts = if first == last {
+            vec![(first..=last, start..=end)]
+        } else {
+            vec![(first..=first, start..=6), (first + 1..=last - 1, 0..=6), (last..=last, 0..=end)]
+        };
+        let queries = parts.into_iter().filter(|it| !it.0.is_empty()).map(|(weeks, days)| {
+            let sum = |column: &str| {
+                let columns = days.clone().map(|day| format!("{column}_{day}"));
+                columns.collect::<Vec<_>>().join(" + ")
+            };
+            let (calls, spent, first, last) =
+                (sum("calls"), sum("spent"), weeks.start(), weeks.end());
+            format!(
+                "SELECT user_id, {calls} AS calls, {spent} AS spent_micros
+                FROM usage_by_user WHERE week BETWEEN {first} AND {last}"
+            )
+        });
+        queries.collect::<Vec<_>>().join(" UNION ALL ")
+    }
+}
+
+impl Sums {
+    fn of(self, subject: UsageSubject) -> UsageSum {
+        let Self { calls, failed, input_tokens, cached_input_tokens, output_tokens, .. } = self;
+        let details = UsageDetails { failed, input_tokens, cached_input_tokens, output_tokens };
+        let spent = Micros(self.spent_micros);
+        UsageSum { subject, calls, spent, details: Some(details) }
+    }
+}
+
+impl From<DayRow> for UsageSum {
+    fn from(row: DayRow) -> Self {
+        let day = NaiveDate::from_epoch_days(row.day).unwrap_or_default();
+        row.sums.of(UsageSubject::Day(day))
+    }
+}
+
+impl From<GroupRow> for UsageSum {
+    fn from(row: GroupRow) -> Self {
+        row.sums.of(UsageSubject::Group { id: GroupId(row.group_id.0), name: row.name })
+    }
+}
+
+impl From<ModelRow> for UsageSum {
+    fn from(row: ModelRow) -> Self {
+        row.sums.of(UsageSubject::Model { provider: row.provider, name: row.model })
+    }
+}
+
+impl From<UserRow> for UsageSum {
+    fn from(row: UserRow) -> Self {
+        let UserRow { user_id, email, calls, spent_micros } = row;
+        let subject = UsageSubject::User { id: UserId(user_id.0), email };
+        Self { subject, calls, spent: Micros(spent_micros), details: None }
+    }
+}

@@ -1,0 +1,207 @@
+//! Contract tests of the sums of usage.
+
+use pia_assistant::{
+    CallOutcome, Micros, UsageDetails, UsageGrouping, UsageLog, UsageRange, UsageRecord,
+    UsageSubject, UsageSum, UsageSums,
+};
+use pia_kernel::{GroupId, Timestamp, UserId};
+use pia_storage::{Database, DatabaseKind};
+use pia_storage_assistant::SqlUsageSums;
+use tokio_util::task::TaskTracker;
+
+use crate::credit_stores::{LIMIT, default_group, execute, sign_up, start};
+use crate::usage_log::record;
+
+pia_testkit::contract! {
+    sums_of_concurrent_instances_equal_the_recorded_calls,
+    a_call_that_is_recorded_twice_counts_once,
+    a_day_ends_at_midnight_in_utc,
+    calls_of_no_account_belong_to_nobody,
+    lists_are_limited_and_name_groups_and_people,
+}
+
+const DAY: i64 = 24 * 3600 * 1_000_000;
+/// First day of the tests, 1 November 2026, in days since 1970.
+const FIRST: i64 = 20_758;
+
+/// Returns a range of days of November 2026.
+fn november(from: u32, to: u32) -> UsageRange {
+    let day = |day: u32| format!("2026-11-{day:02}").parse().unwrap();
+    UsageRange::new(day(from), day(to)).unwrap()
+}
+
+/// Returns a call in November 2026, on this day from 0.
+fn call(day: i64, user: UserId) -> UsageRecord {
+    UsageRecord {
+        at: Timestamp::from_micros((FIRST + day) * DAY + 1),
+        user,
+        group: default_group(),
+        spent: Micros(1000 + day),
+        ..record("gpt")
+    }
+}
+
+async fn sums(db: &Database, range: UsageRange, by: UsageGrouping) -> Vec<UsageSum> {
+    SqlUsageSums::new(db.clone()).sums(range, by, 1000).await.unwrap()
+}
+
+async fn count_users(db: &Database, range: UsageRange) -> i64 {
+    SqlUsageSums::new(db.clone()).count_users(range).await.unwrap()
+}
+
+/// Returns the calls, and what they cost, by a name of their subject.
+fn named(sums: &[UsageSum]) -> Vec<(String, i64, i64)> {
+    let name = |it: &UsageSubject| match it {
+        UsageSubject::Day(day) => day.to_string(),
+        UsageSubject::Group { id, name } => name.clone().unwrap_or(id.to_string()),
+        UsageSubject::Model { provider, name } => format!("{provider} {name}"),
+        UsageSubject::User { id, .. } => id.to_string(),
+    };
+    sums.iter().map(|it| (name(&it.subject), it.calls, it.spent.0)).collect()
+}
+
+async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
+    let tasks = TaskTracker::new();
+    let stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
+    let users: Vec<UserId> = (0..7).map(|_| UserId::generate()).collect();
+    for user in &users {
+        sign_up(&db, *user, Timestamp::UNIX_EPOCH).await;
+    }
+    let other = GroupId::generate();
+    let outcomes = [CallOutcome::Completed, CallOutcome::Abandoned, CallOutcome::Failed];
+
+    let calls: Vec<UsageRecord> = (0..1500_usize)
+        .map(|number| {
+            let day = i64::try_from(number % 23).unwrap();
+            let group = if number % 2 == 0 { default_group() } else { other };
+            let model = ["gpt", "llama"][number % 5 % 2].to_owned();
+            let outcome = outcomes[number % 3];
+            UsageRecord { group, model, outcome, ..call(day, users[number % 7]) }
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for (store, calls) in stores.iter().zip(calls.chunks(500)) {
+            scope.spawn(|| calls.iter().for_each(|it| store.record(it.clone())));
+        }
+    });
+    for store in &stores {
+        assert_eq!((store.drain(LIMIT).await, store.failures()), (0, 0));
+    }
+
+    let (range, all) = (november(3, 20), november(1, 30));
+    let before = tables(&db, range).await;
+    // The migration sums the recorded calls.
+    execute(&db, "DELETE FROM usage_by_group; DELETE FROM usage_by_user").await;
+    execute(&db, backfill(&db)).await;
+    assert_eq!(before, tables(&db, range).await);
+    let in_range = |it: &&UsageRecord| (2..20).contains(&(it.at.micros() / DAY - FIRST));
+    let spent: Vec<i64> = calls.iter().filter(in_range).map(|it| it.spent.0).collect();
+    let expected = (i64::try_from(spent.len()).unwrap(), spent.iter().sum::<i64>());
+    for sums in &before {
+        let total = named(sums).iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
+        assert_eq!(total, expected, "{sums:?}");
+    }
+    assert_eq!(before.map(|it| it.len()), [18, 2, 2, 7]);
+    assert_eq!(count_users(&db, range).await, 7);
+    let models = sums(&db, all, UsageGrouping::Model).await;
+    let details = models.iter().filter_map(|it| it.details);
+    let tokens = |it: UsageDetails| (it.input_tokens, it.cached_input_tokens, it.output_tokens);
+    let details = details.map(|it| (it.failed, tokens(it)));
+    let details = details.reduce(|(failed, one), (more, other)| {
+        (failed + more, (one.0 + other.0, one.1 + other.1, one.2 + other.2))
+    });
+    assert_eq!(details, Some((500, (45_000, 30_000, 15_000))));
+}
+
+/// Returns the statements of the migration that sum the recorded calls.
+fn backfill(db: &Database) -> &'static str {
+    let migration = match db.provider() {
+        DatabaseKind::Sqlite => {
+            include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql")
+        }
+        DatabaseKind::Postgres => {
+            include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql")
+        }
+    };
+    migration.split_once("usage_by_user (user_id);").unwrap().1
+}
+
+/// Returns the sums by each subject.
+async fn tables(db: &Database, range: UsageRange) -> [Vec<UsageSum>; 4] {
+    let sums = UsageGrouping::ALL.map(|by| sums(db, range, by));
+    futures_util::future::join_all(sums).await.try_into().unwrap()
+}
+
+async fn a_call_that_is_recorded_twice_counts_once(db: Database) {
+    let (store, call) = (start(&db, &TaskTracker::new()), call(0, UserId::generate()));
+
+    store.record(call.clone());
+    store.record(call.clone());
+    crate::credit_stores::settled(&store).await;
+    store.record(call);
+    store.drain(LIMIT).await;
+
+    let day = ("2026-11-01".to_owned(), 1, 1000);
+    assert_eq!(named(&sums(&db, november(1, 2), UsageGrouping::Day).await), [day]);
+}
+
+async fn a_day_ends_at_midnight_in_utc(db: Database) {
+    let (store, user) = (start(&db, &TaskTracker::new()), UserId::generate());
+    sign_up(&db, user, Timestamp::UNIX_EPOCH).await;
+    let at = |micros| UsageRecord { at: Timestamp::from_micros(micros), ..call(0, user) };
+
+    store.record(at((FIRST + 10) * DAY - 1));
+    store.record(at((FIRST + 10) * DAY));
+    store.record(at((FIRST + 11) * DAY - 1));
+    store.drain(LIMIT).await;
+
+    let days = named(&sums(&db, november(1, 30), UsageGrouping::Day).await);
+    let day = |day: &str, calls| (day.to_owned(), calls, calls * 1000);
+    assert_eq!(days, [day("2026-11-10", 1), day("2026-11-11", 2)]);
+    for (from, to, calls) in [(10, 10, 1), (11, 11, 2), (10, 11, 3), (1, 30, 3)] {
+        let users = named(&sums(&db, november(from, to), UsageGrouping::User).await);
+        assert_eq!(users, [(user.to_string(), calls, calls * 1000)], "{from} {to}");
+        assert_eq!(count_users(&db, november(from, to)).await, 1);
+    }
+    for (from, to) in [(1, 9), (12, 12), (12, 30)] {
+        assert_eq!(sums(&db, november(from, to), UsageGrouping::User).await, []);
+        assert_eq!(count_users(&db, november(from, to)).await, 0);
+    }
+}
+
+async fn calls_of_no_account_belong_to_nobody(db: Database) {
+    let store = start(&db, &TaskTracker::new());
+
+    (0..3).for_each(|_| store.record(call(0, UserId::generate())));
+    let left = store.drain(LIMIT).await;
+
+    assert_eq!((left, store.failures()), (0, 0));
+    let nobody = "00000000-0000-0000-0000-000000000000".to_owned();
+    assert_eq!(named(&sums(&db, november(1, 1), UsageGrouping::User).await), [(nobody, 3, 3000)]);
+}
+
+async fn lists_are_limited_and_name_groups_and_people(db: Database) {
+    let store = start(&db, &TaskTracker::new());
+    let (ada, bob) = (UserId::generate(), UserId::generate());
+    sign_up(&db, ada, Timestamp::UNIX_EPOCH).await;
+    sign_up(&db, bob, Timestamp::UNIX_EPOCH).await;
+    let deleted = GroupId::generate();
+
+    for (user, day) in [(ada, 0), (bob, 0), (bob, 1)] {
+        store.record(call(day, user));
+    }
+    store.record(UsageRecord { group: deleted, spent: Micros(1), ..call(0, bob) });
+    store.drain(LIMIT).await;
+
+    let report = SqlUsageSums::new(db.clone());
+    let first = report.sums(november(1, 30), UsageGrouping::User, 1).await.unwrap();
+    let subject = UsageSubject::User { id: bob, email: Some(bob.to_string()) };
+    assert_eq!(first.iter().map(|it| &it.subject).collect::<Vec<_>>(), [&subject]);
+    let groups = sums(&db, november(1, 30), UsageGrouping::Group).await;
+    let subjects: Vec<_> = groups.into_iter().map(|it| it.subject).collect();
+    let expected = [
+        UsageSubject::Group { id: default_group(), name: Some("Default".to_owned()) },
+        UsageSubject::Group { id: deleted, name: None },
+    ];
+    assert_eq!(subjects, expected);
+}
