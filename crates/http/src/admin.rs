@@ -25,6 +25,8 @@ pub(crate) mod scim_tokens;
 mod session;
 pub(crate) mod settings;
 pub(crate) mod unanswered_questions;
+pub(crate) mod usage;
+mod usage_csv;
 
 pub(crate) use description::description;
 pub(crate) use login::{AdminLoginRequest, AdminSessionResponse, login};

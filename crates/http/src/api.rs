@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::Credits;
+use pia_assistant::{Credits, UsageReport};
 use pia_e2ee::E2ee;
 use pia_identity::{Administration, CallerState, Identity, ReauthProof, ScimTokens};
 use pia_kernel::{
@@ -66,6 +66,8 @@ pub struct Api {
     pub scim_tokens: ScimTokens,
     /// Credits left to a caller.
     pub credits: Credits,
+    /// What was used.
+    pub usage: UsageReport,
     /// Dependencies that `/ready` checks.
     pub readiness: Arc<dyn Readiness>,
     /// True if `/openapi/v1.json` is published.

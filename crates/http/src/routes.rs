@@ -30,6 +30,7 @@ mod schedules;
 mod scim_tokens;
 mod settings;
 mod sync;
+mod usage;
 mod utility;
 
 use pia_web::Route;
@@ -62,6 +63,7 @@ pub fn routes() -> Vec<Route> {
         feedback::routes(),
         plugins::routes(),
         audit::routes(),
+        usage::routes(),
         settings::routes(),
         scim_tokens::routes(),
         knowledge::routes(),

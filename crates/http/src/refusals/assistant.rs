@@ -1,11 +1,24 @@
 //! HTTP errors of the AI proxy.
 
 use actix_web::http::StatusCode;
-use pia_assistant::{AssistantError, BudgetRefusal, Gauge, OpenAiError, TopUpError, Violation};
+use pia_assistant::{
+    AssistantError, BudgetRefusal, Gauge, OpenAiError, TopUpError, UsageRangeError, Violation,
+};
 
 use pia_web::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 
 use crate::HttpError;
+
+impl From<UsageRangeError> for HttpError {
+    fn from(err: UsageRangeError) -> Self {
+        let field = match err {
+            UsageRangeError::From | UsageRangeError::Length => "from",
+            UsageRangeError::To => "to",
+        };
+        let (field, message) = (field.to_owned(), err.to_string());
+        ApiError::invalid(vec![FieldError { field, code: "invalid", message }]).into()
+    }
+}
 
 impl From<TopUpError> for HttpError {
     fn from(err: TopUpError) -> Self {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use pia_assistant::Credits;
+use pia_assistant::{Credits, UsageReport};
 use pia_console::{AccountPages, SetupPages};
 use pia_http::{Api, AssignmentsApi, BrowserRedirects, KnowledgeApi};
 use pia_identity::ApiKeyAuthenticator;
@@ -13,6 +13,7 @@ use pia_passwords::PoolSize;
 use pia_pods::{Connectors, ToolPlane};
 use pia_policy::Groups;
 use pia_scim::Scim;
+use pia_storage_assistant::SqlUsageSums;
 use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Runner};
 
 use super::infrastructure::Infrastructure;
@@ -69,6 +70,7 @@ pub(super) fn api(
         settings,
         scim_tokens: provisioning.tokens,
         credits,
+        usage: UsageReport::new(Arc::new(SqlUsageSums::new(base.db.clone())), base.clock()),
         knowledge,
         assignments,
         connectors: pods.0,

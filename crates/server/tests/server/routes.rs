@@ -178,6 +178,8 @@ const EXPECTED: &str = "
     PUT  /api/admin/settings/{key}               admins  ended     global
     DELETE /api/admin/settings/{key}             admins  ended     global
     GET  /api/admin/users/{id}/effective         admins  ended     global
+    GET  /api/admin/usage                        admins  ended     global
+    GET  /api/admin/usage/export                 admins  ended     global
     GET  /api/admin/audit                        admins  ended     global
     GET  /api/admin/audit/export                 admins  ended     global
     GET  /api/admin/managed-personas             admins  ended     global

@@ -1,0 +1,108 @@
+//! Sums of usage as a CSV file.
+
+use pia_assistant::{Micros, UsageGrouping, UsageSubject, UsageSum};
+
+/// Returns the sums as CSV (RFC 4180), with a header.
+pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
+    let subject: &[&str] = match by {
+        UsageGrouping::Day => &["day"],
+        UsageGrouping::Group => &["groupId", "groupName"],
+        UsageGrouping::Model => &["provider", "model"],
+        UsageGrouping::User => &["userId", "email"],
+    };
+    let details: &[&str] = match by {
+        UsageGrouping::User => &[],
+        _ => &["failed", "inputTokens", "cachedInputTokens", "outputTokens"],
+    };
+    let mut csv = String::new();
+    push_line(&mut csv, [subject, &["calls", "credits"], details].concat());
+    for sum in sums {
+        let mut fields = names(&sum.subject).to_vec();
+        fields.truncate(subject.len());
+        fields.extend([sum.calls.to_string(), credits(sum.spent)]);
+        let details = sum
+            .details
+            .map(|it| [it.failed, it.input_tokens, it.cached_input_tokens, it.output_tokens]);
+        fields.extend(details.into_iter().flatten().map(|it| it.to_string()));
+        push_line(&mut csv, &fields);
+    }
+    csv
+}
+
+fn names(subject: &UsageSubject) -> [String; 2] {
+    match subject {
+        UsageSubject::Day(day) => [day.to_string(), String::new()],
+        UsageSubject::Group { id, name } => [id.to_string(), name.clone().unwrap_or_default()],
+        UsageSubject::Model { provider, name } => [provider.clone(), name.clone()],
+        UsageSubject::User { id, email } => [id.to_string(), email.clone().unwrap_or_default()],
+    }
+}
+
+/// Formats credits with their six decimals.
+fn credits(spent: Micros) -> String {
+    format!("{}.{:06}", spent.rounded_down(), spent.0.rem_euclid(1_000_000))
+}
+
+fn push_line<T: AsRef<str>>(csv: &mut String, fields: impl IntoIterator<Item = T>) {
+    let fields = fields.into_iter().map(|it| field(it.as_ref())).collect::<Vec<_>>();
+    csv.push_str(&fields.join(","));
+    csv.push_str("\r\n");
+}
+
+/// Formats a field. A text that a spreadsheet would take for a formula gets an
+/// apostrophe: names come from other people.
+fn field(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', ';', '"', '\r', '\n']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use pia_assistant::UsageDetails;
+    use pia_kernel::{GroupId, UserId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn sum(subject: UsageSubject, details: Option<UsageDetails>) -> UsageSum {
+        UsageSum { subject, calls: 3, spent: Micros(2_000_070), details }
+    }
+
+    #[test]
+    fn names_cannot_be_formulas_or_end_their_field() {
+        let details =
+            UsageDetails { failed: 1, input_tokens: 9, cached_input_tokens: 2, output_tokens: 5 };
+        let group = |name: &str| {
+            let subject =
+                UsageSubject::Group { id: GroupId(Uuid::nil()), name: Some(name.to_owned()) };
+            sum(subject, Some(details))
+        };
+        let sums = ["=1+1", "a, \"b\"", "Vertrieb"].map(group);
+
+        let csv = usage_csv(UsageGrouping::Group, &sums);
+
+        let id = Uuid::nil();
+        let expected = [
+            "groupId,groupName,calls,credits,failed,inputTokens,cachedInputTokens,outputTokens",
+            &format!("{id},'=1+1,3,2.000070,1,9,2,5"),
+            &format!("{id},\"a, \"\"b\"\"\",3,2.000070,1,9,2,5"),
+            &format!("{id},Vertrieb,3,2.000070,1,9,2,5"),
+            "",
+        ];
+        assert_eq!(csv, expected.join("\r\n"));
+    }
+
+    #[test]
+    fn users_have_no_details() {
+        let subject = UsageSubject::User { id: UserId(Uuid::nil()), email: None };
+
+        let csv = usage_csv(UsageGrouping::User, &[sum(subject, None)]);
+
+        let row = format!("{},,3,2.000070\r\n", Uuid::nil());
+        assert_eq!(csv, format!("userId,email,calls,credits\r\n{row}"));
+    }
+}
