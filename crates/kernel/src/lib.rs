@@ -48,7 +48,7 @@ pub use reauthentication::Reauthentication;
 pub use recent_cache::{CacheRead, RecentCache};
 pub use request_context::{RequestContext, Scoped};
 pub use secret::Secret;
-pub use side_effects::{AuditEntry, Mail, QueuedEmail, Recipient, SideEffects};
+pub use side_effects::{AuditEntry, EffectWriter, Mail, QueuedEmail, Recipient, SideEffects};
 pub use storage_use::StorageUse;
 pub use text::{truncate, utf16_len};
 pub use timestamp::Timestamp;

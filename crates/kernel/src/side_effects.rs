@@ -1,8 +1,9 @@
 //! Side effects that are written together with a change.
 
+use async_trait::async_trait;
 use serde::Serialize;
 
-use crate::{AuditChanges, Timestamp, UserId};
+use crate::{AuditChanges, Timestamp, Unavailable, UserId};
 
 /// Effects that are written in the transaction of the change they belong to.
 ///
@@ -65,6 +66,13 @@ impl SideEffects {
         self.mail.extend(other.mail);
         self
     }
+}
+
+/// Writer of side effects that accompany no change of data.
+#[async_trait]
+pub trait EffectWriter: Send + Sync {
+    /// Writes all side effects, or none.
+    async fn write(&self, effects: &SideEffects) -> Result<(), Unavailable>;
 }
 
 /// Entry of the audit log.

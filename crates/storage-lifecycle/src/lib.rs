@@ -9,6 +9,7 @@ mod account;
 mod assignments;
 mod catalogue_tables;
 mod chats;
+mod effect_writer;
 mod export;
 mod export_section;
 mod feedback;
@@ -27,6 +28,7 @@ mod pseudonym;
 
 pub use audit_chain::{AuditCheckpoint, SqlAuditChain};
 pub use audit_log::SqlAuditLog;
+pub use effect_writer::SqlEffectWriter;
 pub use erase::SqlEraser;
 pub use export::SqlPersonalData;
 pub use export_section::ExportSection;

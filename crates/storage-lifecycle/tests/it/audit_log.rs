@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use pia_identity::Role;
 use pia_kernel::{
-    AuditEntry, AuditFilter, AuditLog, AuditPerson, AuditSide, Cursor, Eraser, PageRequest,
-    PersonalData, RequestContext, SideEffects, UserId,
+    AuditEntry, AuditFilter, AuditLog, AuditPerson, AuditSide, Cursor, EffectWriter, Eraser,
+    PageRequest, PersonalData, RequestContext, SideEffects, UserId,
 };
 use pia_storage::{Database, DbError, WriteEffects, in_tx};
-use pia_storage_lifecycle::{SqlAuditChain, SqlAuditLog, SqlEraser, SqlPersonalData};
+use pia_storage_lifecycle::{
+    SqlAuditChain, SqlAuditLog, SqlEffectWriter, SqlEraser, SqlPersonalData,
+};
 
 use crate::people::{AT, erasure_of, person};
 
@@ -19,6 +21,7 @@ pia_testkit::contract! {
     the_export_names_no_other_users,
     entries_are_filtered_by_user_action_and_time,
     old_entries_are_deleted_with_their_identities,
+    side_effects_are_written_without_a_change,
 }
 
 pub(crate) const ALL: PageRequest = PageRequest { after: None, limit: 100 };
@@ -182,4 +185,15 @@ async fn entries_are_filtered_by_user_action_and_time(db: Database) {
         let times: Vec<_> = found.iter().map(|it| it.at).collect();
         assert_eq!(times, expected.into_iter().map(second).collect::<Vec<_>>(), "{filter:?}");
     }
+}
+
+async fn side_effects_are_written_without_a_change(db: Database) {
+    let (admin, object) = (UserId::generate(), "model:Ai".to_owned());
+    let effects = SideEffects::of_object(AT, Some(admin), object, "Model.Tested");
+
+    SqlEffectWriter::new(db.clone()).write(&effects).await.unwrap();
+
+    let entries = SqlAuditLog::new(db).page(&AuditFilter::of_user(admin), ALL).await.unwrap();
+    let entries: Vec<_> = entries.iter().map(|it| (&*it.action, it.object.as_deref())).collect();
+    assert_eq!(entries, [("Model.Tested", Some("model:Ai"))]);
 }
