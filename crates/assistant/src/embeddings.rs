@@ -24,6 +24,7 @@ use crate::routing::target::{Mode, Target};
 use crate::single_call::CallFailure;
 use crate::stream;
 
+pub(crate) use background::parse as parse_vectors;
 pub use background::{BackgroundEmbeddings, TextVectors};
 
 /// Maximum number of inputs; that of OpenAI's API.

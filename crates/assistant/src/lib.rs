@@ -10,6 +10,7 @@ mod error;
 mod gateway;
 mod guardrail;
 mod knowledge;
+mod models;
 mod optimize;
 mod personas;
 mod ports;
@@ -47,6 +48,9 @@ pub use knowledge::{
     Knowledge, KnowledgeMode, KnowledgePassage, KnowledgeScope, KnowledgeSummary, NoKnowledge,
     TurnSearches,
 };
+pub use models::{
+    CatalogueModel, ModelAnswer, ModelEntry, ModelTest, ModelTestError, ModelTestFailure, Models,
+};
 pub use optimize::drafting::PromptDrafting;
 pub use optimize::templates::{Template, templates};
 pub use optimize::{Optimize, OptimizeRequest, OptimizedText};
@@ -63,7 +67,7 @@ pub use request::chat_body::ChatBody;
 pub use request::chat_request::keys as chat_request_keys;
 pub use request::surface::Surface;
 pub use reranking::BackgroundReranking;
-pub use routing::attempts::{AttemptOutcome, Attempts};
+pub use routing::attempts::{AttemptOutcome, Attempts, EntryAttempts};
 pub use routing::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 pub use routing::keys::KeyHealth;
 pub use routing::route::DEFAULT_MODEL;

@@ -31,7 +31,7 @@ pub enum BackgroundPurpose {
 
 impl BackgroundPurpose {
     /// Returns the group that stands for this in the queue of an upstream.
-    fn group(self) -> GroupId {
+    pub(crate) fn group(self) -> GroupId {
         GroupId(Uuid::from_u128(match self {
             Self::Work => 0,
             Self::Question => 1,

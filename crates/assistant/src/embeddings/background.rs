@@ -94,7 +94,7 @@ impl BackgroundEmbeddings {
 
 /// Returns the vectors of a response in the order of the texts; `None` unless it
 /// has one for each.
-fn parse(body: &[u8], count: usize, estimate: i64) -> Option<TextVectors> {
+pub(crate) fn parse(body: &[u8], count: usize, estimate: i64) -> Option<TextVectors> {
     let Response { mut data, usage } = serde_json::from_slice(body).ok()?;
     data.sort_by_key(|it| it.index);
     let is_complete = data.len() == count && data.iter().zip(0..).all(|(it, at)| it.index == at);

@@ -68,31 +68,55 @@ pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
     }
 }
 
+/// Attempts of one catalogue entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EntryAttempts {
+    /// Numbers by outcome.
+    pub counts: BTreeMap<AttemptOutcome, u64>,
+    /// Outcome of the last one.
+    pub last: Option<AttemptOutcome>,
+}
+
+/// Label of the models of `Ai` and `Ai:Modes` themselves.
+const UNNAMED: &str = "default";
+
 /// Counters of attempts by model and outcome. Shared by all workers of a
 /// process.
 #[derive(Debug, Default)]
-pub struct Attempts(Mutex<BTreeMap<(String, AttemptOutcome), u64>>);
+pub struct Attempts(Mutex<BTreeMap<String, EntryAttempts>>);
 
 impl Attempts {
     pub(crate) fn count(&self, target: &Target, outcome: AttemptOutcome) {
-        self.count_of(target.id.as_deref().unwrap_or("default"), outcome);
+        self.count_of(target.id.as_deref().unwrap_or(UNNAMED), outcome);
     }
 
     /// Counts an attempt of an entry that need not be a model.
     pub(crate) fn count_of(&self, label: &str, outcome: AttemptOutcome) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&(label.to_owned(), outcome)) {
-            *count += 1;
-        } else {
-            counts.insert((label.to_owned(), outcome), 1);
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !entries.contains_key(label) {
+            entries.insert(label.to_owned(), EntryAttempts::default());
         }
+        let Some(entry) = entries.get_mut(label) else { return };
+        *entry.counts.entry(outcome).or_default() += 1;
+        entry.last = Some(outcome);
+    }
+
+    /// Returns the attempts of the entry with this id; `None` stands for the
+    /// models of `Ai` and `Ai:Modes`, which are counted together.
+    pub(crate) fn of_entry(&self, id: Option<&str>) -> EntryAttempts {
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.get(id.unwrap_or(UNNAMED)).cloned().unwrap_or_default()
     }
 
     /// Returns the counts by the id of the catalogue entry (`default` for `Ai`
     /// and `Ai:Modes` themselves) and outcome.
     pub fn counts(&self) -> Vec<(String, AttemptOutcome, u64)> {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.iter().map(|((label, outcome), count)| (label.clone(), *outcome, *count)).collect()
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_entry = |(label, entry): (&String, &EntryAttempts)| {
+            let counts = entry.counts.iter();
+            counts.map(|(outcome, count)| (label.clone(), *outcome, *count)).collect::<Vec<_>>()
+        };
+        entries.iter().flat_map(of_entry).collect()
     }
 }
 
@@ -132,5 +156,7 @@ mod tests {
         let counts: Vec<_> =
             counts.iter().map(|(_, outcome, count)| (outcome.name(), *count)).collect();
         assert_eq!(counts, [("answered", 1), ("failed", 2)]);
+        assert_eq!(attempts.of_entry(None).last, Some(AttemptOutcome::Answered));
+        assert_eq!(attempts.of_entry(Some("other")), EntryAttempts::default());
     }
 }

@@ -60,6 +60,13 @@ impl KeyHealth {
         self.lock().cooldowns.insert(hash, until);
     }
 
+    /// Returns the number of these keys that are in cooldown.
+    pub(crate) fn count_in_cooldown(&self, keys: &[Secret<String>], now: Duration) -> usize {
+        let states = self.lock();
+        let until = |key| states.cooldowns.get(&self.hash(key));
+        keys.iter().filter(|it| until(it).is_some_and(|until| *until > now)).count()
+    }
+
     fn hash(&self, key: &Secret<String>) -> u64 {
         self.hasher.hash_one(key.expose())
     }
@@ -112,6 +119,8 @@ mod tests {
             assert_eq!(order(&health, &keys, NOW), ["b", "a"]);
         }
         let after_cooldown = NOW + DEFAULT_COOLDOWN;
+        let in_cooldown = |now| health.count_in_cooldown(&keys, now);
+        assert_eq!((in_cooldown(NOW), in_cooldown(after_cooldown)), (1, 0));
         let first: Vec<_> =
             (0..2).map(|_| order(&health, &keys, after_cooldown)[0].clone()).collect();
         assert!(first.contains(&"a".to_owned()), "{first:?}");

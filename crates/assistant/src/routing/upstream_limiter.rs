@@ -107,6 +107,13 @@ impl UpstreamLimiter {
         })
     }
 
+    /// Returns the numbers of open and of waiting calls of one upstream.
+    pub(crate) fn load_of<'a>(&self, upstream: impl Into<UpstreamQuota<'a>>) -> (u64, u64) {
+        let states = self.lock();
+        let state = states.get(upstream.into().name);
+        state.map_or((0, 0), |it| (it.open.into(), it.turns.len() as u64))
+    }
+
     /// Waits at most `max_wait` for a permit for a call of this many tokens.
     pub(crate) async fn acquire(
         self: &Arc<Self>,

@@ -1,0 +1,170 @@
+//! Models of the catalogue as administrators see them, and calls that test them.
+
+mod test_call;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{EffectWriter, Secret, SideEffects, Unavailable, UserId};
+
+use crate::gateway::Gateway;
+use crate::routing::attempts::EntryAttempts;
+use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
+use crate::routing::target::{Mode, Target};
+
+pub use test_call::{ModelAnswer, ModelTestFailure};
+
+/// Time limit of a test.
+const TEST_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// Model of the catalogue, by its purpose.
+#[derive(Debug, Clone)]
+pub enum CatalogueModel {
+    /// Model for chats.
+    Chat(Arc<Target>),
+    /// Embedding model.
+    Embedder(Arc<Target>),
+    /// Provider of web searches.
+    Search(Arc<SearchProvider>),
+}
+
+/// Entry of the catalogue, and its state in this instance.
+#[derive(Debug, Clone)]
+pub struct ModelEntry {
+    /// Key: `Ai`, `Ai:Modes:Research`, or `Ai:Providers:` with the entry's id.
+    pub key: String,
+    /// Model.
+    pub model: CatalogueModel,
+    /// Modes that it serves for groups without a model of their own.
+    pub modes: Vec<Mode>,
+    /// Attempts since the start. The models of `Ai` and `Ai:Modes` are counted
+    /// together.
+    pub attempts: EntryAttempts,
+    /// Number of open calls, if its calls are limited.
+    pub open_calls: u64,
+    /// Number of calls that wait for these limits.
+    pub waiting_calls: u64,
+    /// Number of keys that are not used for a while, as they were refused.
+    pub keys_in_cooldown: usize,
+}
+
+/// Result of a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelTest {
+    /// Duration of the call.
+    pub took: Duration,
+    /// Answer, or the reason that there is none.
+    pub result: Result<ModelAnswer, ModelTestFailure>,
+}
+
+/// Reasons why no test was made.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelTestError {
+    /// No entry has this key.
+    #[error("no such model")]
+    Unknown,
+    /// Test cannot be recorded in the audit log.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Administrators' view of the catalogue.
+#[derive(Clone)]
+pub struct Models {
+    gateway: Gateway,
+    effects: Arc<dyn EffectWriter>,
+}
+
+impl Models {
+    /// Creates the view of the catalogue of a gateway.
+    pub fn new(gateway: Gateway, effects: Arc<dyn EffectWriter>) -> Self {
+        Self { gateway, effects }
+    }
+
+    /// Returns all entries in the order of the settings.
+    pub fn list(&self) -> Vec<ModelEntry> {
+        let catalogue = self.gateway.catalogue.get();
+        let unnamed = [
+            ("Ai".to_owned(), &catalogue.default),
+            (mode_key(Mode::Assistant), &catalogue.assistant),
+            (mode_key(Mode::Research), &catalogue.research),
+        ];
+        let unnamed = unnamed.into_iter().filter_map(|(key, target)| {
+            Some((key, CatalogueModel::Chat(Arc::clone(target.as_ref()?))))
+        });
+        let chats = catalogue.entries.iter().cloned().map(CatalogueModel::Chat);
+        let embedders = catalogue.embedders.iter().cloned().map(CatalogueModel::Embedder);
+        let searches = catalogue.searches.iter().cloned().map(CatalogueModel::Search);
+        let named = chats.chain(embedders).chain(searches);
+        let named = named.map(|it| (format!("Ai:Providers:{}", it.id().unwrap_or_default()), it));
+        unnamed.chain(named).map(|(key, model)| self.entry(&catalogue, key, model)).collect()
+    }
+
+    /// Returns the entry with this key.
+    pub fn find(&self, key: &str) -> Option<ModelEntry> {
+        self.list().into_iter().find(|it| it.key == key)
+    }
+
+    /// Calls an entry once with a short question, with the administrator's audit
+    /// entry. Nobody is charged.
+    pub async fn test(&self, by: UserId, key: &str) -> Result<ModelTest, ModelTestError> {
+        let entry = self.find(key).ok_or(ModelTestError::Unknown)?;
+        let (at, object) = (self.gateway.clock.now(), format!("model:{key}"));
+        let effects = SideEffects::of_object(at, Some(by), object, "Model.Tested");
+        self.effects.write(&effects).await?;
+        let timer = &self.gateway.timer;
+        let started = timer.elapsed();
+        let call = Box::pin(self.gateway.test_call(&entry.model));
+        let call = self.gateway.within(TEST_TIMEOUT, call);
+        let result = call.await.unwrap_or(Err(ModelTestFailure::TimedOut));
+        Ok(ModelTest { took: timer.elapsed().saturating_sub(started), result })
+    }
+
+    fn entry(&self, catalogue: &ModelCatalogue, key: String, model: CatalogueModel) -> ModelEntry {
+        let Gateway { upstream_limiter, attempts, keys, timer, .. } = &self.gateway;
+        let (open_calls, waiting_calls) = match &model {
+            CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => {
+                upstream_limiter.load_of(&**it)
+            }
+            CatalogueModel::Search(it) => upstream_limiter.load_of(&**it),
+        };
+        let serves = |mode: &Mode| match (&model, catalogue.serving(Some(*mode))) {
+            (CatalogueModel::Chat(own), Some(serving)) => Arc::ptr_eq(own, &serving),
+            _ => false,
+        };
+        ModelEntry {
+            key,
+            modes: Mode::ALL.into_iter().filter(serves).collect(),
+            attempts: attempts.of_entry(model.id()),
+            open_calls,
+            waiting_calls,
+            keys_in_cooldown: keys.count_in_cooldown(model.keys(), timer.elapsed()),
+            model,
+        }
+    }
+}
+
+impl CatalogueModel {
+    /// Returns the id of its entry; `None` for models of `Ai` and `Ai:Modes`
+    /// themselves.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Chat(it) | Self::Embedder(it) => it.id.as_deref(),
+            Self::Search(it) => Some(&it.id),
+        }
+    }
+
+    /// Returns its interchangeable keys.
+    pub fn keys(&self) -> &[Secret<String>] {
+        match self {
+            Self::Chat(it) | Self::Embedder(it) => &it.keys,
+            Self::Search(it) => &it.keys,
+        }
+    }
+}
+
+fn mode_key(mode: Mode) -> String {
+    format!("Ai:Modes:{}", mode.name())
+}
