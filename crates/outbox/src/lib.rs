@@ -1,6 +1,7 @@
 //! Outbox: queued emails, their delivery and their retries.
 
 mod mail;
+mod queue;
 
 mod sender;
 mod settings;
@@ -8,6 +9,9 @@ mod settings;
 mod ports;
 
 pub use mail::{ClaimToken, ClaimedEmail, EmailContent, OutgoingEmail, RenderedMail};
-pub use ports::{ClaimResult, EmailRenderer, Outbox, Relay, RelayOutcome, RenderError};
+pub use ports::{
+    ClaimResult, EmailRenderer, MailQueueStore, Outbox, Relay, RelayOutcome, RenderError,
+};
+pub use queue::{MailCounts, MailQueue, MailQueueError, MailRecord, MailState};
 pub use sender::{Delivery, OutboxSender, OutboxSenderPorts, Tally};
 pub use settings::OutboxSenderSettings;

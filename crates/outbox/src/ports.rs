@@ -1,9 +1,12 @@
 //! Ports of the outbox sender.
 
 use async_trait::async_trait;
-use pia_kernel::{Timestamp, Unavailable};
+use pia_kernel::{MailId, PageRequest, SideEffects, Timestamp, Unavailable};
 
-use crate::{ClaimToken, ClaimedEmail, EmailContent, OutgoingEmail, RenderedMail};
+use crate::{
+    ClaimToken, ClaimedEmail, EmailContent, MailCounts, MailRecord, MailState, OutgoingEmail,
+    RenderedMail,
+};
 
 /// Result of claiming an email.
 #[derive(Debug)]
@@ -60,6 +63,42 @@ pub trait Outbox: Send + Sync {
     /// have waited since then because no server sends any. Returns the number
     /// of deleted emails.
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// Store of the emails that wait and of those that failed, for administrators.
+#[cfg_attr(test, mockall::automock)]
+#[async_trait]
+pub trait MailQueueStore: Send + Sync {
+    /// Loads up to `page.limit` emails, newest first, of one state or of all.
+    async fn page(
+        &self,
+        state: Option<MailState>,
+        page: PageRequest,
+    ) -> Result<Vec<MailRecord>, Unavailable>;
+
+    /// Loads one email.
+    async fn find(&self, mail: MailId) -> Result<Option<MailRecord>, Unavailable>;
+
+    /// Counts the emails by their state.
+    async fn counts(&self) -> Result<MailCounts, Unavailable>;
+
+    /// Makes an email due that waits and that nobody claims now. Returns whether
+    /// there was one.
+    async fn make_due(
+        &self,
+        mail: MailId,
+        now: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Deletes an email that nobody claims now, and records its template in the
+    /// changes of the audit entry. Returns whether there was one.
+    async fn discard(
+        &self,
+        mail: MailId,
+        now: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
 }
 
 /// Errors that prevent an email from being rendered.

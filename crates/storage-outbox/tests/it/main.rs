@@ -2,4 +2,5 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
 
+mod mail_queue;
 mod outbox;

@@ -1,0 +1,120 @@
+//! Tests of the administrators' view of the outbox.
+
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use pia_kernel::Recipient;
+use pia_testkit::FixedClock;
+
+use super::*;
+use crate::ports::{MockEmailRenderer, MockMailQueueStore, MockOutbox, MockRelay};
+use crate::{OutboxSenderPorts, OutboxSenderSettings};
+
+const START: Timestamp = Timestamp::UNIX_EPOCH;
+
+#[derive(Default)]
+struct RecordedEffects(Mutex<Vec<SideEffects>>);
+
+#[async_trait]
+impl EffectWriter for RecordedEffects {
+    async fn write(&self, effects: &SideEffects) -> Result<(), Unavailable> {
+        self.0.lock().unwrap().push(effects.clone());
+        Ok(())
+    }
+}
+
+fn queue(store: MockMailQueueStore, configured: bool) -> (MailQueue, Arc<RecordedEffects>) {
+    let effects = Arc::new(RecordedEffects::default());
+    let ports = OutboxSenderPorts {
+        outbox: Arc::new(MockOutbox::new()),
+        letters: Arc::new(MockEmailRenderer::new()),
+        relay: Arc::new(MockRelay::new()),
+    };
+    let clock = Arc::new(FixedClock(START));
+    let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), clock.clone());
+    let configured = LiveSetting::new(configured);
+    (MailQueue::new(Arc::new(store), effects.clone(), sender, configured, clock), effects)
+}
+
+fn record(failure: Option<&str>, failed_at: Option<Timestamp>) -> MailRecord {
+    MailRecord {
+        id: MailId::generate(),
+        template: "invitation".to_owned(),
+        user: None,
+        address: None,
+        queued_at: START,
+        due_at: START,
+        claimed_until: None,
+        tries: 1,
+        failed_at,
+        failure: failure.map(str::to_owned),
+    }
+}
+
+#[test]
+fn the_state_follows_from_the_last_attempt() {
+    let states = [
+        record(None, None).state(),
+        record(Some("451"), None).state(),
+        record(Some("550"), Some(START)).state(),
+    ];
+
+    assert_eq!(states, MailState::ALL);
+}
+
+#[tokio::test]
+async fn a_test_goes_to_the_administrator_and_is_audited() {
+    let (queue, effects) = queue(MockMailQueueStore::new(), true);
+    let admin = UserId::generate();
+
+    queue.send_test(admin).await.unwrap();
+
+    let written = effects.0.lock().unwrap()[0].clone();
+    assert_eq!(written.audit[0].action, "Mail.TestSent");
+    assert_eq!(written.mail[0].to, Recipient::User(admin));
+    assert_eq!(written.mail[0].letter.name, "relay-test");
+}
+
+#[tokio::test]
+async fn nothing_is_queued_without_a_relay() {
+    let (queue, effects) = queue(MockMailQueueStore::new(), false);
+
+    let result = queue.send_test(UserId::generate()).await;
+
+    assert!(matches!(result, Err(MailQueueError::NotConfigured)));
+    assert!(effects.0.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_email_that_is_being_sent_is_busy_and_a_missing_one_unknown() {
+    for (found, is_busy) in [(Some(record(None, None)), true), (None, false)] {
+        let mut store = MockMailQueueStore::new();
+        store.expect_discard().once().returning(|_, _, _| Ok(false));
+        store.expect_find().once().return_once(move |_| Ok(found));
+        let (queue, _) = queue(store, true);
+
+        let result = queue.discard(UserId::generate(), MailId::generate()).await;
+
+        let busy = matches!(result, Err(MailQueueError::Busy));
+        let unknown = matches!(result, Err(MailQueueError::Unknown));
+        assert_eq!((busy, unknown), (is_busy, !is_busy));
+    }
+}
+
+#[tokio::test]
+async fn a_retry_is_audited_with_the_id_of_the_email() {
+    let mail = MailId::generate();
+    let mut store = MockMailQueueStore::new();
+    store
+        .expect_make_due()
+        .withf(move |id, now, effects| {
+            let entry = &effects.audit[0];
+            let object = Some(format!("mail:{mail}"));
+            (*id, *now) == (mail, START) && entry.action == "Mail.Retried" && entry.object == object
+        })
+        .once()
+        .returning(|_, _, _| Ok(true));
+    let (queue, _) = queue(store, true);
+
+    queue.retry(UserId::generate(), mail).await.unwrap();
+}

@@ -1,0 +1,151 @@
+//! Contract tests of the administrators' view of the outbox.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_kernel::{Cursor, MailId, PageRequest, QueuedEmail, SideEffects, Timestamp, UserId};
+use pia_outbox::{ClaimResult, ClaimToken, MailCounts, MailQueueStore, MailState, Outbox};
+use pia_storage::schema::audit_entries;
+use pia_storage::{Database, DbError, WriteEffects, in_tx, on_conn};
+use pia_storage_outbox::{SqlMailQueue, SqlOutbox};
+
+pia_testkit::contract! {
+    emails_are_listed_newest_first_by_state_and_page,
+    an_abandoned_email_has_no_address_left,
+    a_postponed_email_becomes_due,
+    a_claimed_or_abandoned_email_does_not_become_due,
+    a_discarded_email_is_gone_and_its_template_recorded,
+    a_claimed_email_is_not_discarded,
+}
+
+const START: Timestamp = Timestamp::UNIX_EPOCH;
+const CLAIM: Duration = Duration::from_mins(5);
+const ALL: PageRequest = PageRequest { after: None, limit: 100 };
+
+async fn queue(db: &Database, address: &str) {
+    let email = QueuedEmail::new("invitation").with("link", "https://pia.example/secret");
+    let effects = SideEffects { audit: vec![], mail: vec![email.to_address(START, address)] };
+    let writing = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
+    };
+    writing.await.unwrap();
+}
+
+async fn claim(db: &Database, now: Timestamp) -> ClaimToken {
+    match SqlOutbox::new(db.clone()).claim(now, now + CLAIM).await.unwrap() {
+        Some(ClaimResult::Mail(mail)) => mail.claim,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn audited(mail: MailId) -> SideEffects {
+    let object = format!("mail:{mail}");
+    SideEffects::of_object(START, Some(UserId::generate()), object, "Mail.Discarded")
+}
+
+/// Returns the changes of all audit entries.
+async fn changes(db: &Database) -> Vec<Option<String>> {
+    let rows = audit_entries::table.select(audit_entries::changes);
+    let rows: Result<_, DbError> = on_conn!(db.reader(), |conn| rows.load(conn).await?);
+    rows.unwrap()
+}
+
+/// Returns the only email.
+async fn only(db: &Database) -> MailId {
+    SqlMailQueue::new(db.clone()).page(None, ALL).await.unwrap()[0].id
+}
+
+async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
+    for address in ["a@example.org", "b@example.org", "c@example.org"] {
+        queue(&db, address).await;
+    }
+    let (outbox, mails) = (SqlOutbox::new(db.clone()), SqlMailQueue::new(db.clone()));
+    let (first, second) = (claim(&db, START).await, claim(&db, START).await);
+    outbox.give_up(first, START, "550").await.unwrap();
+    outbox.retry(second, START + CLAIM, "451").await.unwrap();
+
+    let all = mails.page(None, ALL).await.unwrap();
+    let cursor = Cursor { at: all[0].queued_at, id: all[0].id.0 };
+    let rest = mails.page(None, PageRequest { after: Some(cursor), limit: 1 }).await.unwrap();
+
+    let states: Vec<_> = all.iter().map(|it| (it.address.as_deref(), it.state())).collect();
+    let expected = [
+        (Some("c@example.org"), MailState::Waiting),
+        (Some("b@example.org"), MailState::Postponed),
+        (None, MailState::Failed),
+    ];
+    assert_eq!(states, expected);
+    assert_eq!(rest, &all[1..2]);
+    assert_eq!((all[1].due_at, all[1].failure.as_deref()), (START + CLAIM, Some("451")));
+    for (state, found) in MailState::ALL.into_iter().zip(&all) {
+        assert_eq!(mails.page(Some(state), ALL).await.unwrap(), [found.clone()]);
+    }
+    assert_eq!(mails.find(all[1].id).await.unwrap().as_ref(), Some(&all[1]));
+    let counts = MailCounts { waiting: 1, postponed: 1, failed: 1 };
+    assert_eq!(mails.counts().await.unwrap(), counts);
+    assert!(!format!("{all:?}").contains("secret"));
+}
+
+async fn an_abandoned_email_has_no_address_left(db: Database) {
+    queue(&db, "a@example.org").await;
+    let claimed = claim(&db, START).await;
+    SqlOutbox::new(db.clone()).give_up(claimed, START, "550").await.unwrap();
+
+    let found = SqlMailQueue::new(db).find(claimed.mail).await.unwrap().unwrap();
+
+    assert_eq!((found.address, found.failure.as_deref()), (None, Some("550")));
+    assert_eq!((found.tries, found.failed_at), (1, Some(START)));
+}
+
+async fn a_postponed_email_becomes_due(db: Database) {
+    queue(&db, "a@example.org").await;
+    let claimed = claim(&db, START).await;
+    SqlOutbox::new(db.clone()).retry(claimed, START + CLAIM * 9, "451").await.unwrap();
+    let mails = SqlMailQueue::new(db.clone());
+
+    let is_done = mails.make_due(claimed.mail, START, audited(claimed.mail)).await.unwrap();
+
+    assert!(is_done);
+    assert_eq!(changes(&db).await.len(), 1);
+    assert_eq!(claim(&db, START).await.mail, claimed.mail);
+}
+
+async fn a_claimed_or_abandoned_email_does_not_become_due(db: Database) {
+    queue(&db, "a@example.org").await;
+    let (mails, outbox) = (SqlMailQueue::new(db.clone()), SqlOutbox::new(db.clone()));
+    let claimed = claim(&db, START).await;
+    let make_due =
+        async || mails.make_due(claimed.mail, START, audited(claimed.mail)).await.unwrap();
+
+    let while_claimed = make_due().await;
+    outbox.give_up(claimed, START, "550").await.unwrap();
+    let once_abandoned = make_due().await;
+
+    assert_eq!((while_claimed, once_abandoned), (false, false));
+    assert_eq!(changes(&db).await.len(), 0);
+}
+
+async fn a_discarded_email_is_gone_and_its_template_recorded(db: Database) {
+    queue(&db, "a@example.org").await;
+    let (mails, mail) = (SqlMailQueue::new(db.clone()), only(&db).await);
+
+    let first = mails.discard(mail, START, audited(mail)).await.unwrap();
+    let again = mails.discard(mail, START, audited(mail)).await.unwrap();
+
+    assert_eq!((first, again), (true, false));
+    assert_eq!(mails.find(mail).await.unwrap(), None);
+    let recorded = r#"{"email":{"before":"invitation"}}"#;
+    assert_eq!(changes(&db).await, [Some(recorded.to_owned())]);
+}
+
+async fn a_claimed_email_is_not_discarded(db: Database) {
+    queue(&db, "a@example.org").await;
+    let (mails, claimed) = (SqlMailQueue::new(db.clone()), claim(&db, START).await);
+    let discard = async |now| mails.discard(claimed.mail, now, audited(claimed.mail)).await;
+
+    let while_claimed = discard(START).await.unwrap();
+    let once_expired = discard(START + CLAIM).await.unwrap();
+
+    assert_eq!((while_claimed, once_expired), (false, true));
+}
