@@ -56,6 +56,7 @@ fn subject(kind: &Email) -> &'static str {
         Email::AccountDeactivated => "Your account was deactivated",
         Email::AccountDeleted => "Your account was deleted",
         Email::AnswerReported(_) => "A user reported an answer",
+        Email::RelayTest => "Test of this server’s e-mails",
     }
 }
 
@@ -122,6 +123,7 @@ fn opening(kind: &Email) -> String {
         Email::AccountDeactivated => "Your account was deactivated. All devices were signed out.",
         Email::AccountDeleted => "Your account was deleted, with all its data.",
         Email::AnswerReported(_) => "A user reported a bad answer of the assistant.",
+        Email::RelayTest => "This e-mail shows that the server can send e-mails to you.",
     };
     text.to_owned()
 }
@@ -277,6 +279,7 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
                 ),
             ];
         }
+        Email::RelayTest => "You requested it in the console. There is nothing to do.",
         Email::AccountDeactivated => {
             "If you think that this is a mistake, contact the administrator of the server."
         }

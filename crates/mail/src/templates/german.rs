@@ -56,6 +56,7 @@ fn subject(kind: &Email) -> &'static str {
         Email::AccountDeactivated => "Ihr Konto wurde deaktiviert",
         Email::AccountDeleted => "Ihr Konto wurde gelöscht",
         Email::AnswerReported(_) => "Eine Antwort wurde gemeldet",
+        Email::RelayTest => "Test der E-Mails dieses Servers",
     }
 }
 
@@ -122,6 +123,7 @@ fn opening(kind: &Email) -> String {
         }
         Email::AccountDeactivated => "Ihr Konto wurde deaktiviert. Alle Geräte wurden abgemeldet.",
         Email::AnswerReported(_) => "eine Antwort des Assistenten wurde als schlecht gemeldet.",
+        Email::RelayTest => "diese Nachricht zeigt, dass der Server Ihnen E-Mails senden kann.",
         Email::AccountDeleted => "Ihr Konto wurde gelöscht, mit allem, was dafür gespeichert war.",
     };
     text.to_owned()
@@ -285,6 +287,7 @@ fn advice(kind: &Email, public_url: &str) -> Vec<String> {
                 ),
             ];
         }
+        Email::RelayTest => "Sie haben sie in der Konsole angefordert. Es ist nichts zu tun.",
         Email::AccountDeactivated => {
             "Wenn Sie das für ein Versehen halten, fragen Sie die Betreiber des Servers."
         }

@@ -46,6 +46,7 @@ pub(super) enum Email {
     AccountDeactivated,
     AccountDeleted,
     AnswerReported(ReportedAnswer),
+    RelayTest,
 }
 
 /// Link that the recipient is asked to follow.
@@ -103,6 +104,7 @@ impl Email {
             "account-deactivated" => Self::AccountDeactivated,
             "account-deleted" => Self::AccountDeleted,
             "answer-reported" => Self::AnswerReported(reported_answer(email)?),
+            "relay-test" => Self::RelayTest,
             _ => return Err(RenderError::Unknown),
         })
     }

@@ -4,7 +4,7 @@ use pia_kernel::Timestamp;
 
 use super::*;
 
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 30] = [
     "verify-address",
     "password-reset",
     "invitation",
@@ -34,6 +34,7 @@ const NAMES: [&str; 29] = [
     "account-deactivated",
     "account-deleted",
     "answer-reported",
+    "relay-test",
 ];
 const LINK: &str = "https://pia.example/auth/verify-email?userId=1&token=abc";
 
