@@ -13,6 +13,7 @@ mod id;
 mod language;
 mod lifecycle;
 mod live_setting;
+mod maintenance;
 mod page;
 mod random;
 mod reauthentication;
@@ -42,6 +43,7 @@ pub use lifecycle::{
     UnverifiedAccounts,
 };
 pub use live_setting::LiveSetting;
+pub use maintenance::{MaintenanceKind, MaintenanceLog, MaintenanceRun};
 pub use page::{Cursor, Page, PageRequest};
 pub use random::random_bytes;
 pub use reauthentication::Reauthentication;

@@ -4,6 +4,7 @@
 use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
 use crate::assignments::ASSIGNMENT_TABLES;
 use crate::audit_tables::AUDIT_TABLES;
+use crate::bookkeeping_tables::BOOKKEEPING_TABLES;
 use crate::catalogue_tables::CATALOGUE_TABLES;
 use crate::chats::CHATS;
 use crate::export_section::ExportSection;
@@ -61,12 +62,13 @@ pub(crate) const BOOKKEEPING: &str = "how the server keeps its books";
 /// Returns every table. A test compares them with the tables of both databases.
 pub fn inventory() -> impl Iterator<Item = &'static InventoryTable> {
     let shared = AUDIT_TABLES.iter().chain(CATALOGUE_TABLES).chain(KNOWLEDGE_TABLES);
+    let shared = shared.chain(BOOKKEEPING_TABLES);
     let own = TABLES.iter().chain(ASSIGNMENT_TABLES).chain(POD_TABLES).chain(USAGE_TABLES);
     own.chain(shared)
 }
 
-/// Tables besides those of assignments, the audit log, the catalogue, pods, usage
-/// and knowledge bases.
+/// Tables besides those of assignments, the audit log, the catalogue, pods, usage,
+/// knowledge bases and the server itself.
 const TABLES: &[InventoryTable] = &[
     InventoryTable {
         name: "accounts",
@@ -334,30 +336,6 @@ const TABLES: &[InventoryTable] = &[
         erasure: ErasurePolicy::Delete,
         export: Some(SYNC_EVENTS),
         left_out: &[("user_id", OWN_ID)],
-    },
-    InventoryTable {
-        name: "catalogue",
-        erasure: ErasurePolicy::NotPersonal("how often the operator changed what people are given"),
-        export: None,
-        left_out: &[("id", BOOKKEEPING), ("version", BOOKKEEPING)],
-    },
-    InventoryTable {
-        name: "silences",
-        erasure: ErasurePolicy::NotPersonal("when nobody was given anything"),
-        export: None,
-        left_out: &[("began_at", BOOKKEEPING), ("ended_at", BOOKKEEPING)],
-    },
-    InventoryTable {
-        name: "locks",
-        erasure: ErasurePolicy::NotPersonal("who is served first"),
-        export: None,
-        left_out: &[("name", BOOKKEEPING), ("turn", BOOKKEEPING)],
-    },
-    InventoryTable {
-        name: "master_key",
-        erasure: ErasurePolicy::NotPersonal("which key the server seals with"),
-        export: None,
-        left_out: &[("id", BOOKKEEPING), ("key_id", BOOKKEEPING)],
     },
 ];
 

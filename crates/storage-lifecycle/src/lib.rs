@@ -21,8 +21,10 @@ mod usage_tables;
 mod audit_chain;
 mod audit_log;
 mod audit_tables;
+mod bookkeeping_tables;
 mod erase;
 mod knowledge_tables;
+mod maintenance_log;
 mod pod_tables;
 mod pseudonym;
 
@@ -33,3 +35,4 @@ pub use erase::SqlEraser;
 pub use export::SqlPersonalData;
 pub use export_section::ExportSection;
 pub use inventory::{ErasurePolicy, InventoryTable, inventory};
+pub use maintenance_log::SqlMaintenanceLog;

@@ -25,6 +25,19 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{Nullable, Text};
+    use crate::sql_types::Instant;
+
+    maintenance_runs (name) {
+        name -> Text,
+        last_started_at -> Instant,
+        last_finished_at -> Nullable<Instant>,
+        last_error -> Nullable<Text>,
+        instance -> Text,
+    }
+}
+
+diesel::table! {
     locks (name) {
         name -> Text,
         turn -> BigInt,

@@ -9,4 +9,5 @@ mod beside_writers;
 mod chats;
 mod erase;
 mod inventory;
+mod maintenance_log;
 mod people;
