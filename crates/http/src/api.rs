@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::{Credits, UsageReport};
+use pia_assistant::{Credits, Models, UsageReport};
 use pia_e2ee::E2ee;
 use pia_identity::{Administration, CallerState, Identity, ReauthProof, ScimTokens};
 use pia_kernel::{
-    AuditLog, ChainReport, Clock, LiveSetting, Reauthentication, Secret, SessionId, UserId,
+    AuditLog, ChainReport, Clock, LiveSetting, MaintenanceLog, Reauthentication, Secret, SessionId,
+    UserId,
 };
+use pia_outbox::MailQueue;
 use pia_pods::{Connectors, ToolPlane};
 use pia_policy::{
     ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, SettingOverrides,
@@ -68,6 +70,12 @@ pub struct Api {
     pub credits: Credits,
     /// What was used.
     pub usage: UsageReport,
+    /// Catalogue of models, and tests of its entries.
+    pub models: Models,
+    /// Outbox of emails.
+    pub mails: MailQueue,
+    /// Last runs of maintenance tasks.
+    pub maintenance: Arc<dyn MaintenanceLog>,
     /// Dependencies that `/ready` checks.
     pub readiness: Arc<dyn Readiness>,
     /// True if `/openapi/v1.json` is published.

@@ -8,6 +8,7 @@ mod e2ee;
 mod feedback;
 mod groups;
 mod knowledge;
+mod mails;
 mod personas;
 mod plugins;
 mod policy;

@@ -13,6 +13,7 @@ mod knowledge;
 mod lifecycle;
 mod mail;
 mod maintenance;
+mod operations;
 mod passkeys;
 mod pods;
 mod providers;
@@ -51,12 +52,12 @@ use tokio_util::task::TaskTracker;
 
 use crate::bridges::PodTools;
 use crate::free_group::FreeGroup;
-use crate::housekeeping::Housekeeping;
 use crate::pulse;
 use crate::{audit_sequencer, checkpoints, settings_follower};
 use assignments::AssignmentParts;
 use infrastructure::Infrastructure;
 use knowledge::KnowledgeParts;
+use operations::OperationParts;
 use pods::PodParts;
 use use_cases::UseCases;
 
@@ -208,12 +209,10 @@ pub async fn compose(
     let settings = ai::credit_settings(config);
     let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
 
-    let maintenance = maintenance::tasks(&base, &use_cases, &knowledge.api.questions);
-    let housekeeping = Housekeeping { tasks: maintenance };
-    tasks.spawn(housekeeping.run(stop.clone()));
+    let ai_parts = (ai.gateway(), &knowledge.api.questions);
+    let operation = OperationParts::start(&base, &use_cases, ai_parts, &metrics, (&tasks, &stop));
     tasks.spawn(checkpoints::run(base.db.clone(), stop.clone()));
     start_followers(&base, &use_cases, &tasks, &stop);
-    tasks.spawn(mail::outbox_worker(&base, &metrics, &tasks).run(stop.clone()));
 
     Ok(App {
         setup_pages: surfaces::setup_pages(&base, &use_cases, &runner),
@@ -225,7 +224,7 @@ pub async fn compose(
         api: surfaces::api(
             &base,
             use_cases,
-            (credits, knowledge.api, assignments, (pods.connectors, pods.plane)),
+            (credits, operation, knowledge.api, assignments, (pods.connectors, pods.plane)),
             groups.clone(),
             &runner,
         ),

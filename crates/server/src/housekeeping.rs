@@ -1,10 +1,11 @@
 //! Maintenance while the server runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pia_kernel::Unavailable;
+use pia_kernel::{Clock, MaintenanceKind, MaintenanceLog, Unavailable};
 use tokio_util::sync::CancellationToken;
 
 const EVERY: Duration = Duration::from_mins(10);
@@ -12,27 +13,15 @@ const EVERY: Duration = Duration::from_mins(10);
 type Work = Box<dyn Fn() -> BoxFuture<'static, Result<u64, Unavailable>> + Send + Sync>;
 
 /// Periodic deletion of one kind of expired data.
-pub(crate) struct MaintenanceTask {
-    what: &'static str,
-    work: Work,
-}
+pub(crate) struct MaintenanceTask(Work);
 
 impl MaintenanceTask {
     /// Creates a task; `work` deletes what is expired and returns its number.
-    pub(crate) fn new<W>(what: &'static str, work: impl Fn() -> W + Send + Sync + 'static) -> Self
+    pub(crate) fn new<W>(work: impl Fn() -> W + Send + Sync + 'static) -> Self
     where
         W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
     {
-        Self { what, work: Box::new(move || work().boxed()) }
-    }
-
-    async fn once(&self) {
-        let what = self.what;
-        match (self.work)().await {
-            Ok(0) => {}
-            Ok(gone) => tracing::info!(what, gone, "expired data deleted"),
-            Err(err) => tracing::warn!(what, error = %err, "failed to delete expired data"),
-        }
+        Self(Box::new(move || work().boxed()))
     }
 }
 
@@ -40,7 +29,11 @@ impl MaintenanceTask {
 ///
 /// Every instance runs them; concurrent runs are harmless.
 pub(crate) struct Housekeeping {
-    pub(crate) tasks: Vec<MaintenanceTask>,
+    pub(crate) tasks: Vec<(MaintenanceKind, MaintenanceTask)>,
+    pub(crate) log: Arc<dyn MaintenanceLog>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Name of this instance in the log.
+    pub(crate) instance: String,
 }
 
 impl Housekeeping {
@@ -53,9 +46,36 @@ impl Housekeeping {
                 _ = tick.tick() => {}
             }
             // Outside of `select!`, so that it is not cancelled half-way.
-            for task in &self.tasks {
-                task.once().await;
+            for (kind, task) in &self.tasks {
+                self.once(*kind, task).await;
             }
         }
     }
+
+    /// Runs a task and records it. It runs even if it cannot be recorded.
+    async fn once(&self, kind: MaintenanceKind, MaintenanceTask(work): &MaintenanceTask) {
+        let what = kind.name();
+        let started = self.log.start(kind, &self.instance, self.clock.now()).await;
+        let error = match work().await {
+            Ok(0) => None,
+            Ok(gone) => {
+                tracing::info!(what, gone, "expired data deleted");
+                None
+            }
+            Err(err) => {
+                tracing::warn!(what, error = %err, "failed to delete expired data");
+                Some(err.to_string())
+            }
+        };
+        let finished = self.log.finish(kind, self.clock.now(), error.as_deref()).await;
+        if let Err(err) = started.and(finished) {
+            tracing::warn!(what, error = %err, "failed to record the run of a maintenance task");
+        }
+    }
+}
+
+/// Returns the name of this instance: its host and process.
+pub(crate) fn instance_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}/{}", host.trim(), std::process::id())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{LiveSetting, Unavailable};
 use pia_outbox::{Delivery, OutboxSender};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -14,7 +14,6 @@ use tokio_util::task::TaskTracker;
 const EVERY: Duration = Duration::from_secs(1);
 /// Number of mails that are delivered at once.
 const CONCURRENCY: usize = 4;
-const SWEEP_EVERY: Duration = Duration::from_mins(10);
 
 /// Worker that polls the outbox and delivers its mails until stopped.
 ///
@@ -32,7 +31,6 @@ impl OutboxWorker {
     pub(crate) async fn run(self, stop: CancellationToken) {
         let mut tick = interval(EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut swept: Option<Instant> = None;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -41,10 +39,6 @@ impl OutboxWorker {
             // Outside of `select!`, so that it is not cancelled half-way.
             if *self.configured.get() {
                 self.run_guarded(&stop).await;
-            }
-            if swept.is_none_or(|it| it.elapsed() >= SWEEP_EVERY) {
-                self.sweep().await;
-                swept = Some(Instant::now());
             }
         }
     }
@@ -83,15 +77,5 @@ impl OutboxWorker {
             Delivery::Nothing | Delivery::RelayAway => false,
             Delivery::Sent | Delivery::Postponed | Delivery::Abandoned => true,
         })
-    }
-
-    async fn sweep(&self) {
-        match self.sender.sweep().await {
-            Ok(0) => {}
-            Ok(gone) => tracing::info!(mails = gone, "expired emails deleted"),
-            Err(err) => {
-                tracing::warn!(error = %err, "failed to delete expired emails");
-            }
-        }
     }
 }

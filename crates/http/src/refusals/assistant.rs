@@ -2,7 +2,8 @@
 
 use actix_web::http::StatusCode;
 use pia_assistant::{
-    AssistantError, BudgetRefusal, Gauge, OpenAiError, TopUpError, UsageRangeError, Violation,
+    AssistantError, BudgetRefusal, Gauge, ModelTestError, OpenAiError, TopUpError, UsageRangeError,
+    Violation,
 };
 
 use pia_web::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
@@ -30,6 +31,15 @@ impl From<TopUpError> for HttpError {
             TopUpError::UnknownGroup => ApiError::not_found(),
             TopUpError::Unavailable(err) => err.into(),
         })
+    }
+}
+
+impl From<ModelTestError> for HttpError {
+    fn from(err: ModelTestError) -> Self {
+        match err {
+            ModelTestError::Unknown => ApiError::not_found().into(),
+            ModelTestError::Unavailable(err) => err.into(),
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use pia_kernel::EffectWriter;
 use pia_mail::{EmailTemplates, SmtpRelay};
-use pia_outbox::{OutboxSender, OutboxSenderPorts, OutboxSenderSettings};
-use pia_storage_outbox::SqlOutbox;
+use pia_outbox::{MailQueue, OutboxSender, OutboxSenderPorts, OutboxSenderSettings};
+use pia_storage_outbox::{SqlMailQueue, SqlOutbox};
 use pia_web::Metrics;
 use tokio_util::task::TaskTracker;
 
@@ -29,6 +30,16 @@ pub(super) fn outbox_worker(
     let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), base.clock());
     register_metrics(metrics, &sender);
     OutboxWorker { sender, configured: base.mail.clone(), tasks: tasks.clone() }
+}
+
+/// Returns the administrators' view of the outbox that a worker delivers.
+pub(super) fn queue(
+    base: &Infrastructure<'_>,
+    worker: &OutboxWorker,
+    effects: Arc<dyn EffectWriter>,
+) -> MailQueue {
+    let store = Arc::new(SqlMailQueue::new(base.db.clone()));
+    MailQueue::new(store, effects, worker.sender.clone(), base.mail.clone(), base.clock())
 }
 
 /// Registers the metrics of emails.

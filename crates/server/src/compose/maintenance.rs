@@ -3,72 +3,87 @@
 use std::sync::Arc;
 
 use pia_identity::{GuessRules, UnverifiedAccountCleanup};
-use pia_kernel::{Clock, Timestamp, Unavailable};
+use pia_kernel::{Clock, MaintenanceKind, MaintenanceLog, Timestamp, Unavailable};
 use pia_knowledge::UnansweredQuestions;
+use pia_outbox::OutboxSender;
 
 use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
-use crate::housekeeping::MaintenanceTask;
+use crate::housekeeping::{Housekeeping, MaintenanceTask, instance_name};
+
+/// Domains whose expired rows are deleted.
+pub(super) struct MaintainedDomains<'a> {
+    pub(super) base: &'a Infrastructure<'a>,
+    pub(super) use_cases: &'a UseCases,
+    pub(super) questions: &'a UnansweredQuestions,
+    pub(super) outbox: &'a OutboxSender,
+}
 
 /// Creates a task of a service that determines itself what is expired.
 macro_rules! sweep {
-    ($what:literal, $of:expr) => {{
+    ($of:expr) => {{
         let of = $of.clone();
-        MaintenanceTask::new($what, move || {
+        MaintenanceTask::new(move || {
             let of = of.clone();
             async move { of.sweep().await }
         })
     }};
 }
 
-/// Returns the maintenance tasks.
-pub(super) fn tasks(
-    base: &Infrastructure<'_>,
-    use_cases: &UseCases,
-    questions: &UnansweredQuestions,
-) -> Vec<MaintenanceTask> {
-    let mut tasks = identity_tasks(base, use_cases);
-    tasks.push(old_audit_entries(base, use_cases));
-    tasks.push(old_sync_events(base, use_cases));
-    tasks.push(sweep!("old feedback", use_cases.feedback));
-    tasks.push(sweep!("old unanswered questions", questions));
-    tasks.push(deleted_traces(use_cases));
-    tasks
+impl MaintainedDomains<'_> {
+    /// Returns the runner of all maintenance tasks.
+    pub(super) fn housekeeping(&self, log: Arc<dyn MaintenanceLog>) -> Housekeeping {
+        let tasks = MaintenanceKind::ALL.iter().map(|it| (*it, self.task(*it)));
+        let (tasks, clock) = (tasks.collect(), self.base.clock());
+        Housekeeping { tasks, log, clock, instance: instance_name() }
+    }
+
+    fn task(&self, kind: MaintenanceKind) -> MaintenanceTask {
+        let Self { base, use_cases, questions, outbox } = *self;
+        let UseCases { identity, identity_parts: parts, .. } = use_cases;
+        match kind {
+            MaintenanceKind::Sessions => sweep!(identity.sessions),
+            MaintenanceKind::SignInHistory => sweep!(identity.history),
+            MaintenanceKind::FactorChallenges => sweep!(parts.challenges),
+            MaintenanceKind::UnfinishedFactors => sweep!(identity.second_factors),
+            MaintenanceKind::EmailTokens => sweep!(identity.verification),
+            MaintenanceKind::PasskeyChallenges => sweep!(identity.passkeys),
+            MaintenanceKind::ProviderSignIns => sweep!(identity.provider_sign_in),
+            MaintenanceKind::Invitations => sweep!(use_cases.administration.invitations),
+            MaintenanceKind::UnverifiedAccounts => unverified_accounts(base, use_cases),
+            MaintenanceKind::RateLimits => {
+                swept_at(&parts.proofs.ports.attempts, &base.clock, |it, now| async move {
+                    it.sweep(now).await
+                })
+            }
+            MaintenanceKind::PasswordThrottle => {
+                swept_at(&parts.throttle, &base.clock, |it, now| async move {
+                    it.sweep(now - GuessRules::default().memory).await
+                })
+            }
+            MaintenanceKind::AuditEntries => old_audit_entries(base, use_cases),
+            MaintenanceKind::SyncEvents => old_sync_events(base, use_cases),
+            MaintenanceKind::Feedback => sweep!(use_cases.feedback),
+            MaintenanceKind::UnansweredQuestions => sweep!(questions),
+            MaintenanceKind::Emails => sweep!(outbox),
+            MaintenanceKind::DeletedTraces => deleted_traces(use_cases),
+        }
+    }
 }
 
-fn identity_tasks(base: &Infrastructure<'_>, use_cases: &UseCases) -> Vec<MaintenanceTask> {
-    let UseCases { identity, identity_parts: parts, .. } = use_cases;
+fn unverified_accounts(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
     let unverified = UnverifiedAccountCleanup::new(
         Arc::clone(&use_cases.lifecycle.eraser),
         base.config.follow(|it| it.local_auth.accounts),
         base.config.follow(|it| it.local_auth.unverified_stored),
         base.clock(),
     );
-    vec![
-        sweep!("expired sessions", identity.sessions),
-        sweep!("old sign-ins", identity.history),
-        sweep!("sign-ins that waited for a factor", parts.challenges),
-        sweep!("factors that were never put on", identity.second_factors),
-        sweep!("links of letters", identity.verification),
-        sweep!("passkey challenges", identity.passkeys),
-        sweep!("sign-ins at providers", identity.provider_sign_in),
-        sweep!("invitations", use_cases.administration.invitations),
-        sweep!("accounts that were never verified", unverified),
-        swept_at(
-            "full rate buckets",
-            &parts.proofs.ports.attempts,
-            &base.clock,
-            |it, now| async move { it.sweep(now).await },
-        ),
-        swept_at("old guesses", &parts.throttle, &base.clock, |it, now| async move {
-            it.sweep(now - GuessRules::default().memory).await
-        }),
-    ]
+    sweep!(unverified)
 }
 
 fn old_audit_entries(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
     let retention = use_cases.lifecycle.audit_retention.clone();
-    swept_at("old audit entries", &use_cases.lifecycle.audit, &base.clock, move |it, now| {
+    swept_at(&use_cases.lifecycle.audit, &base.clock, move |it, now| {
         let before = now - *retention.get();
         async move { it.sweep(before).await }
     })
@@ -77,7 +92,7 @@ fn old_audit_entries(base: &Infrastructure<'_>, use_cases: &UseCases) -> Mainten
 fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
     let retention = base.config.follow(|it| it.sync.events_stored);
     let support = Arc::new(use_cases.sync.support.clone());
-    swept_at("old sync events", &support, &base.clock, move |it, now| {
+    swept_at(&support, &base.clock, move |it, now| {
         let before = now - *retention.get();
         async move { it.sweep(before).await }
     })
@@ -87,7 +102,7 @@ fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> Maintenan
 /// log while there are readers of it.
 fn deleted_traces(use_cases: &UseCases) -> MaintenanceTask {
     let eraser = Arc::clone(&use_cases.lifecycle.eraser);
-    MaintenanceTask::new("traces of deleted accounts", move || {
+    MaintenanceTask::new(move || {
         let eraser = Arc::clone(&eraser);
         async move {
             if !eraser.settle().await? {
@@ -99,17 +114,12 @@ fn deleted_traces(use_cases: &UseCases) -> MaintenanceTask {
 }
 
 /// Creates a maintenance task that needs the current time.
-fn swept_at<T, F, W>(
-    what: &'static str,
-    store: &Arc<T>,
-    clock: &Arc<dyn Clock>,
-    work: F,
-) -> MaintenanceTask
+fn swept_at<T, F, W>(store: &Arc<T>, clock: &Arc<dyn Clock>, work: F) -> MaintenanceTask
 where
     T: ?Sized + Send + Sync + 'static,
     F: Fn(Arc<T>, Timestamp) -> W + Send + Sync + 'static,
     W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
 {
     let (store, clock) = (Arc::clone(store), Arc::clone(clock));
-    MaintenanceTask::new(what, move || work(Arc::clone(&store), clock.now()))
+    MaintenanceTask::new(move || work(Arc::clone(&store), clock.now()))
 }

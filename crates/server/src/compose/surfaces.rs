@@ -17,6 +17,7 @@ use pia_storage_assistant::SqlUsageSums;
 use pia_web::{Budgets, ConcurrencyLimiter, ConsoleCookie, Gates, RouteTable, Runner};
 
 use super::infrastructure::Infrastructure;
+use super::operations::OperationParts;
 use super::use_cases::UseCases;
 use crate::bridges::PageAccounts;
 use crate::readiness::ReadinessChecks;
@@ -25,8 +26,9 @@ use crate::readiness::ReadinessChecks;
 pub(super) fn api(
     base: &Infrastructure<'_>,
     use_cases: UseCases,
-    (credits, knowledge, assignments, pods): (
+    (credits, operation, knowledge, assignments, pods): (
         Credits,
+        OperationParts,
         KnowledgeApi,
         AssignmentsApi,
         (Connectors, ToolPlane),
@@ -71,6 +73,9 @@ pub(super) fn api(
         scim_tokens: provisioning.tokens,
         credits,
         usage: UsageReport::new(Arc::new(SqlUsageSums::new(base.db.clone())), base.clock()),
+        models: operation.models,
+        mails: operation.mails,
+        maintenance: operation.maintenance,
         knowledge,
         assignments,
         connectors: pods.0,

@@ -1,0 +1,52 @@
+//! Operation of the server: models, the outbox and maintenance.
+
+use std::sync::Arc;
+
+use pia_assistant::{Gateway, Models};
+use pia_kernel::{EffectWriter, MaintenanceLog};
+use pia_knowledge::UnansweredQuestions;
+use pia_outbox::MailQueue;
+use pia_storage_lifecycle::{SqlEffectWriter, SqlMaintenanceLog};
+use pia_web::Metrics;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::infrastructure::Infrastructure;
+use super::mail;
+use super::maintenance::MaintainedDomains;
+use super::use_cases::UseCases;
+
+/// Use cases with which administrators operate the server.
+pub(super) struct OperationParts {
+    pub(super) models: Models,
+    pub(super) mails: MailQueue,
+    pub(super) maintenance: Arc<dyn MaintenanceLog>,
+}
+
+impl OperationParts {
+    /// Composes the use cases, and starts the delivery of emails and maintenance,
+    /// until stopped.
+    pub(super) fn start(
+        base: &Infrastructure<'_>,
+        use_cases: &UseCases,
+        (gateway, questions): (&Gateway, &UnansweredQuestions),
+        metrics: &Metrics,
+        (tasks, stop): (&TaskTracker, &CancellationToken),
+    ) -> Self {
+        let effects: Arc<dyn EffectWriter> = Arc::new(SqlEffectWriter::new(base.db.clone()));
+        let worker = mail::outbox_worker(base, metrics, tasks);
+        let maintenance: Arc<dyn MaintenanceLog> =
+            Arc::new(SqlMaintenanceLog::new(base.db.clone()));
+        let outbox = &worker.sender;
+        let maintained = MaintainedDomains { base, use_cases, questions, outbox };
+        let housekeeping = maintained.housekeeping(Arc::clone(&maintenance));
+        tasks.spawn(housekeeping.run(stop.clone()));
+        let parts = Self {
+            models: Models::new(gateway.clone(), Arc::clone(&effects)),
+            mails: mail::queue(base, &worker, effects),
+            maintenance,
+        };
+        tasks.spawn(worker.run(stop.clone()));
+        parts
+    }
+}
