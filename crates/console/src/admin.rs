@@ -11,6 +11,7 @@ mod groups;
 mod invitations;
 mod knowledge;
 mod licence;
+mod models;
 mod operators;
 mod overview;
 mod personas;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> Vec<Route> {
         assignments::routes(),
         operators::routes(),
         connectors::routes(),
+        models::routes(),
         invitations::routes(),
         scim::routes(),
         feedback::routes(),

@@ -68,6 +68,7 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
             item("admin/assignments", ADMINS, Text::new("Assignments", "Aufträge")),
             item("admin/operators", ADMINS, Text::new("Operators", "Operatoren")),
             item("admin/connectors", ADMINS, Text::new("Connectors", "Konnektoren")),
+            item("admin/models", ADMINS, Text::new("Models", "Modelle")),
         ],
     },
     NavGroup {

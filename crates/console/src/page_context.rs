@@ -226,6 +226,19 @@ pub(crate) fn redirect(request: &HttpRequest, path: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header((LOCATION, target)).finish()
 }
 
+/// Returns a segment of a path for any text, such as a key with a model's name.
+pub(crate) fn path_segment(text: &str) -> String {
+    let mut segment = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {
+            segment.push(byte.into());
+        } else {
+            segment.extend(format!("%{byte:02X}").chars());
+        }
+    }
+    segment
+}
+
 /// Returns the pairs of a request's query; none if it is malformed.
 pub(crate) fn query_pairs(request: &HttpRequest) -> Vec<(String, String)> {
     serde_urlencoded::from_str(request.query_string()).unwrap_or_default()
@@ -306,4 +319,15 @@ fn forms(view: &mut View) -> impl Iterator<Item = &mut Form> {
         SectionPart::Form(form) => Some(&mut **form),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_encoded_in_paths() {
+        assert_eq!(path_segment("LocalAuth:Registration"), "LocalAuth:Registration");
+        assert_eq!(path_segment("A:b/c d?ü"), "A:b%2Fc%20d%3F%C3%BC");
+    }
 }

@@ -7,7 +7,7 @@ use pia_web::{ApiError, Licensing, Route};
 use super::bindings::{emails, time_cell, user_cell};
 use super::users::search_form;
 use crate::form_fields::FormFields;
-use crate::page_context::{PageContext, PageResult};
+use crate::page_context::{PageContext, PageResult, path_segment};
 use crate::proof::{proof, proof_field};
 use crate::routes::pages::{form, page};
 use crate::texts::common;
@@ -203,27 +203,7 @@ fn value_field(page: &PageContext, stored: Option<&str>, value: &str) -> Field {
     field.hint(page.t(VALUE_HINT)).optional()
 }
 
-/// Returns the path of a setting's page, without the leading slash. Keys may
-/// contain names of models.
+/// Returns the path of a setting's page, without the leading slash.
 fn path_of(key: &str) -> String {
-    let mut path = "admin/settings/".to_owned();
-    for byte in key.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte) {
-            path.push(byte.into());
-        } else {
-            path.extend(format!("%{byte:02X}").chars());
-        }
-    }
-    path
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_encoded_in_paths() {
-        assert_eq!(path_of("LocalAuth:Registration"), "admin/settings/LocalAuth:Registration");
-        assert_eq!(path_of("A:b/c d?ü"), "admin/settings/A:b%2Fc%20d%3F%C3%BC");
-    }
+    format!("admin/settings/{}", path_segment(key))
 }

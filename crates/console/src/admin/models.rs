@@ -1,0 +1,264 @@
+//! Catalogue of models: prices, limits, attempts, and tests.
+
+mod attempts;
+mod test;
+
+use std::sync::Arc;
+
+use actix_web::web::Path;
+use pia_assistant::{CatalogueModel, Mode, ModelEntry, Protection, Rates, Target};
+use pia_policy::Feature;
+use pia_web::{ApiError, Route};
+
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult, path_segment};
+use crate::routes::pages::{form, page};
+use crate::ui::view::Link;
+use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Models", "Modelle");
+const INTRO: Text = Text::new(
+    "The models that this server calls. They are set in files and the environment, under Ai.",
+    "Die Modelle, die dieser Server aufruft. Sie werden in Dateien und der Umgebung unter Ai \
+     gesetzt.",
+);
+const EMPTY: Text = Text::new(
+    "No model is configured. Set Ai:Model and Ai:ApiKey, or add entries under Ai:Providers.",
+    "Kein Modell ist eingerichtet. Setzen Sie Ai:Model und Ai:ApiKey oder ergänzen Sie Einträge \
+     unter Ai:Providers.",
+);
+const MODEL: Text = Text::new("Model", "Modell");
+const PROVIDER: Text = Text::new("Provider", "Anbieter");
+const USED_FOR: Text = Text::new("Used for", "Verwendung");
+const PRICE: Text = Text::new("Credits per million tokens", "Credits je Million Token");
+const PRICES: Text = Text::new("{} in, {} out", "{} Eingabe, {} Ausgabe");
+const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
+const CHATS: Text = Text::new("Chats, if a group chooses it", "Chats, wenn eine Gruppe es wählt");
+const EMBEDDINGS: Text = Text::new("Embeddings", "Embeddings");
+const WEB_SEARCH: Text = Text::new("Web search", "Websuche");
+const CAPABILITIES: Text = Text::new("Capabilities", "Fähigkeiten");
+const PICTURES: Text = Text::new("Pictures", "Bilder");
+const OWN_SEARCH: Text = Text::new("Own web search", "Eigene Websuche");
+const SEARCHES_WITH: Text = Text::new("Web search by {}", "Websuche über {}");
+const SEES_WITH: Text = Text::new("Pictures by {}", "Bilder über {}");
+const REASONING: Text = Text::new("Reasoning effort: {}", "Denkaufwand: {}");
+const TOOLS: Text = Text::new("Tools of the provider: {}", "Werkzeuge des Anbieters: {}");
+const FALLBACKS: Text = Text::new("Fallbacks", "Ersatzmodelle");
+const KEYS: Text = Text::new("API keys", "API-Schlüssel");
+const RATES: Text = Text::new("Prices", "Preise");
+const RATES_HINT: Text = Text::new("Credits per million tokens.", "Credits je Million Token.");
+const INPUT: Text = Text::new("Input", "Eingabe");
+const CACHED: Text = Text::new("Cached input", "Eingabe aus dem Cache");
+const OUTPUT: Text = Text::new("Output", "Ausgabe");
+const TOOL_TOKENS: Text =
+    Text::new("Tokens of the provider’s tools", "Token der Werkzeuge des Anbieters");
+const LIMITS: Text = Text::new("Limits", "Grenzen");
+const LIMITS_HINT: Text = Text::new(
+    "All instances of the server share them.",
+    "Alle Instanzen des Servers teilen sie sich.",
+);
+const REQUESTS: Text = Text::new("Calls per minute", "Aufrufe pro Minute");
+const TOKENS: Text = Text::new("Tokens per minute", "Token pro Minute");
+const CONCURRENT: Text = Text::new("Open calls", "Offene Aufrufe");
+const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
+const SOURCE: Text = Text::new("Set under", "Gesetzt unter");
+const RESTART: Text = Text::new(
+    "In files or the environment. Changes take effect with a restart.",
+    "In Dateien oder der Umgebung. Änderungen wirken nach einem Neustart.",
+);
+const RELOADED: Text = Text::new(
+    "In files, the environment, or on the page of settings. Changes take effect at once.",
+    "In Dateien, der Umgebung oder auf der Seite der Einstellungen. Änderungen wirken sofort.",
+);
+const OPEN_SETTINGS: Text = Text::new("Show these settings", "Diese Einstellungen anzeigen");
+
+pub(super) fn routes() -> Vec<Route> {
+    let tested = form("/admin/models/{key}/test", |it| it.to(test));
+    vec![
+        page("/admin/models", |it| it.to(list)),
+        page("/admin/models/{key}", |it| it.to(show)),
+        Route { feature: Some(Feature::AiProxy), ..tested },
+    ]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let entries = page.api.models.list();
+    let columns = [MODEL, PROVIDER, USED_FOR, PRICE, LAST_CALL];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: entries.iter().map(|it| row(&page, it)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        ..Table::default()
+    };
+    let section = Section::new("models", "").intro(page.t(attempts::THIS_INSTANCE)).table(table);
+    Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))
+}
+
+async fn show(page: PageContext, key: Path<String>) -> PageResult {
+    let view = model_view(&page, &key)?;
+    Ok(page.render(view))
+}
+
+async fn test(page: PageContext, key: Path<String>, _: FormFields) -> PageResult {
+    let (models, by, tested) = (page.api.models.clone(), page.user(), key.clone());
+    let result = page.run(async move { models.test(by, &tested).await }).await?;
+    let mut view = model_view(&page, &key)?;
+    view.sections.insert(0, test::result_section(&page, &result));
+    Ok(page.render(view))
+}
+
+fn path_of(entry: &ModelEntry) -> String {
+    format!("admin/models/{}", path_segment(&entry.key))
+}
+
+fn row(page: &PageContext, entry: &ModelEntry) -> Row {
+    let (title, model) = names(entry);
+    let price = match &entry.model {
+        CatalogueModel::Chat(it) => {
+            page.fill(PRICES, &[&credits(page, it.rates.input), &credits(page, it.rates.output)])
+        }
+        CatalogueModel::Embedder(it) => credits(page, it.rates.input),
+        CatalogueModel::Search(_) => String::new(),
+    };
+    Row::new(vec![
+        Cell::link(title, path_of(entry)).detail(model),
+        Cell::text(provider(&entry.model)),
+        Cell::text(used_for(page, entry)),
+        Cell::text(price),
+        attempts::last(page, &entry.attempts),
+    ])
+}
+
+/// Returns the name of an entry, and that of its model upstream.
+fn names(entry: &ModelEntry) -> (&str, &str) {
+    match &entry.model {
+        CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => {
+            let name = it.name.as_deref().or(it.id.as_deref());
+            (name.unwrap_or(&entry.key), it.deployment.as_deref().unwrap_or(&it.model))
+        }
+        CatalogueModel::Search(it) => (&it.id, it.depth.name()),
+    }
+}
+
+fn provider(model: &CatalogueModel) -> &'static str {
+    match model {
+        CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => it.provider.name(),
+        CatalogueModel::Search(_) => "Linkup",
+    }
+}
+
+fn used_for(page: &PageContext, entry: &ModelEntry) -> String {
+    match &entry.model {
+        CatalogueModel::Embedder(_) => page.t(EMBEDDINGS).to_owned(),
+        CatalogueModel::Search(_) => page.t(WEB_SEARCH).to_owned(),
+        CatalogueModel::Chat(_) if entry.modes.is_empty() => page.t(CHATS).to_owned(),
+        CatalogueModel::Chat(_) => {
+            entry.modes.iter().map(|it| page.t(mode_text(*it))).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+fn mode_text(mode: Mode) -> Text {
+    match mode {
+        Mode::Optimize => Text::new("Optimise", "Optimieren"),
+        Mode::Assistant => Text::new("Assistant", "Assistent"),
+        Mode::Research => Text::new("Research", "Recherche"),
+    }
+}
+
+/// Formats a rate, which is in thousandths, as credits per million tokens.
+fn credits(page: &PageContext, rate: u64) -> String {
+    format::number(page.language, rate / 1000)
+}
+
+fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
+    let entry = page.api.models.find(key).ok_or_else(ApiError::not_found)?;
+    let target = match &entry.model {
+        CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => Some(Arc::clone(it)),
+        CatalogueModel::Search(_) => None,
+    };
+    let view = View::new(names(&entry).0)
+        .below(page.t(TITLE), "admin/models")
+        .section(facts_section(page, &entry, target.as_deref()))
+        .section(attempts::section(page, &entry))
+        .section(test::section(page, &path_of(&entry)));
+    let view = match &target {
+        Some(it) => view.section(rates_section(page, it.rates)),
+        None => view,
+    };
+    let protection = match (&entry.model, &target) {
+        (CatalogueModel::Search(it), _) => it.protection,
+        (_, target) => target.as_ref().map(|it| it.protection).unwrap_or_default(),
+    };
+    Ok(view.section(limits_section(page, protection)).section(source_section(page, &entry)))
+}
+
+fn facts_section(page: &PageContext, entry: &ModelEntry, target: Option<&Target>) -> Section {
+    let mut facts = vec![
+        (page.t(PROVIDER), Cell::text(provider(&entry.model))),
+        (page.t(MODEL), Cell::text(names(entry).1)),
+        (page.t(USED_FOR), Cell::text(used_for(page, entry))),
+    ];
+    if let (CatalogueModel::Chat(_), Some(target)) = (&entry.model, target) {
+        facts.push((page.t(CAPABILITIES), Cell::text(capabilities(page, target))));
+        facts.push((page.t(FALLBACKS), Cell::text(target.fallbacks.join(", "))));
+    }
+    let keys = entry.model.keys().len();
+    facts.push((page.t(KEYS), Cell::text(format::number(page.language, keys as u64))));
+    Section::new("model", "").facts(facts)
+}
+
+fn capabilities(page: &PageContext, target: &Target) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    match &target.vision_tool {
+        Some(id) => parts.push(page.fill(SEES_WITH, &[id])),
+        None if target.vision => parts.push(page.t(PICTURES).to_owned()),
+        None => {}
+    }
+    match &target.web_search_tool {
+        Some(id) => parts.push(page.fill(SEARCHES_WITH, &[id])),
+        None if target.web_search => parts.push(page.t(OWN_SEARCH).to_owned()),
+        None => {}
+    }
+    if let Some(effort) = target.reasoning_effort {
+        parts.push(page.fill(REASONING, &[effort.name()]));
+    }
+    if !target.upstream_tools.is_empty() {
+        let kinds: Vec<_> = target.upstream_tools.iter().map(|it| it.kind.as_str()).collect();
+        parts.push(page.fill(TOOLS, &[&kinds.join(", ")]));
+    }
+    parts.join("; ")
+}
+
+fn rates_section(page: &PageContext, rates: Rates) -> Section {
+    let Rates { input, output, cached_input, connector } = rates;
+    let rates =
+        [(INPUT, input), (CACHED, cached_input), (OUTPUT, output), (TOOL_TOKENS, connector)];
+    let facts = rates.map(|(label, rate)| (page.t(label), Cell::text(credits(page, rate))));
+    Section::new("rates", page.t(RATES)).intro(page.t(RATES_HINT)).facts(facts)
+}
+
+fn limits_section(page: &PageContext, protection: Protection) -> Section {
+    let Protection { requests_per_minute, tokens_per_minute, concurrent } = protection;
+    let limits =
+        [(REQUESTS, requests_per_minute), (TOKENS, tokens_per_minute), (CONCURRENT, concurrent)];
+    let facts = limits.map(|(label, limit)| {
+        let number = limit.map(|it| format::number(page.language, it));
+        (page.t(label), Cell::text(number.unwrap_or_else(|| page.t(UNLIMITED).to_owned())))
+    });
+    Section::new("limits", page.t(LIMITS)).intro(page.t(LIMITS_HINT)).facts(facts)
+}
+
+fn source_section(page: &PageContext, entry: &ModelEntry) -> Section {
+    let is_named = entry.model.id().is_some();
+    let key = if is_named { "Ai:Providers" } else { entry.key.as_str() };
+    let hint = page.t(if is_named { RESTART } else { RELOADED });
+    let section = Section::new("source", page.t(SOURCE))
+        .facts([(page.t(SOURCE), Cell::text(key).detail(hint))]);
+    if is_named {
+        return section;
+    }
+    let path = format!("admin/settings?search={}", path_segment(&format!("{key}:")));
+    section.links(vec![Link { label: page.t(OPEN_SETTINGS).to_owned(), path }])
+}
