@@ -11,6 +11,7 @@ mod groups;
 mod invitations;
 mod knowledge;
 mod licence;
+mod mail;
 mod models;
 mod operators;
 mod overview;
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Vec<Route> {
         invitations::routes(),
         scim::routes(),
         feedback::routes(),
+        mail::routes(),
         audit::routes(),
         settings::routes(),
         licence::routes(),

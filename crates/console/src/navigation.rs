@@ -75,6 +75,7 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
         label: Text::new("Operations", "Betrieb"),
         items: &[
             item("admin/feedback", ADMINS, Text::new("Feedback", "Rückmeldungen")),
+            item("admin/mail", ADMINS, Text::new("Email", "E-Mail")),
             item("admin/audit", ADMINS, Text::new("Audit log", "Audit-Protokoll")),
             item("admin/settings", ADMINS, Text::new("Settings", "Einstellungen")),
             item("admin/licence", ADMINS, Text::new("Licence", "Lizenz")),

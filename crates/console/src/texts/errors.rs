@@ -84,6 +84,20 @@ const ERRORS: &[(&str, Text)] = &[
             "Das Passwort oder der Code stimmt nicht, oder der Code wurde schon benutzt.",
         ),
     ),
+    (
+        "mail_busy",
+        Text::new(
+            "The email is being sent at the moment, or is abandoned. Reload the page.",
+            "Die E-Mail wird gerade gesendet oder ist aufgegeben. Laden Sie die Seite neu.",
+        ),
+    ),
+    (
+        "mail_not_configured",
+        Text::new(
+            "No mail server is configured. Set it under Smtp.",
+            "Kein Mailserver ist eingerichtet. Setzen Sie ihn unter Smtp.",
+        ),
+    ),
     ("invalid_password", Text::new("The password is wrong.", "Das Passwort stimmt nicht.")),
     (
         "fresh_sign_in_required",

@@ -1,0 +1,181 @@
+//! Outbox of emails, without their contents.
+
+mod show;
+mod templates;
+
+use pia_kernel::Timestamp;
+use pia_outbox::{MailCounts, MailRecord, MailState};
+use pia_web::{ApiError, Route};
+
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::view::Link;
+use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Email", "E-Mail");
+const INTRO: Text = Text::new(
+    "Emails that wait to be sent, and those that could not be sent. A sent one is deleted at once.",
+    "E-Mails, die auf den Versand warten, und solche, die sich nicht senden ließen. Gesendete \
+     werden sofort gelöscht.",
+);
+const EMPTY: Text = Text::new(
+    "No email is waiting, and none has failed.",
+    "Keine E-Mail wartet, und keine ist fehlgeschlagen.",
+);
+const RELAY: Text = Text::new("Mail server", "Mailserver");
+const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
+const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
+const NOT_CONFIGURED_HINT: Text = Text::new(
+    "No emails are queued. Set the mail server under Smtp.",
+    "E-Mails werden nicht eingereiht. Setzen Sie den Mailserver unter Smtp.",
+);
+const QUEUE: Text = Text::new("Outbox", "Postausgang");
+const SENT: Text = Text::new("Sent", "Gesendet");
+const SENT_HINT: Text = Text::new(
+    "By this instance of the server, since it started",
+    "Von dieser Instanz des Servers seit ihrem Start",
+);
+const TEST: Text = Text::new("Test", "Test");
+const TEST_INTRO: Text = Text::new(
+    "Sends an email to your own address, in the same way as all others.",
+    "Sendet eine E-Mail an Ihre eigene Adresse, auf demselben Weg wie alle anderen.",
+);
+const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
+const KIND: Text = Text::new("Email", "E-Mail");
+const TO: Text = Text::new("To", "An");
+const ERASED: Text = Text::new("Erased", "Gelöscht");
+const QUEUED: Text = Text::new("Queued", "Eingereiht");
+const NEXT: Text = Text::new("Next attempt", "Nächster Versuch");
+const SENDING: Text = Text::new("Being sent", "Wird gesendet");
+const ANY: Text = Text::new("Any", "Alle");
+
+pub(super) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        page("/admin/mail", |it| it.to(list)),
+        form("/admin/mail/test", |it| it.to(send_test)),
+    ];
+    routes.extend(show::routes());
+    routes
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let view = list_view(&page).await?;
+    Ok(page.render(view))
+}
+
+async fn send_test(page: PageContext, _: FormFields) -> PageResult {
+    let (mails, by) = (page.api.mails.clone(), page.user());
+    match page.run(async move { mails.send_test(by).await }).await {
+        Ok(()) => page.done("admin/mail", "queued"),
+        Err(err) => page.refuse(list_view(&page).await?, err),
+    }
+}
+
+async fn list_view(page: &PageContext) -> Result<View, ApiError> {
+    let (mails, request) = (page.api.mails.clone(), page.paging());
+    let wanted = page.query("state");
+    let state = MailState::ALL.into_iter().find(|it| it.name() == wanted);
+    let read = async move {
+        Ok::<_, ApiError>((mails.counts().await?, mails.list(state, request).await?))
+    };
+    let (counts, found) = page.run(read).await?;
+    let now = page.api.clock.now();
+    let table = Table {
+        caption: page.t(QUEUE).to_owned(),
+        columns: [KIND, TO, common::STATUS, QUEUED, NEXT].map(|it| page.t(it).into()).into(),
+        rows: found.items.iter().map(|it| row(page, it, now)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        search: Some(search_form(page, state)),
+        ..page.paged(found.next)
+    };
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(facts(page, counts));
+    if page.api.mails.is_configured() {
+        let test = Form::new("admin/mail/test", page.t(SEND_TEST));
+        let section = Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO));
+        view = view.section(section.form(test));
+    }
+    Ok(view.section(Section::new("queue", page.t(QUEUE)).table(table)))
+}
+
+fn facts(page: &PageContext, counts: MailCounts) -> Section {
+    let mails = &page.api.mails;
+    let relay = if mails.is_configured() {
+        Cell::badge(page.t(CONFIGURED), Tone::Good)
+    } else {
+        Cell::badge(page.t(NOT_CONFIGURED), Tone::Warning).detail(page.t(NOT_CONFIGURED_HINT))
+    };
+    let number = |it: u64| Cell::text(format::number(page.language, it));
+    let MailCounts { waiting, postponed, failed } = counts;
+    Section::new("state", "").facts([
+        (page.t(RELAY), relay),
+        (page.t(state_text(MailState::Waiting)), number(waiting)),
+        (page.t(state_text(MailState::Postponed)), number(postponed)),
+        (page.t(state_text(MailState::Failed)), number(failed)),
+        (page.t(SENT), number(mails.tally().all_sent()).detail(page.t(SENT_HINT))),
+    ])
+}
+
+fn row(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Row {
+    let kind = templates::name(page, &mail.template);
+    Row::new(vec![
+        Cell::link(kind, format!("admin/mail/{}", mail.id)),
+        to_cell(page, mail),
+        state_cell(page, mail, now),
+        Cell::text(format::time(page.language, mail.queued_at)),
+        next_cell(page, mail),
+    ])
+}
+
+/// Returns the recipient. An abandoned email to an address has none any more.
+fn to_cell(page: &PageContext, mail: &MailRecord) -> Cell {
+    match (&mail.address, mail.user) {
+        (Some(address), Some(user)) => Cell::link(address, format!("admin/users/{user}")),
+        (Some(address), None) => Cell::text(address),
+        (None, _) => Cell::text(page.t(ERASED)),
+    }
+}
+
+fn state_cell(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Cell {
+    if mail.is_claimed(now) {
+        return Cell::badge(page.t(SENDING), Tone::Neutral);
+    }
+    let tone = match mail.state() {
+        MailState::Waiting => Tone::Neutral,
+        MailState::Postponed => Tone::Warning,
+        MailState::Failed => Tone::Bad,
+    };
+    let reason = mail.failure.as_deref().unwrap_or_default();
+    Cell::badge(page.t(state_text(mail.state())), tone).detail(reason)
+}
+
+fn next_cell(page: &PageContext, mail: &MailRecord) -> Cell {
+    match mail.state() {
+        MailState::Failed => Cell::default(),
+        _ => Cell::text(format::time(page.language, mail.due_at)),
+    }
+}
+
+fn state_text(state: MailState) -> Text {
+    match state {
+        MailState::Waiting => Text::new("Waiting", "Wartet"),
+        MailState::Postponed => Text::new("Tried again later", "Neuer Versuch folgt"),
+        MailState::Failed => Text::new("Failed", "Fehlgeschlagen"),
+    }
+}
+
+fn search_form(page: &PageContext, state: Option<MailState>) -> Search {
+    let named = |it: MailState| (it.name(), page.t(state_text(it)));
+    let states = std::iter::once(("", page.t(ANY))).chain(MailState::ALL.map(named));
+    let selected = state.map_or("", MailState::name);
+    let reset =
+        Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/mail".to_owned() };
+    Search {
+        label: page.t(QUEUE).to_owned(),
+        fields: vec![Field::select("state", page.t(common::STATUS), states, selected).optional()],
+        submit: page.t(common::SEARCH).to_owned(),
+        reset: state.is_some().then_some(reset),
+    }
+}

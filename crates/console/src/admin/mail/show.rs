@@ -1,0 +1,102 @@
+//! Page of an email in the outbox.
+
+use pia_kernel::MailId;
+use pia_outbox::{MailRecord, MailState};
+use pia_web::{ApiError, PathId, Route};
+use uuid::Uuid;
+
+use super::{KIND, NEXT, QUEUED, TITLE, TO, next_cell, state_cell, templates, to_cell};
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::{proof, proof_field};
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::{Cell, Form, Section, Text, View, format};
+
+const TRIES: Text = Text::new("Attempts", "Versuche");
+const FAILED_AT: Text = Text::new("Abandoned", "Aufgegeben");
+const ABANDONED: Text = Text::new(
+    "Its content is erased, as it may have held a link that opens an account. It cannot be sent \
+     again: the person requests it once more, or you repeat what caused it.",
+    "Ihr Inhalt ist gelöscht, denn er konnte einen Link enthalten, der ein Konto öffnet. Sie lässt \
+     sich nicht noch einmal senden: Die Person fordert sie erneut an, oder Sie wiederholen, was sie \
+     ausgelöst hat.",
+);
+const RETRY: Text = Text::new("Send now", "Jetzt senden");
+const RETRY_HINT: Text = Text::new(
+    "Tries again at once instead of at the time of the next attempt.",
+    "Versucht es sofort statt zum Zeitpunkt des nächsten Versuchs.",
+);
+const DISCARD: Text = Text::new("Discard email", "E-Mail verwerfen");
+const DISCARD_HINT: Text = Text::new(
+    "The email is deleted and never sent. This can't be undone.",
+    "Die E-Mail wird gelöscht und nie gesendet. Das lässt sich nicht rückgängig machen.",
+);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        page("/admin/mail/{id}", |it| it.to(show)),
+        form("/admin/mail/{id}/retry", |it| it.to(retry)),
+        form("/admin/mail/{id}/discard", |it| it.to(discard)),
+    ]
+}
+
+async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
+    let view = mail_view(&page, id).await?;
+    Ok(page.render(view))
+}
+
+async fn retry(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+    let (mails, by) = (page.api.mails.clone(), page.user());
+    match page.run(async move { mails.retry(by, MailId(id)).await }).await {
+        Ok(()) => page.done("admin/mail", "queued"),
+        Err(err) => page.refuse(mail_view(&page, id).await?, err),
+    }
+}
+
+async fn discard(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let (mails, by) = (page.api.mails.clone(), page.user());
+    let result = match page.require_owner(proof(&form)).await {
+        Ok(()) => page.run(async move { mails.discard(by, MailId(id)).await }).await,
+        Err(err) => Err(err),
+    };
+    match result {
+        Ok(()) => page.done("admin/mail", "deleted"),
+        Err(err) => page.refuse(mail_view(&page, id).await?, err),
+    }
+}
+
+async fn mail_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
+    let mails = page.api.mails.clone();
+    let mail = page.run(async move { mails.find(MailId(id)).await }).await?;
+    let name = templates::name(page, &mail.template);
+    let mut view = View::new(&name)
+        .below(page.t(TITLE), "admin/mail")
+        .section(facts_section(page, &mail, name));
+    let path = format!("admin/mail/{id}");
+    if mail.state() != MailState::Failed {
+        let retry = Form::new(format!("{path}/retry"), page.t(RETRY));
+        let section = Section::new("retry", page.t(RETRY)).intro(page.t(RETRY_HINT));
+        view = view.section(section.form(retry));
+    }
+    let discard = Form::new(format!("{path}/discard"), page.t(DISCARD)).danger();
+    let section = Section::new("discard", page.t(DISCARD)).intro(page.t(DISCARD_HINT));
+    Ok(view.section(section.form(discard.field(proof_field(page)))))
+}
+
+fn facts_section(page: &PageContext, mail: &MailRecord, name: String) -> Section {
+    let time = |at| Cell::text(format::time(page.language, at));
+    let mut facts = vec![
+        (page.t(KIND), Cell::text(name)),
+        (page.t(TO), to_cell(page, mail)),
+        (page.t(common::STATUS), state_cell(page, mail, page.api.clock.now())),
+        (page.t(QUEUED), time(mail.queued_at)),
+        (page.t(TRIES), Cell::text(format::number(page.language, mail.tries))),
+    ];
+    match mail.failed_at {
+        Some(at) => facts.push((page.t(FAILED_AT), time(at))),
+        None => facts.push((page.t(NEXT), next_cell(page, mail))),
+    }
+    let section = Section::new("mail", "").facts(facts);
+    if mail.failed_at.is_some() { section.paragraph(page.t(ABANDONED)) } else { section }
+}
