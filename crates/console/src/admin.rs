@@ -9,6 +9,7 @@ mod feedback;
 mod group_choice;
 mod groups;
 mod invitations;
+mod jobs;
 mod knowledge;
 mod licence;
 mod mail;
@@ -43,6 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
         scim::routes(),
         feedback::routes(),
         mail::routes(),
+        jobs::routes(),
         audit::routes(),
         settings::routes(),
         licence::routes(),

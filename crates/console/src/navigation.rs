@@ -76,6 +76,7 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
         items: &[
             item("admin/feedback", ADMINS, Text::new("Feedback", "Rückmeldungen")),
             item("admin/mail", ADMINS, Text::new("Email", "E-Mail")),
+            item("admin/jobs", ADMINS, Text::new("Maintenance", "Wartung")),
             item("admin/audit", ADMINS, Text::new("Audit log", "Audit-Protokoll")),
             item("admin/settings", ADMINS, Text::new("Settings", "Einstellungen")),
             item("admin/licence", ADMINS, Text::new("Licence", "Lizenz")),

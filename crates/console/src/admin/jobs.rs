@@ -1,0 +1,122 @@
+//! Maintenance tasks and their last runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pia_kernel::{MaintenanceKind, MaintenanceRun};
+use pia_web::Route;
+
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::page;
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Maintenance", "Wartung");
+const INTRO: Text = Text::new(
+    "What the server does by itself every ten minutes: each instance deletes what has expired. The \
+     last run of any instance is shown.",
+    "Was der Server alle zehn Minuten von selbst tut: Jede Instanz löscht, was abgelaufen ist. \
+     Angezeigt wird der letzte Lauf irgendeiner Instanz.",
+);
+const TASK: Text = Text::new("Task", "Aufgabe");
+const STARTED: Text = Text::new("Last started", "Zuletzt begonnen");
+const FINISHED: Text = Text::new("Last finished", "Zuletzt beendet");
+const INSTANCE: Text = Text::new("Instance", "Instanz");
+const INSTANCE_HINT: Text = Text::new(
+    "An instance is shown with its host and process.",
+    "Eine Instanz wird mit ihrem Rechner und Prozess angezeigt.",
+);
+const NOT_RUN: Text = Text::new("Not run yet", "Noch nicht gelaufen");
+const RUNNING: Text = Text::new("Running", "Läuft");
+const COMPLETED: Text = Text::new("Completed", "Abgeschlossen");
+const FAILED: Text = Text::new("Failed", "Fehlgeschlagen");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![page("/admin/jobs", |it| it.to(list))]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let log = Arc::clone(&page.api.maintenance);
+    let runs: HashMap<_, _> =
+        page.run(async move { log.last_runs().await }).await?.into_iter().collect();
+    let columns = [TASK, common::STATUS, STARTED, FINISHED, INSTANCE];
+    let rows = MaintenanceKind::ALL.iter().map(|it| row(&page, *it, runs.get(it)));
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    let section = Section::new("jobs", "").table(table).paragraph(page.t(INSTANCE_HINT));
+    Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))
+}
+
+fn row(page: &PageContext, task: MaintenanceKind, run: Option<&MaintenanceRun>) -> Row {
+    let time = |at| Cell::text(format::time(page.language, at));
+    let name = Cell::text(page.t(task_text(task)));
+    let Some(run) = run else {
+        let status = Cell::badge(page.t(NOT_RUN), Tone::Neutral);
+        return Row::new(vec![name, status, Cell::default(), Cell::default(), Cell::default()]);
+    };
+    Row::new(vec![
+        name,
+        status(page, run),
+        time(run.started_at),
+        run.finished_at.map(time).unwrap_or_default(),
+        Cell::text(&run.instance),
+    ])
+}
+
+fn status(page: &PageContext, run: &MaintenanceRun) -> Cell {
+    let error = run.error.as_deref().unwrap_or_default();
+    let (text, tone) = match &run.error {
+        Some(_) => (FAILED, Tone::Bad),
+        None if run.is_unfinished() => (RUNNING, Tone::Neutral),
+        None => (COMPLETED, Tone::Good),
+    };
+    Cell::badge(page.t(text), tone).detail(error)
+}
+
+fn task_text(task: MaintenanceKind) -> Text {
+    match task {
+        MaintenanceKind::Sessions => Text::new("Expired sessions", "Abgelaufene Sitzungen"),
+        MaintenanceKind::SignInHistory => Text::new("Old sign-ins", "Alte Anmeldungen"),
+        MaintenanceKind::FactorChallenges => Text::new(
+            "Sign-ins waiting for a second factor",
+            "Anmeldungen, die auf den zweiten Faktor warten",
+        ),
+        MaintenanceKind::UnfinishedFactors => {
+            Text::new("Unfinished second factors", "Nicht fertig eingerichtete zweite Faktoren")
+        }
+        MaintenanceKind::EmailTokens => Text::new("Expired links", "Abgelaufene Links"),
+        MaintenanceKind::PasskeyChallenges => {
+            Text::new("Unfinished passkey sign-ins", "Abgebrochene Anmeldungen mit Passkey")
+        }
+        MaintenanceKind::ProviderSignIns => Text::new(
+            "Unfinished sign-ins at identity providers",
+            "Abgebrochene Anmeldungen bei Identitätsanbietern",
+        ),
+        MaintenanceKind::Invitations => Text::new("Expired invitations", "Abgelaufene Einladungen"),
+        MaintenanceKind::UnverifiedAccounts => {
+            Text::new("Accounts never verified", "Nie bestätigte Konten")
+        }
+        MaintenanceKind::RateLimits => Text::new("Old rate limits", "Alte Ratenbegrenzungen"),
+        MaintenanceKind::PasswordThrottle => {
+            Text::new("Old counts of wrong passwords", "Alte Zähler falscher Passwörter")
+        }
+        MaintenanceKind::AuditEntries => Text::new("Old audit entries", "Alte Audit-Einträge"),
+        MaintenanceKind::SyncEvents => {
+            Text::new("Old events of synchronisation", "Alte Ereignisse der Synchronisierung")
+        }
+        MaintenanceKind::Feedback => Text::new("Old feedback", "Alte Rückmeldungen"),
+        MaintenanceKind::UnansweredQuestions => {
+            Text::new("Old unanswered questions", "Alte unbeantwortete Fragen")
+        }
+        MaintenanceKind::Emails => Text::new("Old failed emails", "Alte fehlgeschlagene E-Mails"),
+        MaintenanceKind::DeletedTraces => Text::new(
+            "Deleted data in the database’s log",
+            "Gelöschte Daten im Protokoll der Datenbank",
+        ),
+    }
+}
