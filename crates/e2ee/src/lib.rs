@@ -2,6 +2,7 @@
 //! and adding devices to it.
 
 mod devices;
+mod directory;
 mod recovery;
 mod use_cases;
 
@@ -33,8 +34,9 @@ pub use device::{
     WrappedKey,
 };
 pub use devices::{Devices, FindError, ListedDevice};
+pub use directory::{DeviceDirectory, DeviceEntry, DeviceFilter, DeviceStatus};
 pub use own_key::{KeyForm, StoreKeyError};
-pub use ports::{DecideChange, KeyState, KeyStore};
+pub use ports::{DecideChange, DeviceReader, KeyState, KeyStore};
 pub use proof_key::{ProofKey, ProofKeyForm, PutProofKeyError};
 pub use recovery::{FindCopyError, Recovery};
 pub use recovery_copy::{RecoveryCopy, RecoveryForm, StoreCopyError};

@@ -1,11 +1,12 @@
 //! Store of devices and keys.
 
 use async_trait::async_trait;
-use pia_kernel::{Timestamp, Unavailable, UserId};
+use pia_kernel::{PageRequest, Timestamp, Unavailable, UserId};
 
 use crate::account_keys::AccountKeys;
 use crate::change::Change;
 use crate::device::{Device, DeviceId};
+use crate::directory::{DeviceEntry, DeviceFilter};
 use crate::recovery_copy::RecoveryCopy;
 
 /// Decides on a change of a user's devices and keys, from their current state.
@@ -53,4 +54,17 @@ pub trait KeyStore: Send + Sync {
 
     /// Returns a user's recovery copy.
     async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable>;
+}
+
+/// Reader of the devices of all accounts, without their keys.
+#[async_trait]
+pub trait DeviceReader: Send + Sync {
+    /// Loads up to `page.limit` of the selected devices, the newest registration
+    /// first.
+    async fn page(
+        &self,
+        filter: &DeviceFilter,
+        now: Timestamp,
+        page: PageRequest,
+    ) -> Result<Vec<DeviceEntry>, Unavailable>;
 }

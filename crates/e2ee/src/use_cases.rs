@@ -1,6 +1,7 @@
 //! Use cases of encrypted accounts, bundled for servers.
 
 use crate::devices::Devices;
+use crate::directory::DeviceDirectory;
 use crate::recovery::Recovery;
 
 /// Use cases of encrypted accounts. Clones share their state.
@@ -8,6 +9,8 @@ use crate::recovery::Recovery;
 pub struct E2ee {
     /// Devices and their keys.
     pub devices: Devices,
+    /// Devices of all accounts, for administrators.
+    pub directory: DeviceDirectory,
     /// Recovery of an account's keys by its recovery code.
     pub recovery: Recovery,
 }

@@ -9,9 +9,9 @@ use pia_kernel::UserId;
 use pia_storage::schema::devices;
 use pia_storage::{DbError, DbInstant, DbUid};
 
-const PENDING: i16 = 0;
-const ACTIVE: i16 = 1;
-const REVOKED: i16 = 2;
+pub(crate) const PENDING: i16 = 0;
+pub(crate) const ACTIVE: i16 = 1;
+pub(crate) const REVOKED: i16 = 2;
 
 /// Row of a device. Onboarding and key columns are set as its status requires.
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]

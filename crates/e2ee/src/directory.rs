@@ -1,0 +1,95 @@
+//! Devices of all accounts, as administrators see them.
+
+use std::sync::Arc;
+
+use pia_kernel::{Clock, Cursor, Page, PageRequest, Timestamp, Unavailable, UserId};
+
+use crate::device::DeviceRow;
+use crate::ports::DeviceReader;
+
+/// Device of an account, without its keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceEntry {
+    /// Server-side id.
+    pub row: DeviceRow,
+    /// Account that it belongs to.
+    pub user: UserId,
+    /// Email address of the account.
+    pub email: String,
+    /// Name for the owner.
+    pub name: String,
+    /// State of the device.
+    pub status: DeviceStatus,
+    /// Operating system.
+    pub os_version: Option<String>,
+    /// Version of the app.
+    pub app_version: Option<String>,
+    /// Time of its first registration.
+    pub created_at: Timestamp,
+    /// Time of its last operation on keys.
+    pub seen_at: Timestamp,
+}
+
+/// State of a device without its secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceStatus {
+    /// Device asks for approval.
+    Waiting,
+    /// Request for approval has expired.
+    Expired,
+    /// Device has its account's key.
+    Active,
+    /// Device was revoked.
+    Revoked,
+}
+
+impl DeviceStatus {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Waiting, Self::Expired, Self::Active, Self::Revoked];
+
+    /// Returns its name in queries.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Expired => "expired",
+            Self::Active => "active",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// Filter for devices; an empty field matches all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeviceFilter {
+    /// Account of the device.
+    pub user: Option<UserId>,
+    /// Part of the device's name or of its account's email address, in any case.
+    pub search: String,
+    /// State of the device.
+    pub status: Option<DeviceStatus>,
+}
+
+/// Devices of all accounts. Nobody but a device's owner can remove it: only the
+/// owner knows whether another one still opens the encrypted data.
+#[derive(Clone)]
+pub struct DeviceDirectory {
+    reader: Arc<dyn DeviceReader>,
+    clock: Arc<dyn Clock>,
+}
+
+impl DeviceDirectory {
+    /// Creates the directory over a reader.
+    pub fn new(reader: Arc<dyn DeviceReader>, clock: Arc<dyn Clock>) -> Self {
+        Self { reader, clock }
+    }
+
+    /// Lists the selected devices, the newest registration first.
+    pub async fn list(
+        &self,
+        filter: &DeviceFilter,
+        page: PageRequest,
+    ) -> Result<Page<DeviceEntry>, Unavailable> {
+        let found = self.reader.page(filter, self.clock.now(), page.and_one_more()).await?;
+        Ok(page.part_of(found, |it| Cursor { at: it.created_at, id: it.row.0 }))
+    }
+}

@@ -1,0 +1,125 @@
+//! Devices of all accounts in SQL, without their keys.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use diesel_async::RunQueryDsl;
+use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceReader, DeviceRow as RowId, DeviceStatus};
+use pia_kernel::{Cursor, PageRequest, Timestamp, Unavailable, UserId};
+use pia_storage::schema::{accounts, devices};
+use pia_storage::text_search::{like_containing, lower};
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+
+use crate::device_row::{ACTIVE, PENDING, REVOKED};
+
+/// Reader of the devices of all accounts in SQL.
+#[derive(Debug, Clone)]
+pub struct SqlDeviceReader {
+    db: Database,
+}
+
+/// Device with the address of its account. Nothing encrypted is read.
+#[derive(Queryable)]
+struct EntryRow {
+    id: DbUid,
+    user: DbUid,
+    email: String,
+    name: String,
+    status: i16,
+    onboarding_ends_at: Option<DbInstant>,
+    os_version: Option<String>,
+    app_version: Option<String>,
+    created_at: DbInstant,
+    seen_at: DbInstant,
+}
+
+impl SqlDeviceReader {
+    /// Creates a reader of the devices in `db`.
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    async fn load(
+        &self,
+        filter: &DeviceFilter,
+        now: DbInstant,
+        page: PageRequest,
+    ) -> Result<Vec<EntryRow>, DbError> {
+        let after = page.after.unwrap_or_else(Cursor::top);
+        let (at, id) = (DbInstant(after.at), DbUid(after.id));
+        let behind =
+            devices::created_at.le(at).and(devices::created_at.lt(at).or(devices::id.lt(id)));
+        let pattern = like_containing(&filter.search);
+        let found = lower(devices::name.nullable())
+            .like(&pattern)
+            .escape('\\')
+            .or(accounts::email_folded.like(&pattern).escape('\\'));
+        let waits = devices::onboarding_ends_at.gt(now).assume_not_null();
+        let (status, is_waiting) = match filter.status {
+            None => (None, None),
+            Some(DeviceStatus::Waiting) => (Some(PENDING), Some(true)),
+            Some(DeviceStatus::Expired) => (Some(PENDING), Some(false)),
+            Some(DeviceStatus::Active) => (Some(ACTIVE), None),
+            Some(DeviceStatus::Revoked) => (Some(REVOKED), None),
+        };
+        let any = |is_any: bool| is_any.into_sql::<Bool>();
+        let owner = DbUid(filter.user.map(|it| it.0).unwrap_or_default());
+        let rows = devices::table
+            .inner_join(accounts::table.on(accounts::id.eq(devices::user_id)))
+            .filter(behind.and(found))
+            .filter(devices::user_id.eq(owner).or(any(filter.user.is_none())))
+            .filter(devices::status.eq(status.unwrap_or_default()).or(any(status.is_none())))
+            .filter(waits.eq(is_waiting.unwrap_or_default()).or(any(is_waiting.is_none())))
+            .order((devices::created_at.desc(), devices::id.desc()))
+            .limit(page.limit.into())
+            .select((
+                devices::id,
+                devices::user_id,
+                accounts::email,
+                devices::name,
+                devices::status,
+                devices::onboarding_ends_at,
+                devices::os_version,
+                devices::app_version,
+                devices::created_at,
+                devices::seen_at,
+            ));
+        on_conn!(self.db.reader(), |conn| rows.load(conn).await?)
+    }
+}
+
+#[async_trait]
+impl DeviceReader for SqlDeviceReader {
+    async fn page(
+        &self,
+        filter: &DeviceFilter,
+        now: Timestamp,
+        page: PageRequest,
+    ) -> Result<Vec<DeviceEntry>, Unavailable> {
+        let rows = self.load(filter, DbInstant(now), page).await?.into_iter();
+        Ok(rows.map(|it| it.into_entry(now)).collect::<Result<_, DbError>>()?)
+    }
+}
+
+impl EntryRow {
+    fn into_entry(self, now: Timestamp) -> Result<DeviceEntry, DbError> {
+        let status = match (self.status, self.onboarding_ends_at) {
+            (PENDING, Some(end)) if now < end.0 => DeviceStatus::Waiting,
+            (PENDING, _) => DeviceStatus::Expired,
+            (ACTIVE, _) => DeviceStatus::Active,
+            (REVOKED, _) => DeviceStatus::Revoked,
+            _ => return Err(DbError::Unreadable("devices.status")),
+        };
+        Ok(DeviceEntry {
+            row: RowId(self.id.0),
+            user: UserId(self.user.0),
+            email: self.email,
+            name: self.name,
+            status,
+            os_version: self.os_version,
+            app_version: self.app_version,
+            created_at: self.created_at.0,
+            seen_at: self.seen_at.0,
+        })
+    }
+}
