@@ -5,6 +5,7 @@ mod audit;
 mod bindings;
 mod certificates;
 mod connectors;
+mod devices;
 mod feedback;
 mod group_choice;
 mod groups;
@@ -30,6 +31,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let pages = [
         overview::routes(),
         users::routes(),
+        devices::routes(),
         groups::routes(),
         policies::routes(),
         personas::routes(),

@@ -45,6 +45,7 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
             item("admin/invitations", ADMINS, Text::new("Invitations", "Einladungen")),
             item("admin/my-group", ORG_MANAGERS, Text::new("Your group", "Ihre Gruppe")),
             item("admin/groups", ADMINS, Text::new("Groups", "Gruppen")),
+            item("admin/devices", ADMINS, Text::new("Devices", "Geräte")),
             item("admin/scim", ADMINS, Text::new("Provisioning", "Bereitstellung")),
         ],
     },

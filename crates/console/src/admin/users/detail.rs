@@ -1,5 +1,6 @@
 //! Content of the page of a user.
 
+use pia_e2ee::{DeviceEntry, DeviceFilter};
 use pia_http::{EffectiveSettings, HttpError};
 use pia_identity::{ApiKeyEntry, Member, Role, SessionEntry};
 use pia_kernel::{Page, PageRequest, UserId};
@@ -7,6 +8,7 @@ use pia_policy::{GroupEntry, GroupMember};
 use pia_web::ApiError;
 
 use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status};
+use crate::admin::devices;
 use crate::page_context::PageContext;
 use crate::proof::proof_field;
 use crate::texts::common;
@@ -102,7 +104,9 @@ const REACTIVATE_INTRO: Text = Text::new(
 );
 
 /// Number of sessions that are listed.
-const SESSIONS_SHOWN: u16 = 20;
+const MAX_SESSIONS: u16 = 20;
+/// Devices that are listed: an account has fewer.
+const MAX_DEVICES: PageRequest = PageRequest { after: None, limit: 100 };
 
 /// User with everything that the page shows of them.
 struct UserDetail {
@@ -114,6 +118,7 @@ struct UserDetail {
     passkeys: usize,
     sessions: Page<SessionEntry>,
     keys: Vec<ApiKeyEntry>,
+    devices: Vec<DeviceEntry>,
 }
 
 /// Returns the page of a user.
@@ -132,6 +137,9 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
         .section(group_section(page, &detail, &path))
         .section(sessions_section(page, &detail, &path))
         .section(keys_section(page, &detail, &path));
+    if !detail.devices.is_empty() {
+        view = view.section(devices::of_user(page, &detail.devices));
+    }
     if !detail.member.is_active {
         return Ok(view.section(reactivate_section(page, &detail, &path)));
     }
@@ -151,7 +159,8 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
 }
 
 async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> {
-    let (api, limit) = (page.api.clone(), SESSIONS_SHOWN);
+    let (api, limit) = (page.api.clone(), MAX_SESSIONS);
+    let of_user = DeviceFilter { user: Some(user), ..DeviceFilter::default() };
     let load = async move {
         let member = api.groups.member(user).await?;
         let account = api.administration.roles.member(&member.email).await;
@@ -163,6 +172,7 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
             passkeys: api.identity.passkeys.list(user).await?.len(),
             sessions: api.identity.sessions.page(user, PageRequest { limit, after: None }).await?,
             keys: api.administration.api_keys.list(user).await?,
+            devices: api.e2ee.directory.list(&of_user, MAX_DEVICES).await?.items,
         })
     };
     page.run(load).await

@@ -1,0 +1,124 @@
+//! Devices of end-to-end encrypted accounts.
+
+use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceStatus};
+use pia_web::Route;
+
+use crate::page_context::{PageContext, PageResult};
+use crate::routes::pages::page;
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::view::Link;
+use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
+
+const TITLE: Text = Text::new("Devices", "Geräte");
+const INTRO: Text = Text::new(
+    "Devices that hold the keys of end-to-end encrypted data, or ask for them. Nobody here can read \
+     that data, and only its owner removes a device: without the last one it may be lost.",
+    "Geräte, die die Schlüssel Ende-zu-Ende-verschlüsselter Daten haben oder anfordern. Niemand kann \
+     diese Daten hier lesen, und ein Gerät entfernt nur, wem es gehört: Ohne das letzte können sie \
+     verloren sein.",
+);
+const OF_USER: Text = Text::new(
+    "Devices that hold the keys of the encrypted data. Only the user removes one. To lock a lost \
+     device out, end the sessions.",
+    "Geräte, die die Schlüssel der verschlüsselten Daten haben. Nur die Person selbst entfernt \
+     eines. Um ein verlorenes Gerät auszusperren, beenden Sie die Sitzungen.",
+);
+const EMPTY: Text = Text::new(
+    "No device matches. Users turn on end-to-end encryption in the Pia app.",
+    "Kein Gerät passt dazu. Die Ende-zu-Ende-Verschlüsselung wird in der Pia-App eingeschaltet.",
+);
+const DEVICE: Text = Text::new("Device", "Gerät");
+const USER: Text = Text::new("User", "Konto");
+const ADDED: Text = Text::new("Added", "Hinzugefügt");
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const SEARCH: Text = Text::new("Email address or device", "E-Mail-Adresse oder Gerät");
+const ANY: Text = Text::new("Any", "Alle");
+const VERSION: Text = Text::new("app {}", "App {}");
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![page("/admin/devices", |it| it.to(list))]
+}
+
+async fn list(page: PageContext) -> PageResult {
+    let (directory, request) = (page.api.e2ee.directory.clone(), page.paging());
+    let wanted = page.query("status");
+    let status = DeviceStatus::ALL.into_iter().find(|it| it.name() == wanted);
+    let filter = DeviceFilter { user: None, search: page.query("search"), status };
+    let found = page.run(async move { directory.list(&filter, request).await }).await?;
+    let columns = [DEVICE, USER, common::STATUS, ADDED, LAST_USED];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: found.items.iter().map(|it| row(&page, it, true)).collect(),
+        empty: page.t(EMPTY).to_owned(),
+        search: Some(search_form(&page, status)),
+        ..page.paged(found.next)
+    };
+    let section = Section::new("devices", "").table(table);
+    Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))
+}
+
+/// Returns the devices of one user, for the user's page.
+pub(super) fn of_user(page: &PageContext, devices: &[DeviceEntry]) -> Section {
+    let columns = [DEVICE, common::STATUS, ADDED, LAST_USED];
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: devices.iter().map(|it| row(page, it, false)).collect(),
+        ..Table::default()
+    };
+    Section::new("devices", page.t(TITLE)).intro(page.t(OF_USER)).table(table)
+}
+
+fn row(page: &PageContext, device: &DeviceEntry, has_user: bool) -> Row {
+    let version = device.app_version.as_deref().map(|it| page.fill(VERSION, &[it]));
+    let program = device.os_version.clone().into_iter().chain(version);
+    let program = program.collect::<Vec<_>>().join(", ");
+    let user = Cell::link(&device.email, format!("admin/users/{}", device.user));
+    let cells = [
+        Some(Cell::text(&device.name).detail(program)),
+        has_user.then_some(user),
+        Some(status_cell(page, device.status)),
+        Some(Cell::text(format::day(page.language, device.created_at))),
+        Some(Cell::text(format::time(page.language, device.seen_at))),
+    ];
+    Row::new(cells.into_iter().flatten().collect())
+}
+
+fn status_cell(page: &PageContext, status: DeviceStatus) -> Cell {
+    let tone = match status {
+        DeviceStatus::Active => Tone::Good,
+        DeviceStatus::Waiting => Tone::Warning,
+        DeviceStatus::Expired | DeviceStatus::Revoked => Tone::Neutral,
+    };
+    Cell::badge(page.t(status_text(status)), tone)
+}
+
+fn status_text(status: DeviceStatus) -> Text {
+    match status {
+        DeviceStatus::Waiting => Text::new("Waiting for approval", "Wartet auf Bestätigung"),
+        DeviceStatus::Expired => Text::new("Request expired", "Anfrage abgelaufen"),
+        DeviceStatus::Active => Text::new("Active", "Aktiv"),
+        DeviceStatus::Revoked => Text::new("Removed", "Entfernt"),
+    }
+}
+
+fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
+    let search = page.query("search");
+    let named = |it: DeviceStatus| (it.name(), page.t(status_text(it)));
+    let statuses = std::iter::once(("", page.t(ANY))).chain(DeviceStatus::ALL.map(named));
+    let selected = status.map_or("", DeviceStatus::name);
+    let is_filtered = status.is_some() || !search.is_empty();
+    let reset =
+        Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/devices".to_owned() };
+    Search {
+        label: page.t(TITLE).to_owned(),
+        fields: vec![
+            Field::input("search", page.t(SEARCH), ("search", "off"), search).optional(),
+            Field::select("status", page.t(common::STATUS), statuses, selected).optional(),
+        ],
+        submit: page.t(common::SEARCH).to_owned(),
+        reset: is_filtered.then_some(reset),
+    }
+}
