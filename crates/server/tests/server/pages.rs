@@ -3,6 +3,7 @@
 mod browsed;
 mod emails;
 mod html;
+mod operation;
 mod profile;
 mod signed_in;
 mod strangers;

@@ -70,6 +70,12 @@ impl<'a> Visitor<'a> {
         self.send("POST", path, &[&multipart[..], headers].concat(), &body).await
     }
 
+    /// Sends a form of a page with its CSRF token.
+    pub(super) async fn submit(&self, path: &str) -> TestResponse {
+        let body = form(&[("csrfToken", &self.csrf_token().await)]);
+        self.post(path, &[], &body).await
+    }
+
     /// Returns the CSRF token of a page's forms.
     pub(super) async fn csrf_token(&self) -> String {
         let page = self.get("/account").await;
@@ -87,7 +93,11 @@ pub(super) async fn sign_in(app: &TestApp, folder: &str, fields: &[(&str, &str)]
 
 /// Starts a server that requires no second factor, with an administrator.
 async fn with_admin(database: TestDatabase) -> TestApp {
-    let app = TestConfig::on(database).with("Admin:RequireSecondFactor", false).start().await;
+    start_with_admin(TestConfig::on(database)).await
+}
+
+pub(super) async fn start_with_admin(config: TestConfig) -> TestApp {
+    let app = config.with("Admin:RequireSecondFactor", false).start().await;
     app.sign_up(ADA).await;
     app.admin(&format!("grant {ADA} --role admin")).await.expect("a role");
     app

@@ -1,0 +1,104 @@
+//! Pages with which administrators operate the server.
+
+use pia_demo_upstream::Demo;
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
+use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_server_testkit::relay::FakeRelay;
+use pia_testkit::databases::TestDatabase;
+
+use super::signed_in::{ADA, Visitor, start_with_admin};
+
+on_both_databases!(
+    a_model_is_tested,
+    a_waiting_email_is_listed_without_its_link_and_discarded,
+    a_test_email_reaches_the_administrator,
+    the_last_runs_of_maintenance_are_listed,
+);
+
+async fn a_model_is_tested(database: TestDatabase) {
+    let demo = Demo::start(0).expect("an upstream");
+    let config = TestConfig::on(database).with_upstream(&demo.endpoint());
+    let config = config
+        .with("Ai__Providers__0__Id", "vendor/small 2")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", "http://127.0.0.1:9")
+        .with("Ai__Providers__0__Model", "small");
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let list = ada.get("/admin/models").await.text();
+    let tested = ada.submit("/admin/models/Ai/test").await;
+    let small = "/admin/models/Ai:Providers:vendor%2Fsmall%202";
+    let opened = ada.get(small).await;
+    let unreachable = ada.submit(&format!("{small}/test")).await;
+
+    assert!(list.contains("Not called yet") && list.contains("vendor%2Fsmall%202"), "{list}");
+    assert_eq!(tested.status, 200);
+    assert!(tested.text().contains("Demo answer to"), "{}", tested.text());
+    assert_eq!(demo.call_counts().calls, 1);
+    assert_eq!(opened.status, 200, "{}", opened.text());
+    let unreachable = unreachable.text();
+    assert!(unreachable.contains("Provider not reachable"), "{unreachable}");
+    assert!(!unreachable.contains("127.0.0.1:9"), "{unreachable}");
+    let audit = ada.get("/admin/audit?action=Model.Tested").await.text();
+    assert_eq!(audit.matches("Model.Tested</").count(), 2, "{audit}");
+}
+
+async fn a_waiting_email_is_listed_without_its_link_and_discarded(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database).with_mail()).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
+    app.queue(email.to_address(SystemClock.now(), "eve@example.org")).await;
+    until(async || app.mails().await.iter().all(|it| it.failure.is_some()).then_some(())).await;
+
+    let list = ada.get("/admin/mail?state=postponed").await.text();
+    let ids = list.split("admin/mail/").filter_map(|it| it.get(..36));
+    let id = ids.into_iter().find(|it| uuid::Uuid::try_parse(it).is_ok()).expect("an id");
+    let opened = ada.get(&format!("/admin/mail/{id}")).await.text();
+    let retried = ada.submit(&format!("/admin/mail/{id}/retry")).await;
+    let discarded = until(async || {
+        let answer = ada.submit(&format!("/admin/mail/{id}/discard")).await;
+        // It may be in delivery, as it was just made due.
+        (answer.status != 409).then_some(answer.status)
+    })
+    .await;
+
+    for page in [&list, &opened] {
+        assert!(page.contains("eve@example.org") && page.contains("Invitation"), "{page}");
+        assert!(!page.contains("canary"), "{page}");
+    }
+    assert_eq!((retried.status, discarded), (303, 303), "{}", retried.text());
+    assert!(app.mails().await.iter().all(|it| it.letter != "invitation"));
+    assert!(ada.get("/admin/audit?action=Mail.Discarded").await.text().contains("invitation"));
+}
+
+async fn a_test_email_reaches_the_administrator(database: TestDatabase) {
+    let relay = FakeRelay::start().await;
+    let app = start_with_admin(TestConfig::on(database).with_relay(&relay)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let sent = ada.submit("/admin/mail/test").await;
+    let subject = until(async || {
+        let mail = relay.next_mail().await;
+        (mail.subject() == "Test of this server’s e-mails").then_some(mail.to)
+    })
+    .await;
+
+    assert_eq!(sent.status, 303);
+    assert_eq!(subject, [ADA.to_owned()]);
+}
+
+async fn the_last_runs_of_maintenance_are_listed(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let page = until(async || {
+        let page = ada.get("/admin/jobs").await.text();
+        (!page.contains("Not run yet") && !page.contains("Running")).then_some(page)
+    })
+    .await;
+
+    assert!(page.contains("Completed") && !page.contains("Failed"), "{page}");
+}
