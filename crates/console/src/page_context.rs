@@ -17,7 +17,7 @@ use crate::form_fields::FormFields;
 use crate::page::scripted_page;
 use crate::proof::PROOF;
 use crate::shell::Shell;
-use crate::texts::{common, errors};
+use crate::texts::{common, errors, field_errors};
 use crate::ui::form::{FieldControl, Form};
 use crate::ui::view::{Notice, SectionPart};
 use crate::ui::{Text, View};
@@ -288,7 +288,7 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
     let mut rest = None;
     for error in errors.into_iter().flatten() {
         let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
-        let message = errors::field_text(language, text("code"), text("message"));
+        let message = field_errors::field_text(language, text("code"), text("message"));
         let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
         let has_field = mark(view, if is_proof { PROOF } else { text("field") }, &message);
         if code == "validation_failed" && !has_field {

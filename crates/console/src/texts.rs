@@ -5,6 +5,7 @@ pub(crate) mod common;
 mod de;
 mod en;
 pub(crate) mod errors;
+pub(crate) mod field_errors;
 pub(crate) mod sign_in;
 
 use pia_identity::{FirstAdminError, Violation};
