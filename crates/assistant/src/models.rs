@@ -1,8 +1,6 @@
 //! Models of the catalogue as administrators see them, and calls that test them.
 
 mod test_call;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -168,3 +166,6 @@ impl CatalogueModel {
 fn mode_key(mode: Mode) -> String {
     format!("Ai:Modes:{}", mode.name())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,5 @@
 //! Outbox as administrators see it: without the content of emails.
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::Arc;
 
 use pia_kernel::{
@@ -207,3 +204,6 @@ impl MailQueue {
         Err(MailQueueError::Busy)
     }
 }
+
+#[cfg(test)]
+mod tests;
