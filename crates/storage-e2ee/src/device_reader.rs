@@ -39,6 +39,7 @@ impl SqlDeviceReader {
         Self { db }
     }
 
+    /// Loads a page in the order of the ids, which sort by time.
     async fn load(
         &self,
         filter: &DeviceFilter,
@@ -46,9 +47,6 @@ impl SqlDeviceReader {
         page: PageRequest,
     ) -> Result<Vec<EntryRow>, DbError> {
         let after = page.after.unwrap_or_else(Cursor::top);
-        let (at, id) = (DbInstant(after.at), DbUid(after.id));
-        let behind =
-            devices::created_at.le(at).and(devices::created_at.lt(at).or(devices::id.lt(id)));
         let pattern = like_containing(&filter.search);
         let found = lower(devices::name.nullable())
             .like(&pattern)
@@ -66,11 +64,11 @@ impl SqlDeviceReader {
         let owner = DbUid(filter.user.map(|it| it.0).unwrap_or_default());
         let rows = devices::table
             .inner_join(accounts::table.on(accounts::id.eq(devices::user_id)))
-            .filter(behind.and(found))
+            .filter(devices::id.lt(DbUid(after.id)).and(found))
             .filter(devices::user_id.eq(owner).or(any(filter.user.is_none())))
             .filter(devices::status.eq(status.unwrap_or_default()).or(any(status.is_none())))
             .filter(waits.eq(is_waiting.unwrap_or_default()).or(any(is_waiting.is_none())))
-            .order((devices::created_at.desc(), devices::id.desc()))
+            .order(devices::id.desc())
             .limit(page.limit.into())
             .select((
                 devices::id,
