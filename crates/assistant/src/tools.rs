@@ -184,12 +184,8 @@ fn members<'a>(json: &'a str, field: &str, subject: &str) -> Result<Members<'a>,
         Violation::new(field, "invalid_type", message)
     };
     let members: Members<'_> = serde_json::from_str(json).map_err(|_invalid| violation())?;
-    let mut keys = BTreeSet::new();
-    if members.iter().all(|(key, _)| keys.insert(key.to_lowercase())) {
-        Ok(members)
-    } else {
-        Err(violation())
-    }
+    let keys: BTreeSet<_> = members.iter().map(|(key, _)| key.to_lowercase()).collect();
+    if keys.len() == members.iter().count() { Ok(members) } else { Err(violation()) }
 }
 
 fn kind(members: &Members<'_>, field: &str) -> Result<String, Violation> {

@@ -75,7 +75,7 @@ impl Rope {
 
     /// Returns the text of a JSON string.
     pub fn string(&self) -> Option<String> {
-        self.is_string().then(|| self.parse()).flatten()
+        if self.is_string() { self.parse() } else { None }
     }
 
     /// Returns whether this JSON is a string.

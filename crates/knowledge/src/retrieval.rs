@@ -219,22 +219,28 @@ impl Retrieval {
 /// includes, as far as they fit.
 fn without_neighbours(found: Vec<Candidate>, limit: usize) -> Vec<Passage> {
     let (mut passages, mut included) = (Vec::new(), HashSet::<(DocumentId, i32)>::new());
-    for (it, similarity) in found {
+    for (chunk, similarity) in found {
         if passages.len() == limit {
             break;
         }
-        let (document, ordinal) = (it.document, it.ordinal);
+        let (document, ordinal) = (chunk.document, chunk.ordinal);
         if !included.insert((document, ordinal)) {
             continue;
         }
         // A chunk under other headings is not around this one.
-        let before = it.before.as_deref();
-        let before = before.filter(|_| included.insert((document, ordinal.saturating_sub(1))));
-        let after = it.after.as_deref();
-        let after = after.filter(|_| included.insert((document, ordinal.saturating_add(1))));
-        let around = (before.unwrap_or_default(), after.unwrap_or_default());
-        let text = join_around(&it.text, around, MAX_PASSAGE_CHARS);
-        passages.push(passage(it, text, similarity));
+        let mut around = ("", "");
+        if let Some(before) = &chunk.before
+            && included.insert((document, ordinal.saturating_sub(1)))
+        {
+            around.0 = before;
+        }
+        if let Some(after) = &chunk.after
+            && included.insert((document, ordinal.saturating_add(1)))
+        {
+            around.1 = after;
+        }
+        let text = join_around(&chunk.text, around, MAX_PASSAGE_CHARS);
+        passages.push(passage(chunk, text, similarity));
     }
     passages
 }

@@ -58,7 +58,7 @@ macro_rules! impl_integer_setting {
             fn parse(text: &str) -> Result<Self, Reason> {
                 let text = text.trim();
                 let digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-                let number = digits.then(|| text.parse().ok()).flatten();
+                let number = if digits { text.parse().ok() } else { None };
                 number.ok_or(Reason::form("expected a whole number"))
             }
 

@@ -56,7 +56,7 @@ fn unit(text: &str) -> Option<u64> {
 
 fn digits(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten()
+    if digits { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ impl Batch {
             match outcome {
                 AttemptOutcome::Booked(booked) => return Ok(Some(booked)),
                 AttemptOutcome::Short => return Ok(None),
-                AttemptOutcome::Missing(missing) => self.make(db, &missing).await?,
+                AttemptOutcome::Missing(missing) => self.create_windows(db, &missing).await?,
             }
             created = true;
         }
@@ -226,19 +226,25 @@ impl Batch {
 
     /// Returns a holder for each pool that was not filled yet this week.
     fn unfilled(&self, credit_windows: &CreditWindows) -> Vec<CreditHolder> {
-        let mut keys = HashSet::new();
-        let holders = self.requests.iter().map(|(_, request)| request.holder);
-        holders
-            .filter(|it| pool_of(it, credit_windows).is_some_and(|key| keys.insert(key)))
-            .collect()
+        let (mut keys, mut unfilled) = (HashSet::new(), Vec::new());
+        for (_, request) in &self.requests {
+            let holder = request.holder;
+            if let Some(key) = pool_of(&holder, credit_windows)
+                && keys.insert(key)
+            {
+                unfilled.push(holder);
+            }
+        }
+        unfilled
     }
 
     /// Returns the usage of calls to be settled whose reservation is gone: it was
     /// reaped, or this batch was booked before and the answer got lost.
-    fn doubtful(&self, ended: &[ReservationRow]) -> Vec<DbUid> {
+    fn usage_without_reservation(&self, ended: &[ReservationRow]) -> Vec<DbUid> {
         let existing: HashSet<Uuid> = ended.iter().map(|it| it.id.0).collect();
-        let gone = self.settlements.iter().filter(|it| !existing.contains(&it.reservation));
-        gone.filter_map(|it| it.usage.as_ref()).map(|it| DbUid(it.id)).collect()
+        let without_reservation =
+            self.settlements.iter().filter(|it| !existing.contains(&it.reservation));
+        without_reservation.filter_map(|it| it.usage.as_ref()).map(|it| DbUid(it.id)).collect()
     }
 
     fn settle(
@@ -252,17 +258,18 @@ impl Batch {
             rows.entry(row.id.0).or_default().push(row);
         }
         let mut late = 0;
-        for it in &self.settlements {
-            let before = it.usage.as_ref().is_some_and(|it| written.contains(&DbUid(it.id)));
+        for settlement in &self.settlements {
+            let usage = settlement.usage.as_ref();
+            let is_booked = usage.is_some_and(|it| written.contains(&DbUid(it.id)));
             let released: Vec<ReservationLine> = rows
-                .remove(&it.reservation)
+                .remove(&settlement.reservation)
                 .unwrap_or_default()
                 .iter()
-                .filter_map(|row| row.to_reservation_line(&it.lines))
+                .filter_map(|row| row.to_reservation_line(&settlement.lines))
                 .collect();
-            if !before {
-                late += u64::from(released.is_empty() && it.usage.is_some());
-                credit_windows.settle(&it.lines, it.spent, &released);
+            if !is_booked {
+                late += u64::from(released.is_empty() && usage.is_some());
+                credit_windows.settle(&settlement.lines, settlement.spent, &released);
             }
         }
         late
@@ -273,12 +280,13 @@ impl Batch {
         credit_windows: &mut CreditWindows,
         missing: &BTreeSet<WindowKey>,
     ) -> (Vec<AdmissionVerdict>, Vec<ReservationRow>) {
-        let mut opened = Vec::new();
-        let verdicts = self.requests.iter().map(|(id, request)| {
+        let (mut verdicts, mut opened) = (Vec::new(), Vec::new());
+        for (id, request) in &self.requests {
             if request.holder.windows().any(|it| missing.contains(&it)) {
-                return AdmissionVerdict::Gone;
+                verdicts.push(AdmissionVerdict::Gone);
+                continue;
             }
-            match credit_windows.admit(request) {
+            verdicts.push(match credit_windows.admit(request) {
                 Ok(grant) => {
                     opened.extend(grant.lines.iter().map(|part| ReservationRow {
                         id: DbUid(*id),
@@ -290,22 +298,26 @@ impl Batch {
                     AdmissionVerdict::Granted(grant)
                 }
                 Err(refusal) => AdmissionVerdict::Refused(refusal),
-            }
-        });
-        (verdicts.collect(), opened)
+            });
+        }
+        (verdicts, opened)
     }
 
     /// Creates windows in a transaction of its own: a key is locked at its
     /// creation, before those that follow it in locking order. Windows of deleted
     /// accounts and groups are not created.
-    async fn make(&self, db: &Database, missing: &BTreeSet<WindowKey>) -> Result<(), DbError> {
+    async fn create_windows(
+        &self,
+        db: &Database,
+        missing: &BTreeSet<WindowKey>,
+    ) -> Result<(), DbError> {
         let mut rows = BTreeMap::new();
         for (_, request) in &self.requests {
             let CreditHolder { member, group, .. } = request.holder;
             for key in request.holder.windows().filter(|it| missing.contains(it)) {
-                let groups = key.kind.belongs_to_group();
-                let user = (!groups).then_some(DbUid(member.0));
-                let group = groups.then_some(DbUid(group.0));
+                let is_of_group = key.kind.belongs_to_group();
+                let user = (!is_of_group).then_some(DbUid(member.0));
+                let group = is_of_group.then_some(DbUid(group.0));
                 rows.insert(key.to_string(), (user, group, WindowRow::new(key, user, group)));
             }
         }

@@ -87,7 +87,7 @@ fn id(request: &HttpRequest) -> Option<Uuid> {
 }
 
 fn parse(text: &str) -> Option<Uuid> {
-    (text.len() == GUID_CHARS).then(|| Uuid::try_parse(text).ok()).flatten()
+    if text.len() == GUID_CHARS { Uuid::try_parse(text).ok() } else { None }
 }
 
 #[cfg(test)]

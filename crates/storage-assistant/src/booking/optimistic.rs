@@ -8,7 +8,7 @@ use diesel::sql_types::BigInt;
 use diesel_async::RunQueryDsl;
 use pia_storage::{AsyncPostgres, DbError};
 
-use super::postgres::{OPEN, PUT, Reserved, Windows};
+use super::postgres::{OPEN, PUT, ReservationOutcome, Windows};
 use super::window_cache::WindowCache;
 use super::{AdmissionVerdict, Batch, BatchResult, Entries, LockedWindows};
 use crate::window_row::WindowRow;
@@ -28,7 +28,7 @@ impl Batch {
         let guess = OptimisticWrite {
             before: Windows::of(&before),
             after: Windows::of(&entries.windows),
-            opened: Reserved::of(&entries.opened),
+            opened: ReservationOutcome::of(&entries.opened),
             // The number of keys in a batch is bounded.
             count: i64::try_from(before.len()).unwrap_or(i64::MAX),
         };
@@ -72,7 +72,7 @@ impl Batch {
 struct OptimisticWrite<'a> {
     before: Windows<'a>,
     after: Windows<'a>,
-    opened: Reserved<'a>,
+    opened: ReservationOutcome<'a>,
     count: i64,
 }
 

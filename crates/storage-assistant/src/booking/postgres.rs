@@ -86,7 +86,7 @@ impl Batch {
             let unused = conn.alone()?.unused(last_week(&holder, &held.credit_windows)).await?;
             fill(&mut held.credit_windows, &holder, unused);
         }
-        let written = written(conn.shared()?, &self.doubtful(&ended)).await?;
+        let written = written(conn.shared()?, &self.usage_without_reservation(&ended)).await?;
         let decided = self.decide(held, &missing, ended, &written);
         Ok(match decided {
             Some((booked, entries)) => Prepared::Decided(booked, entries),
@@ -141,7 +141,7 @@ columns! {
 
 columns! {
     /// Reservations of calls.
-    Reserved of ReservationRow {
+    ReservationOutcome of ReservationRow {
         id: Uid = DbUid,
         window_key: Text = String,
         instance_id: Uid = DbUid,
@@ -220,7 +220,7 @@ struct UpdateWindows<'a>(Windows<'a>);
 struct Write<'a> {
     put: Option<UpdateWindows<'a>>,
     ended: &'a [DbUid],
-    opened: Option<Reserved<'a>>,
+    opened: Option<ReservationOutcome<'a>>,
     usage: Option<Usage<'a>>,
 }
 
@@ -230,7 +230,7 @@ impl<'a> Write<'a> {
         Self {
             put: (!windows.is_empty()).then(|| UpdateWindows(Windows::of(windows))),
             ended,
-            opened: (!opened.is_empty()).then(|| Reserved::of(opened)),
+            opened: (!opened.is_empty()).then(|| ReservationOutcome::of(opened)),
             usage: (!usage.is_empty()).then(|| Usage::of(usage)),
         }
     }

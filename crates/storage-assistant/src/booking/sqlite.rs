@@ -48,7 +48,7 @@ impl Batch {
             fill(&mut held.credit_windows, &holder, unused);
         }
         let ended = reservations(conn, &self.reservations())?;
-        let written = written(conn, &self.doubtful(&ended))?;
+        let written = written(conn, &self.usage_without_reservation(&ended))?;
         let Some((booked, entries)) = self.decide(held, &missing, ended, &written) else {
             return Ok(AttemptOutcome::Short);
         };
