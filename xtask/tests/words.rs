@@ -58,6 +58,26 @@ fn doc_comments_begin_with_the_thing_they_describe() {
 }
 
 #[test]
+fn types_of_outcomes_are_named_so() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
+        let mut describes = false;
+        for line in text.lines() {
+            describes |= line.starts_with("/// Outcome of ");
+            let name = line.strip_prefix("pub enum ").or(line.strip_prefix("pub(crate) enum "));
+            if let Some(name) = name.and_then(|it| it.split([' ', '<']).next())
+                && std::mem::take(&mut describes)
+                && !["Outcome", "Result", "Verdict"].iter().any(|it| name.ends_with(it))
+            {
+                wrong.push(format!("{path}: {name}"));
+            }
+            describes &= !line.is_empty();
+        }
+    }
+    refuse(&wrong, "types of outcomes that are named like a success or a command");
+}
+
+#[test]
 fn vague_names_do_not_come_back() {
     let banned = banned_types();
     let mut wrong = Vec::new();

@@ -14,7 +14,7 @@ use crate::event::{EventKind, NewEvent};
 use crate::operator::Operator;
 use crate::ports::assignment_store::{AssignmentStore, ForcedEnd};
 use crate::ports::engine::{StopMode, WorkflowEngine};
-use crate::ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
+use crate::ports::operator_store::{OperatorChangeOutcome, OperatorStore, OperatorUpdate};
 use crate::ports::run_store::{QueueState, RunStore, Worker};
 use crate::skill::Skill;
 use crate::status::AssignmentStatus;
@@ -179,13 +179,13 @@ pub(crate) fn object(id: OperatorId) -> String {
     format!("operator:{id}")
 }
 
-fn changed(outcome: OperatorChanged) -> Result<(), OperatorError> {
+fn changed(outcome: OperatorChangeOutcome) -> Result<(), OperatorError> {
     match outcome {
-        OperatorChanged::Done => Ok(()),
-        OperatorChanged::NotFound => Err(OperatorError::NotFound),
-        OperatorChanged::NameTaken => Err(OperatorError::NameTaken),
-        OperatorChanged::UnknownGroup => Err(OperatorError::UnknownGroup),
-        OperatorChanged::BuiltIn => Err(OperatorError::BuiltIn),
+        OperatorChangeOutcome::Done => Ok(()),
+        OperatorChangeOutcome::NotFound => Err(OperatorError::NotFound),
+        OperatorChangeOutcome::NameTaken => Err(OperatorError::NameTaken),
+        OperatorChangeOutcome::UnknownGroup => Err(OperatorError::UnknownGroup),
+        OperatorChangeOutcome::BuiltIn => Err(OperatorError::BuiltIn),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::EnqueueError;
 use crate::event::{EventKind, NewEvent};
 use crate::operator::Operator;
 use crate::ports::assignment_store::{
-    AssignmentCreated, AssignmentStore, Collected, ForcedEnd, NewAssignment,
+    AssignmentCreationOutcome, AssignmentStore, CollectionOutcome, ForcedEnd, NewAssignment,
 };
 use crate::ports::engine::{StopMode, WorkflowEngine};
 use crate::ports::operator_store::OperatorStore;
@@ -50,9 +50,9 @@ impl Assignments {
         let assignment = NewAssignment::new(user, skill, input, self.clock.now());
         let id = assignment.id;
         match self.store.create(assignment, self.settings.get().max_per_user).await? {
-            AssignmentCreated::Done => {}
-            AssignmentCreated::TooMany => return Err(EnqueueError::TooMany),
-            AssignmentCreated::Gone => return Err(EnqueueError::Gone),
+            AssignmentCreationOutcome::Done => {}
+            AssignmentCreationOutcome::TooMany => return Err(EnqueueError::TooMany),
+            AssignmentCreationOutcome::Gone => return Err(EnqueueError::Gone),
         }
         if let Err(err) = self.engine.start(id).await {
             // A workflow that was started after all ends by itself: it finds
@@ -95,7 +95,11 @@ impl Assignments {
     }
 
     /// Deletes the server's copy of what an ended assignment contains.
-    pub async fn collect(&self, user: UserId, id: AssignmentId) -> Result<Collected, Unavailable> {
+    pub async fn collect(
+        &self,
+        user: UserId,
+        id: AssignmentId,
+    ) -> Result<CollectionOutcome, Unavailable> {
         let event = NewEvent::once(EventKind::Redacted, "The contents were deleted.");
         let end = ForcedEnd { at: self.clock.now(), event };
         self.store.collect(user, id, end).await

@@ -36,13 +36,13 @@ pub use error::{EnqueueError, OperatorError, ScheduleError};
 pub use event::{AssignmentEvent, EventKind, MessageAuthor, NewEvent, StepDetail};
 pub use operator::Operator;
 pub use ports::assignment_store::{
-    AssignmentCreated, AssignmentStore, Collected, ForcedEnd, NewAssignment,
+    AssignmentCreationOutcome, AssignmentStore, CollectionOutcome, ForcedEnd, NewAssignment,
 };
 pub use ports::engine::{StopMode, WorkflowEngine};
-pub use ports::operator_store::{OperatorChanged, OperatorStore, OperatorUpdate};
+pub use ports::operator_store::{OperatorChangeOutcome, OperatorStore, OperatorUpdate};
 pub use ports::run_store::{QueueState, RunStore, Worker};
 pub use ports::schedule_store::{
-    DueSchedule, ScheduleCreated, ScheduleStart, ScheduleStarted, ScheduleStore,
+    DueSchedule, ScheduleCreationOutcome, ScheduleStart, ScheduleStartOutcome, ScheduleStore,
 };
 pub use ports::step_executor::{StepError, StepExecutor, StepHost, StepRequest, StepResponse};
 pub use ports::webhook_sender::{WebhookError, WebhookSender};

@@ -12,7 +12,7 @@ use crate::ports::assignment_store::NewAssignment;
 use crate::ports::engine::WorkflowEngine;
 use crate::ports::operator_store::OperatorStore;
 use crate::ports::schedule_store::{
-    DueSchedule, ScheduleCreated, ScheduleStart, ScheduleStarted, ScheduleStore,
+    DueSchedule, ScheduleCreationOutcome, ScheduleStart, ScheduleStartOutcome, ScheduleStore,
 };
 use crate::recurrence::{CatchUp, Recurrence};
 use crate::schedule::{Schedule, SkipReason};
@@ -71,9 +71,9 @@ impl Schedules {
     ) -> Result<Schedule, ScheduleError> {
         let schedule = self.schedule(user, ScheduleId::generate(), draft).await?;
         match self.store.create(user, schedule.clone(), MAX_SCHEDULES).await? {
-            ScheduleCreated::Done => Ok(schedule),
-            ScheduleCreated::TooMany => Err(ScheduleError::TooMany),
-            ScheduleCreated::Gone => Err(ScheduleError::NotFound),
+            ScheduleCreationOutcome::Done => Ok(schedule),
+            ScheduleCreationOutcome::TooMany => Err(ScheduleError::TooMany),
+            ScheduleCreationOutcome::Gone => Err(ScheduleError::NotFound),
         }
     }
 
@@ -143,7 +143,7 @@ impl Schedules {
                     continue;
                 }
             };
-            let ScheduleStarted::Done(id) = started else { continue };
+            let ScheduleStartOutcome::Done(id) = started else { continue };
             // Each call may wait for an engine that is down; reconciling starts the
             // others.
             if is_engine_available && let Err(err) = self.engine.start(id).await {
@@ -158,7 +158,7 @@ impl Schedules {
         &self,
         due: DueSchedule,
         now: Timestamp,
-    ) -> Result<ScheduleStarted, Unavailable> {
+    ) -> Result<ScheduleStartOutcome, Unavailable> {
         let (schedule, due_at) = (due.id, due.due_at);
         let next_at = due.recurrence.next_after(now);
         let assignment = self.assignment(due, now).await?;

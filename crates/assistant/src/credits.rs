@@ -23,7 +23,7 @@ mod windows;
 pub use admission_request::{AdmissionRequest, CreditHolder};
 #[cfg(feature = "mock")]
 pub use credit_store::MockCreditStore;
-pub use credit_store::{Admission, CreditMismatch, CreditStore};
+pub use credit_store::{AdmissionOutcome, CreditMismatch, CreditStore};
 pub use refusal::{BudgetRefusal, Gauge, Period};
 pub(crate) use reservation::Charge;
 pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementSink};

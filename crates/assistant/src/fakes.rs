@@ -28,7 +28,7 @@ use crate::ai_caller::AiCaller;
 use crate::credits::rates::Micros;
 use crate::credits::usage::UsageRecord;
 use crate::credits::{
-    Admission, AdmissionRequest, CreditHolder, CreditMismatch, CreditSettings, CreditStore,
+    AdmissionOutcome, AdmissionRequest, CreditHolder, CreditMismatch, CreditSettings, CreditStore,
     CreditWindows, ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
 };
 use crate::gateway::Gateway;
@@ -315,7 +315,7 @@ impl SettlementSink for TestEnv {
 /// Credit store in memory.
 #[async_trait]
 impl CreditStore for TestEnv {
-    async fn admit(&self, request: AdmissionRequest) -> Result<Admission, Unavailable> {
+    async fn admit(&self, request: AdmissionRequest) -> Result<AdmissionOutcome, Unavailable> {
         self.0.admission_requests.lock().unwrap().push(request);
         let mut credit_windows = self.0.credit_windows.lock().unwrap();
         let (weeks, now) = (Weeks::default(), Timestamp::UNIX_EPOCH);
@@ -331,13 +331,13 @@ impl CreditStore for TestEnv {
             Ok(grant) => {
                 let (id, sink) = (uuid::Uuid::now_v7(), Arc::new(self.clone()));
                 let reservation = ReservationGuard::new(id, grant.lines, sink);
-                Admission::Granted {
+                AdmissionOutcome::Granted {
                     reservation,
                     output: grant.output,
                     truncation_cause: grant.truncation_cause,
                 }
             }
-            Err(refusal) => Admission::Refused(refusal),
+            Err(refusal) => AdmissionOutcome::Refused(refusal),
         })
     }
 

@@ -32,11 +32,12 @@ pub use credits::MockCreditStore;
 pub use credits::rates::{Micros, Rates};
 pub use credits::usage::{CallOutcome, Usage, UsageRecord};
 pub use credits::{
-    Admission, AdmissionRequest, Buckets, BudgetRefusal, CallGrant, CreditHolder, CreditMismatch,
-    CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits, FreeTier, Gauge,
-    Period, ReservationGuard, ReservationLine, Settlement, SettlementSink, TopUpError,
-    TruncationCause, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport,
-    UsageSubject, UsageSum, UsageSums, WeekGauge, Weeks, Window, WindowKey, WindowKind,
+    AdmissionOutcome, AdmissionRequest, Buckets, BudgetRefusal, CallGrant, CreditHolder,
+    CreditMismatch, CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits,
+    FreeTier, Gauge, Period, ReservationGuard, ReservationLine, Settlement, SettlementSink,
+    TopUpError, TruncationCause, UsageDetails, UsageGrouping, UsageRange, UsageRangeError,
+    UsageReport, UsageSubject, UsageSum, UsageSums, WeekGauge, Weeks, Window, WindowKey,
+    WindowKind,
 };
 pub use embeddings::{BackgroundEmbeddings, Embeddings, TextVectors};
 pub use error::{AssistantError, OpenAiError, Violation};

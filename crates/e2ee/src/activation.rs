@@ -1,6 +1,6 @@
 //! Activation of a device with the recovery code.
 
-use pia_kernel::{QueuedEmail, Reauthentication, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, ReauthenticationOutcome, Timestamp, Unavailable, UserId};
 
 use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::{Change, audit_effects, with_device_name};
@@ -80,7 +80,7 @@ impl Activation {
         &self,
         account: &AccountKeys,
         (user, at): (UserId, Timestamp),
-        owner: Reauthentication,
+        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), ActivateError> {
         let device = account.device(&self.device).ok_or(ActivateError::Unknown)?;
         if !matches!(device.state, DeviceState::Pending(_)) {
@@ -97,7 +97,7 @@ impl Activation {
             }
             // Recovery was set up before proof keys existed: the device cannot prove
             // that it opened the copy, so its owner must reauthenticate.
-            Some(RecoveryProofKey::Missing) if owner != Reauthentication::Fresh => {
+            Some(RecoveryProofKey::Missing) if owner != ReauthenticationOutcome::Fresh => {
                 return Err(ActivateError::Unproven);
             }
             Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Missing) => {}

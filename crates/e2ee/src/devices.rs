@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pia_kernel::{Clock, Reauthentication, Timestamp, Unavailable, UserId, random_bytes};
+use pia_kernel::{Clock, ReauthenticationOutcome, Timestamp, Unavailable, UserId, random_bytes};
 
 use crate::approval::{ApprovalForm, ApproveError};
 use crate::change::decide;
@@ -84,7 +84,7 @@ impl Devices {
     /// account end-to-end encrypted.
     pub async fn store_key(
         &self,
-        (user, owner): (UserId, Reauthentication),
+        (user, owner): (UserId, ReauthenticationOutcome),
         id: &DeviceId,
         form: KeyForm,
     ) -> Result<(), StoreKeyError> {

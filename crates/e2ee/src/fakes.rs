@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pia_kernel::{Reauthentication, Timestamp, Unavailable, UserId};
+use pia_kernel::{ReauthenticationOutcome, Timestamp, Unavailable, UserId};
 use pia_testkit::ManualClock;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
@@ -109,18 +109,18 @@ impl Ada {
     }
 
     /// Returns Ada after reauthentication.
-    pub(crate) fn owner(&self) -> (UserId, Reauthentication) {
-        (self.user, Reauthentication::Fresh)
+    pub(crate) fn owner(&self) -> (UserId, ReauthenticationOutcome) {
+        (self.user, ReauthenticationOutcome::Fresh)
     }
 
     /// Returns Ada with a session only.
-    pub(crate) fn session(&self) -> (UserId, Reauthentication) {
-        (self.user, Reauthentication::Stale)
+    pub(crate) fn session(&self) -> (UserId, ReauthenticationOutcome) {
+        (self.user, ReauthenticationOutcome::Stale)
     }
 
     /// Returns a program that acts for Ada.
-    pub(crate) fn program(&self) -> (UserId, Reauthentication) {
-        (self.user, Reauthentication::Delegated)
+    pub(crate) fn program(&self) -> (UserId, ReauthenticationOutcome) {
+        (self.user, ReauthenticationOutcome::Delegated)
     }
 
     pub(crate) async fn register(&self, machine: &Machine) -> RegisteredDevice {

@@ -1,7 +1,9 @@
 //! Key that a device wraps for itself: the account's first key, or a copy of
 //! it.
 
-use pia_kernel::{QueuedEmail, Reauthentication, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    QueuedEmail, ReauthenticationOutcome, SideEffects, Timestamp, Unavailable, UserId,
+};
 
 use crate::account_keys::AccountKeys;
 use crate::change::{Change, audit_effects, with_device_name};
@@ -80,7 +82,7 @@ impl OwnKey {
         &self,
         account: &AccountKeys,
         (user, at): (UserId, Timestamp),
-        owner: Reauthentication,
+        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), StoreKeyError> {
         let device = account.device(&self.device).ok_or(StoreKeyError::Unknown)?;
         let key = WrappedKey::self_wrapped(&device.id, self.wrapped.clone(), at);
@@ -93,7 +95,7 @@ impl OwnKey {
                 Ok((Change::device(device).with(effects), ()))
             }
             DeviceState::Pending(_) if !account.encrypted && !account.any_active() => {
-                if account.was_reset && owner != Reauthentication::Fresh {
+                if account.was_reset && owner != ReauthenticationOutcome::Fresh {
                     return Err(StoreKeyError::Unproven);
                 }
                 let effects = audit_effects(at, user, device, "device.activated").and_mail(email);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_kernel::{Reauthentication, Secret, Timestamp, Unavailable, UserId};
+use pia_kernel::{ReauthenticationOutcome, Secret, Timestamp, Unavailable, UserId};
 use ring::hmac;
 
 use crate::account_keys::{AccountKeys, RecoveryProofKey};
@@ -91,7 +91,7 @@ impl ProofKey {
         &self,
         account: &AccountKeys,
         (user, at): (UserId, Timestamp),
-        owner: Reauthentication,
+        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), PutProofKeyError> {
         match &account.recovery {
             None => Err(PutProofKeyError::NotSetUp),
@@ -115,11 +115,11 @@ impl ProofKey {
 
 /// Returns whether a caller may store the first proof key: the owner after
 /// reauthentication, or a client that has just encrypted the account.
-fn may_be_first(account: &AccountKeys, owner: Reauthentication, now: Timestamp) -> bool {
+fn may_be_first(account: &AccountKeys, owner: ReauthenticationOutcome, now: Timestamp) -> bool {
     match owner {
-        Reauthentication::Fresh => true,
-        Reauthentication::Stale => account.all_activated_since(now - SETUP_GRACE_PERIOD),
-        Reauthentication::Delegated => false,
+        ReauthenticationOutcome::Fresh => true,
+        ReauthenticationOutcome::Stale => account.all_activated_since(now - SETUP_GRACE_PERIOD),
+        ReauthenticationOutcome::Delegated => false,
     }
 }
 

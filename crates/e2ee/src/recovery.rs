@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Reauthentication, Unavailable, UserId};
+use pia_kernel::{Clock, ReauthenticationOutcome, Unavailable, UserId};
 
 use crate::activation::{ActivateError, ActivationForm};
 use crate::change::decide;
@@ -37,7 +37,7 @@ impl Recovery {
     /// Replaces the recovery copy, unless it is guarded by a proof key.
     pub async fn store_copy(
         &self,
-        (user, owner): (UserId, Reauthentication),
+        (user, owner): (UserId, ReauthenticationOutcome),
         form: RecoveryForm,
     ) -> Result<(), StoreCopyError> {
         let at = self.clock.now();
@@ -55,7 +55,7 @@ impl Recovery {
     /// succeeds.
     pub async fn put_proof_key(
         &self,
-        (user, owner): (UserId, Reauthentication),
+        (user, owner): (UserId, ReauthenticationOutcome),
         form: ProofKeyForm,
     ) -> Result<(), PutProofKeyError> {
         let (key, at) = (form.validate()?, self.clock.now());
@@ -66,7 +66,7 @@ impl Recovery {
     /// Activates a device that opened the copy.
     pub async fn activate(
         &self,
-        (user, owner): (UserId, Reauthentication),
+        (user, owner): (UserId, ReauthenticationOutcome),
         form: ActivationForm,
     ) -> Result<(), ActivateError> {
         let (activation, at) = (form.validate()?, self.clock.now());

@@ -1,6 +1,8 @@
 //! Copy of a user's key, encrypted with their recovery code.
 
-use pia_kernel::{QueuedEmail, Reauthentication, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    QueuedEmail, ReauthenticationOutcome, SideEffects, Timestamp, Unavailable, UserId,
+};
 
 use crate::account_keys::{AccountKeys, RecoveryProofKey};
 use crate::change::Change;
@@ -102,7 +104,7 @@ impl RecoveryCopy {
         &self,
         account: &AccountKeys,
         (user, at): (UserId, Timestamp),
-        owner: Reauthentication,
+        owner: ReauthenticationOutcome,
     ) -> Result<(Change, ()), StoreCopyError> {
         if matches!(account.recovery, Some(RecoveryProofKey::Stored(_) | RecoveryProofKey::Lost)) {
             return Err(StoreCopyError::Locked);
@@ -116,7 +118,7 @@ impl RecoveryCopy {
             let violation = Violation::new("umkVersion", "out_of_range", message);
             return Err(StoreCopyError::Invalid(vec![violation]));
         }
-        if raised.is_some() && owner != Reauthentication::Fresh {
+        if raised.is_some() && owner != ReauthenticationOutcome::Fresh {
             return Err(StoreCopyError::Unproven);
         }
         let change =

@@ -7,8 +7,8 @@ use pia_assistant::{Credits, Models, UsageReport};
 use pia_e2ee::E2ee;
 use pia_identity::{Administration, CallerState, Identity, ReauthProof, ScimTokens};
 use pia_kernel::{
-    AuditLog, ChainReport, Clock, LiveSetting, MaintenanceLog, Reauthentication, Secret, SessionId,
-    UserId,
+    AuditLog, ChainReport, Clock, LiveSetting, MaintenanceLog, ReauthenticationOutcome, Secret,
+    SessionId, UserId,
 };
 use pia_outbox::MailQueue;
 use pia_pods::{Connectors, ToolPlane};
@@ -68,7 +68,7 @@ pub struct Api {
     pub scim_tokens: ScimTokens,
     /// Credits left to a caller.
     pub credits: Credits,
-    /// What was used.
+    /// Report on usage.
     pub usage: UsageReport,
     /// Catalogue of models, and tests of its entries.
     pub models: Models,
@@ -112,7 +112,7 @@ impl Api {
         &self,
         caller: CallerState,
         proof: Option<ReauthProof>,
-    ) -> Result<(UserId, Reauthentication), ApiError> {
+    ) -> Result<(UserId, ReauthenticationOutcome), ApiError> {
         Ok((caller.user, self.identity.reauthenticator.check(caller, proof).await?))
     }
 

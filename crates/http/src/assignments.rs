@@ -6,7 +6,9 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::LOCATION;
 use actix_web::web::{Data, Json, Query};
-use pia_assignments::{AssignmentAdministration, Assignments, Collected, Schedules, Webhooks};
+use pia_assignments::{
+    AssignmentAdministration, Assignments, CollectionOutcome, Schedules, Webhooks,
+};
 use pia_kernel::AssignmentId;
 use pia_web::{ApiError, Body, Caller, PathId};
 use serde::Deserialize;
@@ -137,13 +139,13 @@ pub(crate) async fn collect(
     let (assignments, id) = (api.assignments.assignments.clone(), AssignmentId(id));
     let collect = async move { assignments.collect(caller.0.user, id).await };
     match api.run(collect).await? {
-        Collected::Done => Ok(HttpResponse::NoContent().finish()),
-        Collected::Unfinished => {
+        CollectionOutcome::Done => Ok(HttpResponse::NoContent().finish()),
+        CollectionOutcome::Unfinished => {
             let message = "The assignment has not ended.";
             let (status, code) = (StatusCode::CONFLICT, "assignment_unfinished");
             Err(ApiError::refused(status, code, message).into())
         }
-        Collected::NotFound => Err(ApiError::not_found().into()),
+        CollectionOutcome::NotFound => Err(ApiError::not_found().into()),
     }
 }
 

@@ -9,7 +9,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::ContentType;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_sync::{ChatId, PutChat};
+use pia_sync::{ChatId, ChatPutOutcome};
 use pia_web::{Caller, ClientId, Gzipped, PathId, RawBody};
 
 use crate::{Api, HttpError};
@@ -34,9 +34,9 @@ pub(crate) async fn put_chat(
     let (chats, user, document) = (api.chats.clone(), caller.0.user, body.into_bytes());
     let put = async move { chats.put(user, id.map(ChatId), document).await };
     Ok(match api.run(put).await? {
-        PutChat::Created(document) => json(StatusCode::CREATED, document),
-        PutChat::Replaced(document) => json(StatusCode::OK, document),
-        PutChat::Newer(stored) => json(StatusCode::CONFLICT, stored.into_document()),
+        ChatPutOutcome::Created(document) => json(StatusCode::CREATED, document),
+        ChatPutOutcome::Replaced(document) => json(StatusCode::OK, document),
+        ChatPutOutcome::Newer(stored) => json(StatusCode::CONFLICT, stored.into_document()),
     })
 }
 

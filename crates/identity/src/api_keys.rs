@@ -15,8 +15,8 @@ use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::factors::reauthentication::OwnerError;
 use crate::people::account::ApiKeyRef;
 use crate::ports::{
-    ApiKeyEntry, ApiKeyRemoval, ApiKeyStore, FactorState, KeyScope, NewApiKey, StoreAppPassword,
-    VerifiedProof,
+    ApiKeyEntry, ApiKeyRemoval, ApiKeyStore, CredentialStoreOutcome, FactorState, KeyScope,
+    NewApiKey, VerifiedProof,
 };
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
@@ -119,9 +119,11 @@ impl ApiKeys {
         let key = codes::fresh()?;
         let store = |verified| self.store(session_ref, &entry, &key, verified);
         match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {
-            StoreAppPassword::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
-            StoreAppPassword::Gone => Err(CreateApiKeyError::Gone),
-            StoreAppPassword::Done | StoreAppPassword::Stale => Ok(CreatedApiKey { entry, key }),
+            CredentialStoreOutcome::Full => Err(CreateApiKeyError::Full { limit: MAX_API_KEYS }),
+            CredentialStoreOutcome::Gone => Err(CreateApiKeyError::Gone),
+            CredentialStoreOutcome::Done | CredentialStoreOutcome::Stale => {
+                Ok(CreatedApiKey { entry, key })
+            }
         }
     }
 
@@ -131,13 +133,13 @@ impl ApiKeys {
         entry: &ApiKeyEntry,
         key: &Secret<String>,
         verified: VerifiedProof,
-    ) -> Result<StoreAppPassword, ProofError> {
+    ) -> Result<CredentialStoreOutcome, ProofError> {
         // A generated key is always well-formed.
         let hash = codes::hash(key.expose()).ok_or(ProofError::Wrong)?;
         let new = NewApiKey { entry: entry.clone(), by, hash };
         let effects = created(by.user, entry, verified);
         match self.store.add(new, MAX_API_KEYS, verified, effects).await? {
-            StoreAppPassword::Stale => Err(ProofError::Wrong),
+            CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             other => Ok(other),
         }
     }

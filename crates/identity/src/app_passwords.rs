@@ -11,7 +11,7 @@ use pia_kernel::{
 use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::factors::reauthentication::OwnerError;
 use crate::ports::{
-    AppPasswordEntry, AppPasswordStore, FactorState, NewAppPassword, StoreAppPassword,
+    AppPasswordEntry, AppPasswordStore, CredentialStoreOutcome, FactorState, NewAppPassword,
     VerifiedProof,
 };
 use crate::sessions::access_tokens::SessionRef;
@@ -106,11 +106,11 @@ impl AppPasswords {
         };
         let store = |verified| self.store(session_ref, &entry, &password, verified);
         match self.proofs.owner(session_ref, (&account, factor.as_ref()), proof, store).await? {
-            StoreAppPassword::Full => {
+            CredentialStoreOutcome::Full => {
                 Err(CreateAppPasswordError::Full { limit: MAX_APP_PASSWORDS })
             }
-            StoreAppPassword::Gone => Err(CreateAppPasswordError::Gone),
-            StoreAppPassword::Done | StoreAppPassword::Stale => {
+            CredentialStoreOutcome::Gone => Err(CreateAppPasswordError::Gone),
+            CredentialStoreOutcome::Done | CredentialStoreOutcome::Stale => {
                 Ok(CreatedAppPassword { entry, password })
             }
         }
@@ -122,14 +122,14 @@ impl AppPasswords {
         entry: &AppPasswordEntry,
         password: &Secret<String>,
         verified: VerifiedProof,
-    ) -> Result<StoreAppPassword, ProofError> {
+    ) -> Result<CredentialStoreOutcome, ProofError> {
         // A generated password is always well-formed.
         let hash = codes::hash(password).ok_or(ProofError::Wrong)?;
         let (name, at) = (entry.name.clone(), entry.created_at);
         let new = NewAppPassword { id: entry.id, by, name, hash, at };
         let effects = added(by.user, at, &entry.name, verified);
         match self.store.add(new, MAX_APP_PASSWORDS, verified, effects).await? {
-            StoreAppPassword::Stale => Err(ProofError::Wrong),
+            CredentialStoreOutcome::Stale => Err(ProofError::Wrong),
             other => Ok(other),
         }
     }

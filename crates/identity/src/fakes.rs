@@ -17,10 +17,10 @@ use crate::factors::challenges::FactorChallenges;
 use crate::factors::proofs::{FactorPorts, FactorProofs, FactorSettings};
 use crate::people::account::Account;
 use crate::ports::{
-    AccountStore, ChallengeStore, Credentials, Enrolled, Factor, FactorChange, FactorState,
+    AccountStore, ChallengeStore, Credentials, EnrolmentOutcome, Factor, FactorChange, FactorState,
     FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher, RecoveryHash,
-    Redeemed, Redemption, SecretBox, SessionStarted, SessionStarts, Step, TokenHash, Verdict,
-    VerifiedProof,
+    Redemption, RedemptionOutcome, SecretBox, SessionStartOutcome, SessionStarts, Step, TokenHash,
+    Verdict, VerifiedProof,
 };
 use crate::sessions::access_tokens::SessionRef;
 
@@ -202,10 +202,10 @@ impl FactorStore for Factors {
         _: UserId,
         sealed: &[u8],
         at: Timestamp,
-    ) -> Result<Enrolled, Unavailable> {
+    ) -> Result<EnrolmentOutcome, Unavailable> {
         let state = FactorState::Pending { at };
         self.state.lock().unwrap().factor = Some(Factor { sealed: sealed.to_vec(), state });
-        Ok(Enrolled::Pending)
+        Ok(EnrolmentOutcome::Pending)
     }
 
     async fn enable(
@@ -282,13 +282,13 @@ impl FactorStore for Factors {
 
 #[async_trait]
 impl ChallengeStore for Factors {
-    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable> {
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable> {
         let mut state = self.state.lock().unwrap();
         if state.meanwhile == Some(Meanwhile::Changed) {
-            return Ok(SessionStarted::Stale);
+            return Ok(SessionStartOutcome::Stale);
         }
         state.challenges.insert(challenge.hash, (challenge, 0));
-        Ok(SessionStarted::Done)
+        Ok(SessionStartOutcome::Done)
     }
 
     async fn owner(
@@ -310,19 +310,19 @@ impl ChallengeStore for Factors {
         Ok(*tries <= max)
     }
 
-    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
+    async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable> {
         let Redemption { hash, user, verified, at, effects } = redemption;
         let mut state = self.state.lock().unwrap();
         if !state.challenges.contains_key(&hash) {
-            return Ok(Redeemed::Gone);
+            return Ok(RedemptionOutcome::Gone);
         }
         if !state.spend(verified) {
-            return Ok(Redeemed::Stale);
+            return Ok(RedemptionOutcome::Stale);
         }
         state.challenges.remove(&hash);
         let left = matches!(verified, VerifiedProof::RecoveryCode(_)).then_some(state.codes.len());
         state.write(effects(user, at, left.map(|it| it as u64)));
-        Ok(Redeemed::Done)
+        Ok(RedemptionOutcome::Done)
     }
 
     async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {

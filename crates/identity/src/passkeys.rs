@@ -15,8 +15,8 @@ use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::people::account::Account;
 use crate::ports::{
     CeremonyError, Factor, FactorChange, FactorState, NewPasskey, NewPasskeyChallenge,
-    PasskeyAdded, PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges, PasskeyChange,
-    PasskeyEntry, PasskeyStore,
+    PasskeyAuthorization, PasskeyCeremony, PasskeyChallenges, PasskeyChange,
+    PasskeyCreationOutcome, PasskeyEntry, PasskeyStore,
 };
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
@@ -208,10 +208,10 @@ impl Passkeys {
         let added = self.ports.store.add(change, new, MAX_PASSKEYS).await?;
         self.caller_cache.forget_user(session_ref.user);
         match added {
-            PasskeyAdded::Stored => Ok(entry),
-            PasskeyAdded::Known => Err(PasskeyAddError::Known),
-            PasskeyAdded::Full => Err(PasskeyAddError::Full { limit: MAX_PASSKEYS }),
-            PasskeyAdded::SessionOver => Err(PasskeyAddError::Gone),
+            PasskeyCreationOutcome::Stored => Ok(entry),
+            PasskeyCreationOutcome::Known => Err(PasskeyAddError::Known),
+            PasskeyCreationOutcome::Full => Err(PasskeyAddError::Full { limit: MAX_PASSKEYS }),
+            PasskeyCreationOutcome::SessionOver => Err(PasskeyAddError::Gone),
         }
     }
 

@@ -18,8 +18,8 @@ use pia_kernel::{
 
 use crate::people::account::{Account, CallerState};
 use crate::ports::{
-    NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionStartEffects,
-    SessionStarted, SessionStore, SignInMethod, TokenHash,
+    NewSession, PresentedToken, Revoked, RotationOutcome, SessionEntry, SessionStartEffects,
+    SessionStartOutcome, SessionStore, SignInMethod, TokenHash,
 };
 use crate::sessions::access_tokens::{AccessTokens, SessionRef};
 use crate::sessions::caller_cache::CallerCache;
@@ -210,8 +210,8 @@ impl Sessions {
         let others = SessionStartEffects { if_ended: evicted, if_new_device: new_device };
         let max = self.settings.get().max_sessions;
         match self.store.begin(new, max, started, others).await? {
-            SessionStarted::Done => {}
-            SessionStarted::Stale => return Err(StartError::Stale),
+            SessionStartOutcome::Done => {}
+            SessionStartOutcome::Stale => return Err(StartError::Stale),
         }
         // The evicted session is unknown, only its user is.
         self.caller_cache.forget_user(user);
@@ -248,16 +248,16 @@ impl Sessions {
         for candidate in self.keys.hashes_of(token) {
             let presented = self.presented(&candidate, device.clone()).await?;
             match self.store.rotate(presented, reuse_detected).await? {
-                Rotation::Rotated { user, session } => {
+                RotationOutcome::Rotated { user, session } => {
                     return Ok(self.grant(user, session, candidate.successor)?);
                 }
-                Rotation::Reused => {
+                RotationOutcome::Reused => {
                     // The outcome does not name the user; this is rare enough to invalidate every
                     // entry.
                     self.caller_cache.forget_everyone();
                     return Err(RefreshError::Reused);
                 }
-                Rotation::Refused => {}
+                RotationOutcome::Refused => {}
             }
         }
         Err(RefreshError::Invalid)

@@ -46,7 +46,7 @@ pub use live_setting::LiveSetting;
 pub use maintenance::{MaintenanceKind, MaintenanceLog, MaintenanceRun};
 pub use page::{Cursor, Page, PageRequest};
 pub use random::random_bytes;
-pub use reauthentication::Reauthentication;
+pub use reauthentication::ReauthenticationOutcome;
 pub use recent_cache::{CacheRead, RecentCache};
 pub use request_context::{RequestContext, Scoped};
 pub use secret::Secret;

@@ -7,7 +7,7 @@ use pia_kernel::{Clock, GroupId, KnowledgeBaseId, PersonaId, SideEffects, UserId
 
 use crate::base::{BaseAccess, BaseDraft, BaseRef, KnowledgeBase, KnowledgeBaseEntry, check_name};
 use crate::error::KnowledgeError;
-use crate::ports::base_store::{BaseChanged, BaseStore, GroupQuotas};
+use crate::ports::base_store::{BaseChangeOutcome, BaseStore, GroupQuotas};
 
 /// Maximum number of ids in one request.
 const MAX_IDS: usize = 10_000;
@@ -129,14 +129,14 @@ fn unique<T: Ord>(ids: Vec<T>) -> Result<Vec<T>, KnowledgeError> {
     Ok(BTreeSet::from_iter(ids).into_iter().collect())
 }
 
-fn done(changed: BaseChanged) -> Result<(), KnowledgeError> {
+fn done(changed: BaseChangeOutcome) -> Result<(), KnowledgeError> {
     match changed {
-        BaseChanged::Done => Ok(()),
-        BaseChanged::Unknown => Err(KnowledgeError::NotFound),
-        BaseChanged::NameTaken => Err(KnowledgeError::NameTaken),
-        BaseChanged::UnknownGroup(group) => Err(KnowledgeError::UnknownGroup(group)),
-        BaseChanged::UnknownBase(base) => Err(KnowledgeError::UnknownBase(base)),
-        BaseChanged::QuotaExceeded { group, limit, current } => {
+        BaseChangeOutcome::Done => Ok(()),
+        BaseChangeOutcome::Unknown => Err(KnowledgeError::NotFound),
+        BaseChangeOutcome::NameTaken => Err(KnowledgeError::NameTaken),
+        BaseChangeOutcome::UnknownGroup(group) => Err(KnowledgeError::UnknownGroup(group)),
+        BaseChangeOutcome::UnknownBase(base) => Err(KnowledgeError::UnknownBase(base)),
+        BaseChangeOutcome::QuotaExceeded { group, limit, current } => {
             Err(KnowledgeError::BaseQuotaExceeded { group, limit, current })
         }
     }
@@ -173,7 +173,11 @@ mod tests {
                 && entry.action == "KnowledgeBase.Created"
                 && entry.object == Some(object)
         };
-        store.expect_create().withf(is_audited).once().returning(|_, _, _| Ok(BaseChanged::Done));
+        store
+            .expect_create()
+            .withf(is_audited)
+            .once()
+            .returning(|_, _, _| Ok(BaseChangeOutcome::Done));
         let draft = draft(" Handbook ");
 
         let base = bases(store).create(None, draft.clone()).await.unwrap();
@@ -201,12 +205,12 @@ mod tests {
     async fn outcomes_of_the_store_are_errors() {
         let (group, base) = (GroupId::generate(), KnowledgeBaseId::generate());
         let exceeded =
-            BaseChanged::QuotaExceeded { group: "Sales".to_owned(), limit: 3, current: 4 };
+            BaseChangeOutcome::QuotaExceeded { group: "Sales".to_owned(), limit: 3, current: 4 };
         for (outcome, expected) in [
-            (BaseChanged::Unknown, "no such".to_owned()),
-            (BaseChanged::NameTaken, "has this name".to_owned()),
-            (BaseChanged::UnknownGroup(group), group.to_string()),
-            (BaseChanged::UnknownBase(base), base.to_string()),
+            (BaseChangeOutcome::Unknown, "no such".to_owned()),
+            (BaseChangeOutcome::NameTaken, "has this name".to_owned()),
+            (BaseChangeOutcome::UnknownGroup(group), group.to_string()),
+            (BaseChangeOutcome::UnknownBase(base), base.to_string()),
             (exceeded, "Sales has its maximum of 3".to_owned()),
         ] {
             let mut store = MockBaseStore::new();
@@ -229,14 +233,14 @@ mod tests {
             .expect_share()
             .withf(move |it, groups, _, _| *it == base && shared(groups))
             .once()
-            .returning(|_, _, _, _| Ok(BaseChanged::Done));
+            .returning(|_, _, _, _| Ok(BaseChangeOutcome::Done));
         store
             .expect_bind()
             .withf(move |_, bases, _, effects| {
                 bases == [base] && effects.audit[0].action == "ManagedPersona.KnowledgeBasesUpdated"
             })
             .once()
-            .returning(|_, _, _, _| Ok(BaseChanged::Done));
+            .returning(|_, _, _, _| Ok(BaseChangeOutcome::Done));
         let use_case = bases(store);
 
         use_case.share(None, base, vec![second, first, second]).await.unwrap();

@@ -15,7 +15,9 @@ use crate::draft::{
 };
 use crate::error::KnowledgeError;
 use crate::ports::base_store::{BaseStore, GroupQuotas};
-use crate::ports::document_store::{ContentChange, DocumentStore, DocumentStored, NewContent};
+use crate::ports::document_store::{
+    ContentChange, DocumentStore, DocumentStoreOutcome, NewContent,
+};
 
 /// Lists, stores and deletes documents.
 ///
@@ -195,19 +197,19 @@ fn new_content(id: DocumentId, content: Vec<u8>) -> NewContent {
     NewContent { id, title: None, source_uri: None, content_type: None, content, hash }
 }
 
-fn submitted(stored: DocumentStored) -> Result<Submission, KnowledgeError> {
+fn submitted(stored: DocumentStoreOutcome) -> Result<Submission, KnowledgeError> {
     let pending =
         |document| Submission { document, status: DocumentStatus::Pending, changed: true };
     match stored {
-        DocumentStored::Created(document) | DocumentStored::Replaced(document) => {
+        DocumentStoreOutcome::Created(document) | DocumentStoreOutcome::Replaced(document) => {
             Ok(pending(document))
         }
-        DocumentStored::Unchanged(document, status) => {
+        DocumentStoreOutcome::Unchanged(document, status) => {
             Ok(Submission { document, status, changed: false })
         }
-        DocumentStored::Duplicate(document) => Err(KnowledgeError::Duplicate(document)),
-        DocumentStored::Unknown => Err(KnowledgeError::NotFound),
-        DocumentStored::QuotaExceeded(quota) => Err(KnowledgeError::QuotaExceeded(quota)),
+        DocumentStoreOutcome::Duplicate(document) => Err(KnowledgeError::Duplicate(document)),
+        DocumentStoreOutcome::Unknown => Err(KnowledgeError::NotFound),
+        DocumentStoreOutcome::QuotaExceeded(quota) => Err(KnowledgeError::QuotaExceeded(quota)),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::ports::chunk_store::{ChunkId, IndexedChunk};
 use crate::ports::context_writer::ContextWriter;
 use crate::ports::embedder::{EmbedError, Embedder};
 use crate::ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, Reserved,
+    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, ReservationOutcome,
 };
 use crate::ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 use crate::ports::vector_store::{VectorPoint, VectorStore};
@@ -234,9 +234,9 @@ impl Ingestion {
     async fn reserve(&self, claim: IngestClaim, tokens: i64) -> Result<(), IngestError> {
         let (quota, now) = (self.settings.get().default_monthly_tokens, self.clock.now());
         match self.queue.reserve(claim, tokens, quota, now).await? {
-            Reserved::Done => Ok(()),
-            Reserved::Lost => Err(IngestError::Lost),
-            Reserved::QuotaExceeded => {
+            ReservationOutcome::Done => Ok(()),
+            ReservationOutcome::Lost => Err(IngestError::Lost),
+            ReservationOutcome::QuotaExceeded => {
                 let reason = "The group's embedding tokens of this month are used up.";
                 Err(IngestError::Postponed(reason.to_owned(), Some(QUOTA_DELAY)))
             }

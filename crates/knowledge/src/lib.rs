@@ -32,15 +32,15 @@ pub use draft::{ContentDraft, ContentType, DocumentDraft, DraftError, MAX_CONTEN
 pub use error::KnowledgeError;
 pub use hashed_embedder::HashedEmbedder;
 pub use ingestion::{Ingestion, IngestionSettings};
-pub use ports::base_store::{BaseChanged, BaseStore, GroupQuotas};
+pub use ports::base_store::{BaseChangeOutcome, BaseStore, GroupQuotas};
 pub use ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
 pub use ports::context_writer::{ContextRequest, ContextWriter, WrittenContext};
 pub use ports::document_store::{
-    ContentChange, DocumentStore, DocumentStored, KnowledgeQuota, NewContent,
+    ContentChange, DocumentStore, DocumentStoreOutcome, KnowledgeQuota, NewContent,
 };
 pub use ports::embedder::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
 pub use ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, Reserved,
+    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, ReservationOutcome,
 };
 pub use ports::question_log::QuestionLog;
 pub use ports::reranker::Reranker;

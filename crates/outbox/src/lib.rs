@@ -13,5 +13,5 @@ pub use ports::{
     ClaimResult, EmailRenderer, MailQueueStore, Outbox, Relay, RelayOutcome, RenderError,
 };
 pub use queue::{MailCounts, MailQueue, MailQueueError, MailRecord, MailState};
-pub use sender::{Delivery, OutboxSender, OutboxSenderPorts, Tally};
+pub use sender::{DeliveryOutcome, OutboxSender, OutboxSenderPorts, Tally};
 pub use settings::OutboxSenderSettings;

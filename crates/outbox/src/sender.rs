@@ -29,7 +29,7 @@ pub struct OutboxSenderPorts {
 
 /// Outcome of one delivery attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
+pub enum DeliveryOutcome {
     /// Outbox has nothing to send.
     Nothing,
     /// Relay accepted the email.
@@ -71,11 +71,11 @@ impl OutboxSender {
     ///
     /// The future must be polled to its end: if dropped, the email is sent
     /// again.
-    pub async fn deliver_next(&self) -> Result<Delivery, Unavailable> {
+    pub async fn deliver_next(&self) -> Result<DeliveryOutcome, Unavailable> {
         let now = self.clock.now();
         let claimed = self.ports.outbox.claim(now, now + self.settings.claim).await?;
         match claimed {
-            None => Ok(Delivery::Nothing),
+            None => Ok(DeliveryOutcome::Nothing),
             Some(ClaimResult::Mail(mail)) => self.deliver(mail.claim, &mail.email).await,
             Some(ClaimResult::Locked(claim)) => {
                 self.postpone(claim, None, "it is sealed under another key").await
@@ -101,7 +101,7 @@ impl OutboxSender {
         &self,
         claim: ClaimToken,
         email: &OutgoingEmail,
-    ) -> Result<Delivery, Unavailable> {
+    ) -> Result<DeliveryOutcome, Unavailable> {
         let lifetime = email.lifetime();
         if lifetime.is_some_and(|it| claim.queued_at + it <= self.clock.now()) {
             return self.give_up(claim, "the time for what it asks has passed").await;
@@ -122,16 +122,16 @@ impl OutboxSender {
             RelayOutcome::TryLater(reason) => self.postpone(claim, lifetime, &reason).await,
             RelayOutcome::Away(reason) => {
                 self.postpone(claim, lifetime, &reason).await?;
-                Ok(Delivery::RelayAway)
+                Ok(DeliveryOutcome::RelayAway)
             }
         }
     }
 
-    async fn sent(&self, claim: ClaimToken) -> Result<Delivery, Unavailable> {
+    async fn sent(&self, claim: ClaimToken) -> Result<DeliveryOutcome, Unavailable> {
         self.ports.outbox.sent(claim).await?;
         self.tally.sent();
         tracing::info!(mail.id = %claim.mail, mail.tries = claim.tries, "email sent");
-        Ok(Delivery::Sent)
+        Ok(DeliveryOutcome::Sent)
     }
 
     async fn postpone(
@@ -139,7 +139,7 @@ impl OutboxSender {
         claim: ClaimToken,
         lifetime: Option<Duration>,
         reason: &str,
-    ) -> Result<Delivery, Unavailable> {
+    ) -> Result<DeliveryOutcome, Unavailable> {
         let Some(next) = self.settings.next_try(claim, lifetime, self.clock.now()) else {
             return self.give_up(claim, reason).await;
         };
@@ -152,10 +152,14 @@ impl OutboxSender {
             reason,
             "email delivery failed; will retry"
         );
-        Ok(Delivery::Postponed)
+        Ok(DeliveryOutcome::Postponed)
     }
 
-    async fn give_up(&self, claim: ClaimToken, reason: &str) -> Result<Delivery, Unavailable> {
+    async fn give_up(
+        &self,
+        claim: ClaimToken,
+        reason: &str,
+    ) -> Result<DeliveryOutcome, Unavailable> {
         self.ports.outbox.give_up(claim, self.clock.now(), reason).await?;
         self.tally.abandoned();
         tracing::error!(
@@ -164,6 +168,6 @@ impl OutboxSender {
             reason,
             "email delivery abandoned"
         );
-        Ok(Delivery::Abandoned)
+        Ok(DeliveryOutcome::Abandoned)
     }
 }

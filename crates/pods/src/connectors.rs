@@ -13,7 +13,7 @@ use crate::connector::{Connector, ConnectorDraft};
 use crate::error::ConnectorError;
 use crate::granted_pods::GrantedPods;
 use crate::ports::connector_store::{
-    ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
+    ConnectorChangeOutcome, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
 };
 use crate::ports::pod_registry::PodRegistry;
 use crate::ports::tool_server::ToolServers;
@@ -245,13 +245,13 @@ impl Connectors {
     }
 }
 
-fn changed(outcome: ConnectorChanged) -> Result<(), ConnectorError> {
+fn changed(outcome: ConnectorChangeOutcome) -> Result<(), ConnectorError> {
     match outcome {
-        ConnectorChanged::Done => Ok(()),
-        ConnectorChanged::NotFound => Err(ConnectorError::NotFound),
-        ConnectorChanged::NameTaken => Err(ConnectorError::NameTaken),
-        ConnectorChanged::UnknownGroup => Err(ConnectorError::UnknownGroup),
-        ConnectorChanged::SkillTaken => Err(ConnectorError::SkillTaken),
-        ConnectorChanged::TooManyTokens => Err(ConnectorError::TooManyTokens),
+        ConnectorChangeOutcome::Done => Ok(()),
+        ConnectorChangeOutcome::NotFound => Err(ConnectorError::NotFound),
+        ConnectorChangeOutcome::NameTaken => Err(ConnectorError::NameTaken),
+        ConnectorChangeOutcome::UnknownGroup => Err(ConnectorError::UnknownGroup),
+        ConnectorChangeOutcome::SkillTaken => Err(ConnectorError::SkillTaken),
+        ConnectorChangeOutcome::TooManyTokens => Err(ConnectorError::TooManyTokens),
     }
 }

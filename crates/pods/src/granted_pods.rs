@@ -55,7 +55,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        ConnectorChanged, Connectors, MockConnectorStore, MockPodRegistry, NoToolServers, PodId,
+        ConnectorChangeOutcome, Connectors, MockConnectorStore, MockPodRegistry, NoToolServers,
+        PodId,
     };
 
     #[tokio::test]
@@ -63,8 +64,8 @@ mod tests {
         let (mut registry, mut store) = (MockPodRegistry::new(), MockConnectorStore::new());
         registry.expect_connected().times(6).returning(|_, _| Ok(Vec::new()));
         registry.expect_drain().returning(|_, _| Ok(true));
-        store.expect_grant().returning(|_, _, _| Ok(ConnectorChanged::Done));
-        store.expect_delete().returning(|_, _| Ok(ConnectorChanged::Done));
+        store.expect_grant().returning(|_, _, _| Ok(ConnectorChangeOutcome::Done));
+        store.expect_delete().returning(|_, _| Ok(ConnectorChangeOutcome::Done));
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let shared: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let registry: Arc<dyn PodRegistry> = Arc::new(registry);

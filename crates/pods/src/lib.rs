@@ -21,11 +21,11 @@ pub use description::{PodDescription, PodTool};
 pub use error::{ConnectorError, DescriptionError, SkillCallError, ToolCallError};
 pub use granted_pods::GrantedPods;
 pub use ports::connector_store::{
-    ConnectorChanged, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
+    ConnectorChangeOutcome, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
 };
 pub use ports::pod_link::{CallTarget, PodCall, PodLink, PodReply};
 pub use ports::pod_registry::{
-    CallRecord, PodCallOutcome, PodRegistered, PodRegistry, PodStanding,
+    CallRecord, PodCallOutcome, PodRegistrationOutcome, PodRegistry, PodStanding,
 };
 pub use ports::tool_server::{
     McpEndpoint, NoToolServers, ToolServer, ToolServerError, ToolServers,

@@ -15,7 +15,10 @@ use serde::Serialize;
 pub use document::{PolicyDocument, PolicyDocumentError};
 #[cfg(any(test, feature = "mock"))]
 pub use ports::MockClientPolicyStore;
-pub use ports::{ClientPolicyStore, PolicyAssigned, PolicyDeleted, PolicyStored, PolicyUpdate};
+pub use ports::{
+    ClientPolicyStore, PolicyAssignmentOutcome, PolicyDeletionOutcome, PolicyStoreOutcome,
+    PolicyUpdate,
+};
 pub use version::{PolicyComparison, PolicyVersion, PolicyVersionEntry, SettingDifference};
 
 /// Maximum length of a name in characters.
@@ -268,9 +271,9 @@ impl ClientPolicies {
             "ClientPolicy.Deleted",
         );
         match self.store.delete(policy, at, effects).await? {
-            PolicyDeleted::Done => Ok(()),
-            PolicyDeleted::Unknown => Err(ClientPolicyError::Unknown),
-            PolicyDeleted::InUse(groups) => Err(ClientPolicyError::InUse { groups }),
+            PolicyDeletionOutcome::Done => Ok(()),
+            PolicyDeletionOutcome::Unknown => Err(ClientPolicyError::Unknown),
+            PolicyDeletionOutcome::InUse(groups) => Err(ClientPolicyError::InUse { groups }),
         }
     }
 
@@ -290,19 +293,19 @@ impl ClientPolicies {
         let effects =
             SideEffects::of_object(self.clock.now(), Some(by), object, "Group.ClientPolicyUpdated");
         match self.store.assign(group, policy, effects).await? {
-            PolicyAssigned::Done => Ok(()),
-            PolicyAssigned::UnknownGroup => Err(ClientPolicyError::UnknownGroup),
-            PolicyAssigned::UnknownPolicy => Err(ClientPolicyError::UnknownAssigned),
+            PolicyAssignmentOutcome::Done => Ok(()),
+            PolicyAssignmentOutcome::UnknownGroup => Err(ClientPolicyError::UnknownGroup),
+            PolicyAssignmentOutcome::UnknownPolicy => Err(ClientPolicyError::UnknownAssigned),
         }
     }
 }
 
-fn check_stored(stored: PolicyStored) -> Result<(), ClientPolicyError> {
+fn check_stored(stored: PolicyStoreOutcome) -> Result<(), ClientPolicyError> {
     match stored {
-        PolicyStored::Done => Ok(()),
-        PolicyStored::Unknown => Err(ClientPolicyError::Unknown),
-        PolicyStored::NameTaken => Err(ClientPolicyError::NameTaken),
-        PolicyStored::Stale => Err(ClientPolicyError::Stale),
+        PolicyStoreOutcome::Done => Ok(()),
+        PolicyStoreOutcome::Unknown => Err(ClientPolicyError::Unknown),
+        PolicyStoreOutcome::NameTaken => Err(ClientPolicyError::NameTaken),
+        PolicyStoreOutcome::Stale => Err(ClientPolicyError::Stale),
     }
 }
 

@@ -15,7 +15,7 @@ use pia_kernel::{
 pub use draft::FeedbackDraft;
 #[cfg(any(test, feature = "mock"))]
 pub use ports::MockFeedbackStore;
-pub use ports::{FeedbackFilter, FeedbackStore, FeedbackUpdated, TriageUpdate};
+pub use ports::{FeedbackChangeOutcome, FeedbackFilter, FeedbackStore, TriageUpdate};
 pub use report::{FeedbackEntry, FeedbackReport, FeedbackStatus, Rating};
 
 use crate::violation::{FormCheck, Violation};
@@ -128,9 +128,9 @@ impl Feedback {
         let object = format!("feedback:{id}");
         let effects = SideEffects::of_object(at, Some(by), object, "Feedback.Triaged");
         match self.store.triage(id, TriageUpdate { status, note, at, expected }, effects).await? {
-            FeedbackUpdated::Done(entry) => Ok(*entry),
-            FeedbackUpdated::Unknown => Err(FeedbackError::Unknown),
-            FeedbackUpdated::Stale => Err(FeedbackError::Stale),
+            FeedbackChangeOutcome::Done(entry) => Ok(*entry),
+            FeedbackChangeOutcome::Unknown => Err(FeedbackError::Unknown),
+            FeedbackChangeOutcome::Stale => Err(FeedbackError::Stale),
         }
     }
 

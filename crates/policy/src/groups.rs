@@ -16,8 +16,9 @@ use pia_kernel::{
 pub use group::{Group, GroupEntry, GroupName, NameError};
 pub use member::{GroupMember, MemberFilter};
 pub use ports::{
-    ExternalIdSet, GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupWatch, MemberEffects,
-    MemberMoved, MembersChanged, MembershipChange, SettingsChanged,
+    ExternalIdOutcome, GroupCreationOutcome, GroupDeletionOutcome, GroupRenameOutcome, GroupStore,
+    GroupWatch, MemberEffects, MemberMoveOutcome, MembersChangeOutcome, MembershipChange,
+    SettingsChangeOutcome,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use ports::{MockGroupStore, MockGroupWatch};
@@ -124,8 +125,8 @@ impl Groups {
         let group = Group { id, name, is_default: false, external_id, created_at };
         let effects = audit_effects(created_at, actor, group.id, "Group.Created");
         match self.store.add(group.clone(), effects).await? {
-            GroupAdded::Stored => Ok(group),
-            GroupAdded::NameTaken => Err(GroupError::NameTaken),
+            GroupCreationOutcome::Stored => Ok(group),
+            GroupCreationOutcome::NameTaken => Err(GroupError::NameTaken),
         }
     }
 
@@ -139,9 +140,9 @@ impl Groups {
         let name = GroupName::parse(name)?;
         let effects = audit_effects(self.clock.now(), actor, group, "Group.Renamed");
         match self.store.rename(group, name, effects).await? {
-            GroupRenamed::Done => Ok(()),
-            GroupRenamed::Unknown => Err(GroupError::Unknown),
-            GroupRenamed::NameTaken => Err(GroupError::NameTaken),
+            GroupRenameOutcome::Done => Ok(()),
+            GroupRenameOutcome::Unknown => Err(GroupError::Unknown),
+            GroupRenameOutcome::NameTaken => Err(GroupError::NameTaken),
         }
     }
 
@@ -151,10 +152,10 @@ impl Groups {
         let removed = self.store.remove(group, effects).await?;
         self.watch.group_changed(group);
         match removed {
-            GroupRemoved::Done => Ok(()),
-            GroupRemoved::Unknown => Err(GroupError::Unknown),
-            GroupRemoved::IsDefault => Err(GroupError::IsDefault),
-            GroupRemoved::InUse(group_use) => Err(GroupError::InUse(group_use)),
+            GroupDeletionOutcome::Done => Ok(()),
+            GroupDeletionOutcome::Unknown => Err(GroupError::Unknown),
+            GroupDeletionOutcome::IsDefault => Err(GroupError::IsDefault),
+            GroupDeletionOutcome::InUse(group_use) => Err(GroupError::InUse(group_use)),
         }
     }
 
@@ -177,9 +178,9 @@ impl Groups {
         let changed = self.store.change(group, changes, effects).await?;
         self.watch.group_changed(group);
         match changed {
-            SettingsChanged::Done(settings) => Ok(settings),
-            SettingsChanged::Unknown => Err(GroupError::Unknown),
-            SettingsChanged::Refused(fault) => Err(fault.into()),
+            SettingsChangeOutcome::Done(settings) => Ok(settings),
+            SettingsChangeOutcome::Unknown => Err(GroupError::Unknown),
+            SettingsChangeOutcome::Refused(fault) => Err(fault.into()),
         }
     }
 
@@ -194,9 +195,9 @@ impl Groups {
         let put = self.store.put(user, group, effects).await?;
         self.watch.member_moved(user);
         match put {
-            MemberMoved::Done => Ok(()),
-            MemberMoved::UnknownGroup => Err(GroupError::Unknown),
-            MemberMoved::UnknownAccount => Err(GroupError::UnknownAccount),
+            MemberMoveOutcome::Done => Ok(()),
+            MemberMoveOutcome::UnknownGroup => Err(GroupError::Unknown),
+            MemberMoveOutcome::UnknownAccount => Err(GroupError::UnknownAccount),
         }
     }
 
@@ -215,14 +216,14 @@ impl Groups {
         let at = self.clock.now();
         let effects: MemberEffects = |user, group, at| member_added_effects(at, None, user, group);
         match self.store.change_members(group, changes, at, effects).await? {
-            MembersChanged::Done(users) => {
+            MembersChangeOutcome::Done(users) => {
                 for user in users {
                     self.watch.member_moved(user);
                 }
                 Ok(())
             }
-            MembersChanged::UnknownGroup => Err(GroupError::Unknown),
-            MembersChanged::UnknownAccount(_) => Err(GroupError::UnknownAccount),
+            MembersChangeOutcome::UnknownGroup => Err(GroupError::Unknown),
+            MembersChangeOutcome::UnknownAccount(_) => Err(GroupError::UnknownAccount),
         }
     }
 
@@ -242,9 +243,9 @@ impl Groups {
         }
         let effects = audit_effects(self.clock.now(), None, group, "Group.ExternalIdChanged");
         match self.store.set_external_id(group, id.map(str::to_owned), effects).await? {
-            ExternalIdSet::Done => Ok(()),
-            ExternalIdSet::Unknown => Err(GroupError::Unknown),
-            ExternalIdSet::Taken => Err(GroupError::ExternalIdTaken),
+            ExternalIdOutcome::Done => Ok(()),
+            ExternalIdOutcome::Unknown => Err(GroupError::Unknown),
+            ExternalIdOutcome::Taken => Err(GroupError::ExternalIdTaken),
         }
     }
 }

@@ -30,9 +30,9 @@ pub use certificates::{
 pub use client_policies::MockClientPolicyStore;
 pub use client_policies::{
     AssignedPolicy, ClientPolicies, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry,
-    ClientPolicyError, ClientPolicyStore, PolicyAssigned, PolicyComparison, PolicyDeleted,
-    PolicyDocument, PolicyDocumentError, PolicyStored, PolicyUpdate, PolicyVersion,
-    PolicyVersionEntry, SettingDifference,
+    ClientPolicyError, ClientPolicyStore, PolicyAssignmentOutcome, PolicyComparison,
+    PolicyDeletionOutcome, PolicyDocument, PolicyDocumentError, PolicyStoreOutcome, PolicyUpdate,
+    PolicyVersion, PolicyVersionEntry, SettingDifference,
 };
 pub use edition::Edition;
 pub use envelope::MAX_LICENCE_BYTES;
@@ -40,15 +40,15 @@ pub use feature::Feature;
 #[cfg(any(test, feature = "mock"))]
 pub use feedback::MockFeedbackStore;
 pub use feedback::{
-    Feedback, FeedbackDraft, FeedbackEntry, FeedbackError, FeedbackFilter, FeedbackReceipt,
-    FeedbackReport, FeedbackSettings, FeedbackStatus, FeedbackStore, FeedbackUpdated, Rating,
+    Feedback, FeedbackChangeOutcome, FeedbackDraft, FeedbackEntry, FeedbackError, FeedbackFilter,
+    FeedbackReceipt, FeedbackReport, FeedbackSettings, FeedbackStatus, FeedbackStore, Rating,
     TriageUpdate,
 };
 pub use groups::{
-    ExternalIdSet, Group, GroupAdded, GroupEntry, GroupError, GroupMember, GroupName, GroupRemoved,
-    GroupRenamed, GroupSettings, GroupStore, GroupUse, GroupWatch, Groups, MAX_LIMIT, MODES,
-    MemberEffects, MemberFilter, MemberMoved, MembersChanged, MembershipChange, NameError, Quota,
-    SettingChange, SettingsChanged, SettingsError,
+    ExternalIdOutcome, Group, GroupCreationOutcome, GroupDeletionOutcome, GroupEntry, GroupError,
+    GroupMember, GroupName, GroupRenameOutcome, GroupSettings, GroupStore, GroupUse, GroupWatch,
+    Groups, MAX_LIMIT, MODES, MemberEffects, MemberFilter, MemberMoveOutcome, MembersChangeOutcome,
+    MembershipChange, NameError, Quota, SettingChange, SettingsChangeOutcome, SettingsError,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};
@@ -56,13 +56,14 @@ pub use licence::{Licence, LicenceError, LicenceState, Licensed};
 #[cfg(any(test, feature = "mock"))]
 pub use personas::MockPersonaStore;
 pub use personas::{
-    ManagedPersonas, PersonaAssigned, PersonaBound, PersonaContent, PersonaDraft, PersonaEntry,
-    PersonaError, PersonaQuotas, PersonaReplaced, PersonaStore, PersonaUpdate, PublishedPersona,
+    ManagedPersonas, PersonaAssignmentOutcome, PersonaBindingOutcome, PersonaChangeOutcome,
+    PersonaContent, PersonaDraft, PersonaEntry, PersonaError, PersonaQuotas, PersonaStore,
+    PersonaUpdate, PublishedPersona,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use plugins::MockPluginStore;
 pub use plugins::{
-    PluginChanged, PluginContent, PluginDraft, PluginEntry, PluginError, PluginPackage,
+    PluginChangeOutcome, PluginContent, PluginDraft, PluginEntry, PluginError, PluginPackage,
     PluginStore, PluginUpdate, Plugins, PublishedPlugin,
 };
 pub use reading::LicenceReading;

@@ -16,7 +16,8 @@ pub use draft::{PersonaContent, PersonaDraft};
 #[cfg(any(test, feature = "mock"))]
 pub use ports::MockPersonaStore;
 pub use ports::{
-    PersonaAssigned, PersonaBound, PersonaQuotas, PersonaReplaced, PersonaStore, PersonaUpdate,
+    PersonaAssignmentOutcome, PersonaBindingOutcome, PersonaChangeOutcome, PersonaQuotas,
+    PersonaStore, PersonaUpdate,
 };
 
 use crate::groups::Quota;
@@ -168,9 +169,9 @@ impl ManagedPersonas {
         let update = PersonaUpdate { content, is_active, at: self.clock.now(), expected };
         let effects = self.effects(by, persona, "ManagedPersona.Updated");
         match self.store.replace(persona, update, effects).await? {
-            PersonaReplaced::Done => Ok(()),
-            PersonaReplaced::Unknown => Err(PersonaError::Unknown),
-            PersonaReplaced::Stale => Err(PersonaError::Stale),
+            PersonaChangeOutcome::Done => Ok(()),
+            PersonaChangeOutcome::Unknown => Err(PersonaError::Unknown),
+            PersonaChangeOutcome::Stale => Err(PersonaError::Stale),
         }
     }
 
@@ -197,13 +198,13 @@ impl ManagedPersonas {
         };
         let effects = self.effects(by, persona, "ManagedPersona.GroupsUpdated");
         match self.store.assign(persona, &groups, defaults, effects).await? {
-            PersonaAssigned::Done => Ok(()),
-            PersonaAssigned::Unknown => Err(PersonaError::Unknown),
-            PersonaAssigned::UnknownGroup(group) => Err(PersonaError::UnknownGroup(group)),
-            PersonaAssigned::BaseQuotaExceeded { group, limit } => {
+            PersonaAssignmentOutcome::Done => Ok(()),
+            PersonaAssignmentOutcome::Unknown => Err(PersonaError::Unknown),
+            PersonaAssignmentOutcome::UnknownGroup(group) => Err(PersonaError::UnknownGroup(group)),
+            PersonaAssignmentOutcome::BaseQuotaExceeded { group, limit } => {
                 Err(PersonaError::BaseQuotaExceeded { group, limit })
             }
-            PersonaAssigned::QuotaExceeded { group, limit } => {
+            PersonaAssignmentOutcome::QuotaExceeded { group, limit } => {
                 Err(PersonaError::QuotaExceeded { group, limit })
             }
         }
@@ -220,9 +221,11 @@ impl ManagedPersonas {
             BTreeSet::from_iter(checked_bindings("pluginIds", plugins)?).into_iter().collect();
         let effects = self.effects(by, persona, "ManagedPersona.PluginsUpdated");
         match self.store.bind(persona, &plugins, effects).await? {
-            PersonaBound::Done => Ok(()),
-            PersonaBound::Unknown => Err(PersonaError::Unknown),
-            PersonaBound::UnknownPlugin(plugin) => Err(PersonaError::UnknownPlugin(plugin)),
+            PersonaBindingOutcome::Done => Ok(()),
+            PersonaBindingOutcome::Unknown => Err(PersonaError::Unknown),
+            PersonaBindingOutcome::UnknownPlugin(plugin) => {
+                Err(PersonaError::UnknownPlugin(plugin))
+            }
         }
     }
 
@@ -255,7 +258,7 @@ mod tests {
             .withf(move |_, groups, quota, effects| {
                 groups == [group] && quota.personas == 50 && effects.audit.len() == 1
             })
-            .returning(|_, _, _, _| Ok(PersonaAssigned::Done));
+            .returning(|_, _, _, _| Ok(PersonaAssignmentOutcome::Done));
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let personas = ManagedPersonas::new(Arc::new(store), clock);
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub use draft::{PluginContent, PluginDraft};
 #[cfg(any(test, feature = "mock"))]
 pub use ports::MockPluginStore;
-pub use ports::{PluginChanged, PluginStore, PluginUpdate};
+pub use ports::{PluginChangeOutcome, PluginStore, PluginUpdate};
 
 use crate::uploads::{UnusableUpload, UploadReader};
 use crate::violation::Violation;
@@ -201,7 +201,7 @@ impl Plugins {
         let signer = signed.signer.clone();
         let (at, effects) = (self.clock.now(), self.effects(by, plugin, "Plugin.PackageUploaded"));
         match self.store.store_package(plugin, (signed, file), at, effects).await? {
-            PluginChanged::Untrusted => Err(PluginError::Untrusted(signer)),
+            PluginChangeOutcome::Untrusted => Err(PluginError::Untrusted(signer)),
             outcome => changed(outcome).map(|()| package),
         }
     }
@@ -256,13 +256,13 @@ impl Plugins {
     }
 }
 
-fn changed(outcome: PluginChanged) -> Result<(), PluginError> {
+fn changed(outcome: PluginChangeOutcome) -> Result<(), PluginError> {
     match outcome {
-        PluginChanged::Done => Ok(()),
-        PluginChanged::Unknown => Err(PluginError::Unknown),
-        PluginChanged::Stale => Err(PluginError::Stale),
-        PluginChanged::BuiltIn => Err(PluginError::BuiltIn),
-        PluginChanged::Untrusted => Err(PluginError::Untrusted(String::new())),
-        PluginChanged::UnknownGroup(group) => Err(PluginError::UnknownGroup(group)),
+        PluginChangeOutcome::Done => Ok(()),
+        PluginChangeOutcome::Unknown => Err(PluginError::Unknown),
+        PluginChangeOutcome::Stale => Err(PluginError::Stale),
+        PluginChangeOutcome::BuiltIn => Err(PluginError::BuiltIn),
+        PluginChangeOutcome::Untrusted => Err(PluginError::Untrusted(String::new())),
+        PluginChangeOutcome::UnknownGroup(group) => Err(PluginError::UnknownGroup(group)),
     }
 }

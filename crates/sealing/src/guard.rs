@@ -23,7 +23,7 @@ pub enum MasterKeyError {
 
 /// Outcome of the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyGuard {
+pub enum KeyGuardOutcome {
     /// The stored data is sealed under the key in use.
     Known,
     /// Stored data is sealed under the previous key, and new data under this one.
@@ -32,7 +32,7 @@ pub enum KeyGuard {
     Abandoned,
 }
 
-impl KeyGuard {
+impl KeyGuardOutcome {
     /// Checks the keys against the key of the stored data, and registers the
     /// current key where it may replace that.
     pub async fn check(
@@ -98,8 +98,11 @@ mod tests {
         MasterKeys { current: key(current), previous: previous.map(key) }
     }
 
-    async fn check(register: &Register, keys: MasterKeys) -> Result<KeyGuard, MasterKeyError> {
-        KeyGuard::check(&keys, AcceptNew::No, register).await
+    async fn check(
+        register: &Register,
+        keys: MasterKeys,
+    ) -> Result<KeyGuardOutcome, MasterKeyError> {
+        KeyGuardOutcome::check(&keys, AcceptNew::No, register).await
     }
 
     #[tokio::test]
@@ -107,7 +110,7 @@ mod tests {
         let register = Register(Mutex::default());
 
         for _ in 0..2 {
-            assert_eq!(check(&register, keys(1, None)).await.unwrap(), KeyGuard::Known);
+            assert_eq!(check(&register, keys(1, None)).await.unwrap(), KeyGuardOutcome::Known);
         }
     }
 
@@ -119,7 +122,7 @@ mod tests {
         let refused = check(&register, keys(2, None)).await.unwrap_err().to_string();
 
         assert!(refused.starts_with("SVC-ENC-001"), "{refused}");
-        assert_eq!(check(&register, keys(1, None)).await.unwrap(), KeyGuard::Known);
+        assert_eq!(check(&register, keys(1, None)).await.unwrap(), KeyGuardOutcome::Known);
     }
 
     #[tokio::test]
@@ -129,8 +132,8 @@ mod tests {
 
         let succeeded = check(&register, keys(2, Some(1))).await.unwrap();
 
-        assert_eq!(succeeded, KeyGuard::Succeeded);
-        assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuard::Known);
+        assert_eq!(succeeded, KeyGuardOutcome::Succeeded);
+        assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuardOutcome::Known);
     }
 
     #[tokio::test]
@@ -138,9 +141,10 @@ mod tests {
         let register = Register(Mutex::default());
         check(&register, keys(1, None)).await.unwrap();
 
-        let abandoned = KeyGuard::check(&keys(2, None), AcceptNew::Yes, &register).await.unwrap();
+        let abandoned =
+            KeyGuardOutcome::check(&keys(2, None), AcceptNew::Yes, &register).await.unwrap();
 
-        assert_eq!(abandoned, KeyGuard::Abandoned);
-        assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuard::Known);
+        assert_eq!(abandoned, KeyGuardOutcome::Abandoned);
+        assert_eq!(check(&register, keys(2, None)).await.unwrap(), KeyGuardOutcome::Known);
     }
 }

@@ -11,7 +11,7 @@ mod server_seal;
 mod server_signer;
 
 pub use envelope::{SealContext, UnsealError};
-pub use guard::{AcceptNew, KeyGuard, MasterKeyError};
+pub use guard::{AcceptNew, KeyGuardOutcome, MasterKeyError};
 pub use master_keys::{KeyId, MasterKeys};
 pub use person_seal::PersonSeal;
 pub use ports::{InstalledKey, KeyRegister, Salt, SaltStore};

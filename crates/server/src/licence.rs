@@ -13,7 +13,7 @@ use pia_policy::{
     VerifyingKey,
 };
 
-pub(crate) use disk::{FileRead, replace};
+pub(crate) use disk::{FileReadOutcome, replace};
 pub use seats::LicenceSeats;
 
 /// File that the operator stores the licence in.
@@ -34,8 +34,8 @@ pub struct LicenceFile {
 /// the time and length of the file: it is small, and these miss a change
 /// within the clock's resolution.
 struct FileSnapshot {
-    accepted: FileRead,
-    pending: Option<FileRead>,
+    accepted: FileReadOutcome,
+    pending: Option<FileReadOutcome>,
     end_logged: bool,
 }
 
@@ -48,9 +48,9 @@ impl LicenceFile {
         }
         let state = LiveSetting::new(LicenceState::Missing);
         let snapshot =
-            FileSnapshot { accepted: FileRead::Missing, pending: None, end_logged: false };
+            FileSnapshot { accepted: FileReadOutcome::Missing, pending: None, end_logged: false };
         let file = Self { path, key, clock, state, snapshot: Mutex::new(snapshot) };
-        let read = FileRead::at(&file.path);
+        let read = FileReadOutcome::at(&file.path);
         let found = file.load(&read);
         file.accept(read, found, &mut file.lock_state());
         file
@@ -75,7 +75,7 @@ impl LicenceFile {
     /// Checks whether the file was replaced or the licence has ended. Blocks on
     /// the disk.
     pub fn check(&self) {
-        let read = FileRead::at(&self.path);
+        let read = FileReadOutcome::at(&self.path);
         let mut snapshot = self.lock_state();
         self.update(read, &mut snapshot);
         self.log_end(&mut snapshot);
@@ -92,17 +92,21 @@ impl LicenceFile {
         let content = format!("{}\n", reading.text).into_bytes();
         replace(&self.path, &content).map_err(|err| Unavailable::new("the licence file", err))?;
         let licence = reading.licence.clone();
-        self.accept(FileRead::Content(content), LicenceRead::Licence(reading), &mut snapshot);
+        self.accept(
+            FileReadOutcome::Content(content),
+            LicenceRead::Licence(reading),
+            &mut snapshot,
+        );
         Ok(licence)
     }
 
-    fn update(&self, read: FileRead, snapshot: &mut FileSnapshot) {
+    fn update(&self, read: FileReadOutcome, snapshot: &mut FileSnapshot) {
         if read == snapshot.accepted {
             snapshot.pending = None;
             return;
         }
         let again = snapshot.pending.as_ref() == Some(&read);
-        if let FileRead::Failed(reason) = &read {
+        if let FileReadOutcome::Failed(reason) = &read {
             if !again {
                 log::unreachable(&self.path, reason);
             }
@@ -117,18 +121,18 @@ impl LicenceFile {
         }
     }
 
-    fn load(&self, read: &FileRead) -> LicenceRead {
+    fn load(&self, read: &FileReadOutcome) -> LicenceRead {
         match read {
-            FileRead::Missing => LicenceRead::Nothing,
-            FileRead::Content(bytes) => LicenceReading::open(bytes, &self.key)
+            FileReadOutcome::Missing => LicenceRead::Nothing,
+            FileReadOutcome::Content(bytes) => LicenceReading::open(bytes, &self.key)
                 .map_or_else(LicenceRead::Fault, LicenceRead::Licence),
-            FileRead::Failed(reason) => LicenceRead::Fault(LicenceError::Unreadable(format!(
-                "the file cannot be opened: {reason}"
-            ))),
+            FileReadOutcome::Failed(reason) => LicenceRead::Fault(LicenceError::Unreadable(
+                format!("the file cannot be opened: {reason}"),
+            )),
         }
     }
 
-    fn accept(&self, read: FileRead, found: LicenceRead, snapshot: &mut FileSnapshot) {
+    fn accept(&self, read: FileReadOutcome, found: LicenceRead, snapshot: &mut FileSnapshot) {
         *snapshot = FileSnapshot { accepted: read, pending: None, end_logged: false };
         self.state.set(match found {
             LicenceRead::Nothing => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::{LiveSetting, Unavailable};
-use pia_outbox::{Delivery, OutboxSender};
+use pia_outbox::{DeliveryOutcome, OutboxSender};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -74,8 +74,8 @@ impl OutboxWorker {
             return Ok(false);
         }
         Ok(match self.sender.deliver_next().await? {
-            Delivery::Nothing | Delivery::RelayAway => false,
-            Delivery::Sent | Delivery::Postponed | Delivery::Abandoned => true,
+            DeliveryOutcome::Nothing | DeliveryOutcome::RelayAway => false,
+            DeliveryOutcome::Sent | DeliveryOutcome::Postponed | DeliveryOutcome::Abandoned => true,
         })
     }
 }

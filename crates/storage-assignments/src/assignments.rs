@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
-    Assignment, AssignmentCreated, AssignmentDetails, AssignmentStatus, AssignmentStore, Collected,
-    FailureCode, ForcedEnd, NewAssignment, RunFailure,
+    Assignment, AssignmentCreationOutcome, AssignmentDetails, AssignmentStatus, AssignmentStore,
+    CollectionOutcome, FailureCode, ForcedEnd, NewAssignment, RunFailure,
 };
 use pia_kernel::{AssignmentId, SideEffects, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Sealer};
@@ -52,21 +52,21 @@ connection_trait! {
             row: &NewRow,
             event: &EventRow,
             max_unfinished: u32,
-        ) -> Result<AssignmentCreated, DbError> {
+        ) -> Result<AssignmentCreationOutcome, DbError> {
             if !self.lock_account(row.user_id).await? {
-                return Ok(AssignmentCreated::Gone);
+                return Ok(AssignmentCreationOutcome::Gone);
             }
             let unfinished = assignments::table
                 .filter(assignments::user_id.eq(row.user_id))
                 .filter(assignments::completed_at.is_null())
                 .count();
             if unfinished.get_result::<i64>(self).await? >= i64::from(max_unfinished) {
-                return Ok(AssignmentCreated::TooMany);
+                return Ok(AssignmentCreationOutcome::TooMany);
             }
             diesel::insert_into(assignments::table).values(row).execute(self).await?;
             self.append(std::slice::from_ref(event), 1).await?;
             self.notify_processes(QUEUED).await?;
-            Ok(AssignmentCreated::Done)
+            Ok(AssignmentCreationOutcome::Done)
         }
     }
 }
@@ -120,17 +120,21 @@ impl AssignmentStore for SqlAssignments {
         &self,
         assignment: NewAssignment,
         max_unfinished: u32,
-    ) -> Result<AssignmentCreated, Unavailable> {
+    ) -> Result<AssignmentCreationOutcome, Unavailable> {
         let id = DbUid(assignment.id.0);
         let Some(seal) = self.sealer.seal_for(assignment.user).await? else {
-            return Ok(AssignmentCreated::Gone);
+            return Ok(AssignmentCreationOutcome::Gone);
         };
         let row = NewRow::new(&assignment, &seal)?;
         let event = EventRow::new(id, assignment.event, assignment.at, Some(&seal))?;
         let user = assignment.user;
-        Ok(in_user_tx!(self.db, user, async |conn| -> Result<AssignmentCreated, DbError> {
-            conn.insert_assignment(&row, &event, max_unfinished).await
-        })?)
+        Ok(in_user_tx!(
+            self.db,
+            user,
+            async |conn| -> Result<AssignmentCreationOutcome, DbError> {
+                conn.insert_assignment(&row, &event, max_unfinished).await
+            }
+        )?)
     }
 
     async fn discard(&self, id: AssignmentId) -> Result<(), Unavailable> {
@@ -210,7 +214,7 @@ impl AssignmentStore for SqlAssignments {
         user: UserId,
         id: AssignmentId,
         end: ForcedEnd,
-    ) -> Result<Collected, Unavailable> {
+    ) -> Result<CollectionOutcome, Unavailable> {
         self.collect_contents(user, id, end).await
     }
 

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_assignments::{Operator, OperatorChanged, OperatorStore, OperatorUpdate, Skill};
+use pia_assignments::{Operator, OperatorChangeOutcome, OperatorStore, OperatorUpdate, Skill};
 use pia_kernel::{GroupId, OperatorId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, operator_groups, operators, user_groups};
 use pia_storage::{
@@ -176,21 +176,21 @@ impl OperatorStore for SqlOperators {
         &self,
         operator: Operator,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable> {
+    ) -> Result<OperatorChangeOutcome, Unavailable> {
         let row = OperatorRow::new(&operator)?;
         let groups: Vec<DbUid> = operator.groups.iter().map(|it| DbUid(it.0)).collect();
         let effects = effects.with_changes(None, Some(&row.audited()));
-        let created = in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+        let created = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             diesel::insert_into(operators::table).values(&row).execute(conn).await?;
             if !conn.put_groups(row.id, &groups).await? {
                 diesel::delete(operators::table.find(row.id)).execute(conn).await?;
-                return Ok(OperatorChanged::UnknownGroup);
+                return Ok(OperatorChangeOutcome::UnknownGroup);
             }
             conn.write_effects(&self.db, &effects).await?;
-            Ok(OperatorChanged::Done)
+            Ok(OperatorChangeOutcome::Done)
         });
         match created {
-            Err(err) if name_taken(&err) => Ok(OperatorChanged::NameTaken),
+            Err(err) if name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
             created => Ok(created?),
         }
     }
@@ -200,17 +200,17 @@ impl OperatorStore for SqlOperators {
         id: OperatorId,
         update: OperatorUpdate,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable> {
+    ) -> Result<OperatorChangeOutcome, Unavailable> {
         let skill = update.skill.as_ref();
         let skill =
             skill.map(|it| Ok::<_, Unavailable>((format_skill(it)?, it.name.to_lowercase())));
         let skill = skill.transpose()?;
         let id = DbUid(id.0);
-        let updated = in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+        let updated = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
-            let Some(before) = before else { return Ok(OperatorChanged::NotFound) };
+            let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom && skill.is_some() {
-                return Ok(OperatorChanged::BuiltIn);
+                return Ok(OperatorChangeOutcome::BuiltIn);
             }
             let new = (
                 operators::name.eq(&update.name),
@@ -224,10 +224,10 @@ impl OperatorStore for SqlOperators {
                 row.returning(OperatorRow::as_returning()).get_result(conn).await?;
             let effects = effects.with_changes(Some(&before.audited()), Some(&after.audited()));
             conn.write_effects(&self.db, &effects).await?;
-            Ok(OperatorChanged::Done)
+            Ok(OperatorChangeOutcome::Done)
         });
         match updated {
-            Err(err) if name_taken(&err) => Ok(OperatorChanged::NameTaken),
+            Err(err) if name_taken(&err) => Ok(OperatorChangeOutcome::NameTaken),
             updated => Ok(updated?),
         }
     }
@@ -237,21 +237,21 @@ impl OperatorStore for SqlOperators {
         id: OperatorId,
         groups: Vec<GroupId>,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable> {
+    ) -> Result<OperatorChangeOutcome, Unavailable> {
         let (id, ids) = (DbUid(id.0), groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
         let own = operator_groups::table.filter(operator_groups::operator_id.eq(id));
         let own = own.select(operator_groups::group_id);
-        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             let row: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
             if row.is_none() {
-                return Ok(OperatorChanged::NotFound);
+                return Ok(OperatorChangeOutcome::NotFound);
             }
             let before: Vec<DbUid> = own.load(conn).await?;
             if !conn.put_groups(id, &ids).await? {
-                return Ok(OperatorChanged::UnknownGroup);
+                return Ok(OperatorChangeOutcome::UnknownGroup);
             }
             conn.write_effects(&self.db, &with_ids(&effects, "groups", &before, &ids)).await?;
-            Ok(OperatorChanged::Done)
+            Ok(OperatorChangeOutcome::Done)
         })?)
     }
 
@@ -259,18 +259,18 @@ impl OperatorStore for SqlOperators {
         &self,
         id: OperatorId,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable> {
+    ) -> Result<OperatorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             let before: Option<OperatorRow> = lock!(id).get_result(conn).await.optional()?;
-            let Some(before) = before else { return Ok(OperatorChanged::NotFound) };
+            let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom {
-                return Ok(OperatorChanged::BuiltIn);
+                return Ok(OperatorChangeOutcome::BuiltIn);
             }
             diesel::delete(operators::table.find(id)).execute(conn).await?;
             let effects = effects.with_changes(Some(&before.audited()), None);
             conn.write_effects(&self.db, &effects).await?;
-            Ok(OperatorChanged::Done)
+            Ok(OperatorChangeOutcome::Done)
         })?)
     }
 }

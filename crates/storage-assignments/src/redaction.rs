@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_assignments::{AssignmentStatus, Collected, ForcedEnd};
+use pia_assignments::{AssignmentStatus, CollectionOutcome, ForcedEnd};
 use pia_kernel::{AssignmentId, Unavailable, UserId};
 use pia_storage::schema::{assignment_events, assignments};
 use pia_storage::{DbError, DbInstant, DbUid, connection_trait, in_user_tx, on_user_rows};
@@ -62,16 +62,16 @@ impl SqlAssignments {
         user: UserId,
         id: AssignmentId,
         end: ForcedEnd,
-    ) -> Result<Collected, Unavailable> {
+    ) -> Result<CollectionOutcome, Unavailable> {
         let own = assignments::table
             .find(DbUid(id.0))
             .filter(assignments::user_id.eq(DbUid(user.0)))
             .select(assignments::status);
         let status: Option<String> =
             on_user_rows!(self.db, user, |conn| own.first(conn).await.optional()?)?;
-        let Some(status) = status else { return Ok(Collected::NotFound) };
+        let Some(status) = status else { return Ok(CollectionOutcome::NotFound) };
         if !AssignmentStatus::from_name(&status).is_some_and(AssignmentStatus::is_final) {
-            return Ok(Collected::Unfinished);
+            return Ok(CollectionOutcome::Unfinished);
         }
         let id = DbUid(id.0);
         let events = [(id, EventRow::new(id, end.event, end.at, None)?)];
@@ -79,6 +79,6 @@ impl SqlAssignments {
         in_user_tx!(self.db, user, async |conn| -> Result<usize, DbError> {
             conn.redact(&events, at).await
         })?;
-        Ok(Collected::Done)
+        Ok(CollectionOutcome::Done)
     }
 }

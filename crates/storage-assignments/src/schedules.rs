@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
-    AssignmentCreated, DueSchedule, NewAssignment, Schedule, ScheduleCreated, ScheduleStart,
-    ScheduleStarted, ScheduleStore, SkipReason,
+    AssignmentCreationOutcome, DueSchedule, NewAssignment, Schedule, ScheduleCreationOutcome,
+    ScheduleStart, ScheduleStartOutcome, ScheduleStore, SkipReason,
 };
 use pia_kernel::{AssignmentId, ScheduleId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::assignment_schedules;
@@ -51,23 +51,23 @@ impl ScheduleStore for SqlAssignments {
         user: UserId,
         schedule: Schedule,
         max: u32,
-    ) -> Result<ScheduleCreated, Unavailable> {
+    ) -> Result<ScheduleCreationOutcome, Unavailable> {
         let Some(seal) = self.sealer.seal_for(user).await? else {
-            return Ok(ScheduleCreated::Gone);
+            return Ok(ScheduleCreationOutcome::Gone);
         };
         let row = NewScheduleRow::new(user, &schedule, &seal)?;
         let own = assignment_schedules::table
             .filter(assignment_schedules::user_id.eq(DbUid(user.0)))
             .count();
-        Ok(in_user_tx!(self.db, user, async |conn| -> Result<ScheduleCreated, DbError> {
+        Ok(in_user_tx!(self.db, user, async |conn| -> Result<ScheduleCreationOutcome, DbError> {
             if !conn.lock_account(DbUid(user.0)).await? {
-                return Ok(ScheduleCreated::Gone);
+                return Ok(ScheduleCreationOutcome::Gone);
             }
             if own.get_result::<i64>(conn).await? >= i64::from(max) {
-                return Ok(ScheduleCreated::TooMany);
+                return Ok(ScheduleCreationOutcome::TooMany);
             }
             diesel::insert_into(assignment_schedules::table).values(&row).execute(conn).await?;
-            Ok(ScheduleCreated::Done)
+            Ok(ScheduleCreationOutcome::Done)
         })?)
     }
 
@@ -116,34 +116,34 @@ impl ScheduleStore for SqlAssignments {
         &self,
         start: ScheduleStart,
         max_unfinished: u32,
-    ) -> Result<ScheduleStarted, Unavailable> {
+    ) -> Result<ScheduleStartOutcome, Unavailable> {
         let (id, due_at) = (DbUid(start.schedule.0), Some(DbInstant(start.due_at)));
         let next = assignment_schedules::next_at.eq(start.next_at.map(DbInstant));
         let assignment = match start.assignment {
             Ok(assignment) => Ok(self.rows_of(assignment).await?),
             Err(reason) => Err(reason),
         };
-        Ok(in_tx!(self.all_rows, async |conn| -> Result<ScheduleStarted, DbError> {
+        Ok(in_tx!(self.all_rows, async |conn| -> Result<ScheduleStartOutcome, DbError> {
             // Accounts are locked before their rows everywhere.
             match &assignment {
                 Ok(Some((_, row, _))) if conn.lock_account(row.user_id).await? => {}
-                Ok(_) => return Ok(ScheduleStarted::Lost),
+                Ok(_) => return Ok(ScheduleStartOutcome::Lost),
                 Err(_) => {}
             }
             let due = assignment_schedules::table.find(id);
             let due = due.filter(assignment_schedules::next_at.eq(due_at));
             if diesel::update(due).set(next).execute(conn).await? == 0 {
-                return Ok(ScheduleStarted::Lost);
+                return Ok(ScheduleStartOutcome::Lost);
             }
             let outcome = match &assignment {
                 Ok(Some((id, row, event))) => {
                     match conn.insert_assignment(row, event, max_unfinished).await? {
-                        AssignmentCreated::Done => Ok(*id),
-                        AssignmentCreated::TooMany => Err(SkipReason::TooManyAssignments),
-                        AssignmentCreated::Gone => return Ok(ScheduleStarted::Lost),
+                        AssignmentCreationOutcome::Done => Ok(*id),
+                        AssignmentCreationOutcome::TooMany => Err(SkipReason::TooManyAssignments),
+                        AssignmentCreationOutcome::Gone => return Ok(ScheduleStartOutcome::Lost),
                     }
                 }
-                Ok(None) => return Ok(ScheduleStarted::Lost),
+                Ok(None) => return Ok(ScheduleStartOutcome::Lost),
                 Err(reason) => Err(*reason),
             };
             let last = (
@@ -152,7 +152,7 @@ impl ScheduleStore for SqlAssignments {
                 assignment_schedules::last_skip.eq(outcome.err().map(SkipReason::code)),
             );
             diesel::update(assignment_schedules::table.find(id)).set(last).execute(conn).await?;
-            Ok(outcome.map_or(ScheduleStarted::Skipped, ScheduleStarted::Done))
+            Ok(outcome.map_or(ScheduleStartOutcome::Skipped, ScheduleStartOutcome::Done))
         })?)
     }
 }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
-    Admission, AdmissionRequest, CreditHolder, CreditMismatch, CreditStore, CreditWindows, Micros,
-    Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey, WindowKind,
+    AdmissionOutcome, AdmissionRequest, CreditHolder, CreditMismatch, CreditStore, CreditWindows,
+    Micros, Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey, WindowKind,
 };
 use pia_kernel::{Clock, GroupId, LiveSetting, SideEffects, Unavailable};
 use pia_storage::schema::credit_windows;
@@ -199,7 +199,7 @@ impl SettlementSink for SqlCreditStore {
 
 #[async_trait]
 impl CreditStore for SqlCreditStore {
-    async fn admit(&self, request: AdmissionRequest) -> Result<Admission, Unavailable> {
+    async fn admit(&self, request: AdmissionRequest) -> Result<AdmissionOutcome, Unavailable> {
         let answered = async {
             loop {
                 let (reply, answer) = oneshot::channel();

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pia_assistant::{Admission, AdmissionRequest, Settlement, SettlementSink, UsageRecord};
+use pia_assistant::{AdmissionOutcome, AdmissionRequest, Settlement, SettlementSink, UsageRecord};
 use pia_kernel::Unavailable;
 use tokio::sync::{Notify, oneshot};
 
 /// Result of an admission request.
-pub(crate) type AdmissionResult = Result<Admission, Unavailable>;
+pub(crate) type AdmissionResult = Result<AdmissionOutcome, Unavailable>;
 
 /// Admission request with the channel of its waiting caller.
 #[derive(Debug)]

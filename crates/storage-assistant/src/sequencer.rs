@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use pia_assistant::{
-    Admission, AdmissionRequest, Micros, ReservationGuard, ReservationLine, Settlement,
+    AdmissionOutcome, AdmissionRequest, Micros, ReservationGuard, ReservationLine, Settlement,
     SettlementSink,
 };
 use pia_kernel::Unavailable;
@@ -333,7 +333,7 @@ fn answer(
                 let to: Arc<dyn SettlementSink> =
                     Arc::clone(&context.queue) as Arc<dyn SettlementSink>;
                 let hold = ReservationGuard::new(id, grant.lines, to);
-                Ok(Admission::Granted {
+                Ok(AdmissionOutcome::Granted {
                     reservation: hold,
                     output: grant.output,
                     truncation_cause: grant.truncation_cause,
@@ -341,7 +341,7 @@ fn answer(
             }
             AdmissionVerdict::Refused(refusal) => {
                 add(&context.tally.refused, 1);
-                Ok(Admission::Refused(refusal))
+                Ok(AdmissionOutcome::Refused(refusal))
             }
             AdmissionVerdict::Gone => {
                 Err(Unavailable::new("credits", "the account or its group is gone"))

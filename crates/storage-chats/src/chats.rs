@@ -8,8 +8,8 @@ use pia_sealing::Sealer;
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_sync::{
-    ChatId, ChatLimits, ChatListRequest, ChatStore, ChatWritten, IfNoneMatch, ListedChats, NewChat,
-    StoredChat,
+    ChatId, ChatLimits, ChatListOutcome, ChatListRequest, ChatStore, ChatWriteOutcome, IfNoneMatch,
+    NewChat, StoredChat,
 };
 
 use crate::rows::ListRow;
@@ -45,7 +45,7 @@ impl ChatStore for SqlChats {
         chat: &NewChat,
         limits: ChatLimits,
         now: Timestamp,
-    ) -> Result<ChatWritten, Unavailable> {
+    ) -> Result<ChatWriteOutcome, Unavailable> {
         self.write(user, chat, limits, now).await
     }
 
@@ -64,7 +64,7 @@ impl ChatStore for SqlChats {
         user: UserId,
         part: ChatListRequest,
         unless: IfNoneMatch,
-    ) -> Result<ListedChats, Unavailable> {
+    ) -> Result<ChatListOutcome, Unavailable> {
         self.load_page(user, part, &unless).await
     }
 }

@@ -10,7 +10,7 @@ use pia_sealing::{PersonSeal, Salt};
 use pia_storage::schema::{chats, ledgers, person_salts};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_sync::{
-    ChatId, ChatListRequest, ChatPage, ChatsVersion, IfNoneMatch, ListedChats, StoredChat,
+    ChatId, ChatListOutcome, ChatListRequest, ChatPage, ChatsVersion, IfNoneMatch, StoredChat,
 };
 
 use crate::SqlChats;
@@ -44,16 +44,16 @@ impl SqlChats {
         user: UserId,
         part: ChatListRequest,
         unless: &IfNoneMatch,
-    ) -> Result<ListedChats, Unavailable> {
+    ) -> Result<ChatListOutcome, Unavailable> {
         let head = head(&self.db, user).await?;
         let version = head.version;
         if unless.contains(&version) {
-            return Ok(ListedChats::Unchanged(version));
+            return Ok(ChatListOutcome::Unchanged(version));
         }
         let (chats, deleted, next) = (Vec::new(), Vec::new(), None);
         let mut page = ChatPage { version, chats, deleted, next };
         // Without a salt nothing was ever sealed for the account.
-        let Some(salt) = head.salt else { return Ok(ListedChats::Page(page)) };
+        let Some(salt) = head.salt else { return Ok(ChatListOutcome::Page(page)) };
         let seal = self.sealer.with_salt(user, &salt)?;
         let places = places(&self.db, user, part).await?;
         let fitting_rows = cut(&places, part.limit);
@@ -70,7 +70,7 @@ impl SqlChats {
                 page.chats.extend(opened(row, &seal));
             }
         }
-        Ok(ListedChats::Page(page))
+        Ok(ChatListOutcome::Page(page))
     }
 }
 

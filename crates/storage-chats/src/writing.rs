@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use pia_storage::schema::chats;
 use pia_storage::{DbError, DbInstant, DbUid, TakeLedger, in_tx};
-use pia_sync::{ChatDecision, ChatId, ChatLimits, ChatWritten, NewChat, StoredChatState};
+use pia_sync::{ChatDecision, ChatId, ChatLimits, ChatWriteOutcome, NewChat, StoredChatState};
 
 use crate::SqlChats;
 use crate::rows::{ChatWriteRow, ListRow, key};
@@ -40,21 +40,23 @@ impl SqlChats {
         chat: &NewChat,
         limits: ChatLimits,
         now: Timestamp,
-    ) -> Result<ChatWritten, Unavailable> {
+    ) -> Result<ChatWriteOutcome, Unavailable> {
         // Sealed before any lock is taken: it may be long.
-        let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(ChatWritten::Gone) };
+        let Some(seal) = self.sealer.seal_for(user).await? else {
+            return Ok(ChatWriteOutcome::Gone);
+        };
         let mut row = ChatWriteRow::from_chat(chat, &seal)?;
         let written = self.store_chat(user, (chat, &mut row), limits, now).await?;
         drop(row);
         Ok(match written {
-            WriteOutcome::Created(created_at) => ChatWritten::Created { created_at },
-            WriteOutcome::Replaced(created_at) => ChatWritten::Replaced { created_at },
-            WriteOutcome::Newer(row) => ChatWritten::Newer(row.open(&seal)?),
-            WriteOutcome::Deleted => ChatWritten::Deleted,
-            WriteOutcome::Plain => ChatWritten::Plain,
-            WriteOutcome::Full(current) => ChatWritten::Full { current },
-            WriteOutcome::OutOfStorage(storage) => ChatWritten::OutOfStorage(storage),
-            WriteOutcome::Gone => ChatWritten::Gone,
+            WriteOutcome::Created(created_at) => ChatWriteOutcome::Created { created_at },
+            WriteOutcome::Replaced(created_at) => ChatWriteOutcome::Replaced { created_at },
+            WriteOutcome::Newer(row) => ChatWriteOutcome::Newer(row.open(&seal)?),
+            WriteOutcome::Deleted => ChatWriteOutcome::Deleted,
+            WriteOutcome::Plain => ChatWriteOutcome::Plain,
+            WriteOutcome::Full(current) => ChatWriteOutcome::Full { current },
+            WriteOutcome::OutOfStorage(storage) => ChatWriteOutcome::OutOfStorage(storage),
+            WriteOutcome::Gone => ChatWriteOutcome::Gone,
         })
     }
 

@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, ApiKeyRef, CallerState, Candidate, Credentials, CredentialsEpoch,
-    CustomerType, KeyScope, KeyUse, Network, NewAccount, Registered, Role, SessionRef,
+    Account, AccountCreationOutcome, AccountStore, ApiKeyRef, CallerState, Candidate, Credentials,
+    CredentialsEpoch, CustomerType, KeyScope, KeyUse, Network, NewAccount, Role, SessionRef,
     SessionScope, SignInOutcome, fold_email,
 };
 use pia_kernel::{GroupId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
@@ -37,7 +37,7 @@ impl AccountStore for SqlAccounts {
         new: NewAccount,
         seats: Option<u32>,
         effects: SideEffects,
-    ) -> Result<Registered, Unavailable> {
+    ) -> Result<AccountCreationOutcome, Unavailable> {
         Ok(register(&self.db, new, seats, effects).await?)
     }
 

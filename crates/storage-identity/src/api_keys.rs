@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyRemoval, ApiKeyStore, KeyEndEffects, KeyScope,
-    NewApiKey, StoreAppPassword, VerifiedProof,
+    ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyRemoval, ApiKeyStore, CredentialStoreOutcome,
+    KeyEndEffects, KeyScope, NewApiKey, VerifiedProof,
 };
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::api_keys;
@@ -34,18 +34,18 @@ impl ApiKeyStore for SqlApiKeys {
         max: usize,
         verified: VerifiedProof,
         effects: SideEffects,
-    ) -> Result<StoreAppPassword, Unavailable> {
+    ) -> Result<CredentialStoreOutcome, Unavailable> {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = Row::from(&new);
-        Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<CredentialStoreOutcome, DbError> {
             // Under the account's lock, so that concurrent calls count each
             // other's keys.
             if !conn.lock_session(new.by, new.entry.created_at).await? {
-                return Ok(StoreAppPassword::Gone);
+                return Ok(CredentialStoreOutcome::Gone);
             }
             let owned = api_keys::table.filter(api_keys::user_id.eq(row.user_id));
             if owned.count().get_result::<i64>(conn).await? >= max {
-                return Ok(StoreAppPassword::Full);
+                return Ok(CredentialStoreOutcome::Full);
             }
             let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
@@ -54,11 +54,11 @@ impl ApiKeyStore for SqlApiKeys {
                 }
             };
             if !is_valid {
-                return Ok(StoreAppPassword::Stale);
+                return Ok(CredentialStoreOutcome::Stale);
             }
             diesel::insert_into(api_keys::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(StoreAppPassword::Done)
+            Ok(CredentialStoreOutcome::Done)
         })?)
     }
 

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    AppPasswordEntry, AppPasswordHash, AppPasswordStore, EndEffects, NewAppPassword,
-    RemovalEffects, StoreAppPassword, VerifiedProof,
+    AppPasswordEntry, AppPasswordHash, AppPasswordStore, CredentialStoreOutcome, EndEffects,
+    NewAppPassword, RemovalEffects, VerifiedProof,
 };
 use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{app_passwords, sessions};
@@ -34,18 +34,18 @@ impl AppPasswordStore for SqlAppPasswords {
         max: usize,
         verified: VerifiedProof,
         effects: SideEffects,
-    ) -> Result<StoreAppPassword, Unavailable> {
+    ) -> Result<CredentialStoreOutcome, Unavailable> {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let row = NewRow::from(&new);
-        Ok(in_tx!(self.db, async |conn| -> Result<StoreAppPassword, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<CredentialStoreOutcome, DbError> {
             // Under the account's lock, so that concurrent calls count each
             // other's passwords.
             if !conn.lock_session(new.by, new.at).await? {
-                return Ok(StoreAppPassword::Gone);
+                return Ok(CredentialStoreOutcome::Gone);
             }
             let owned = app_passwords::table.filter(app_passwords::user_id.eq(row.user_id));
             if owned.count().get_result::<i64>(conn).await? >= max {
-                return Ok(StoreAppPassword::Full);
+                return Ok(CredentialStoreOutcome::Full);
             }
             let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
@@ -54,11 +54,11 @@ impl AppPasswordStore for SqlAppPasswords {
                 }
             };
             if !is_valid {
-                return Ok(StoreAppPassword::Stale);
+                return Ok(CredentialStoreOutcome::Stale);
             }
             diesel::insert_into(app_passwords::table).values(&row).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(StoreAppPassword::Done)
+            Ok(CredentialStoreOutcome::Done)
         })?)
     }
 

@@ -5,7 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ChallengeStore, NewChallenge, Redeemed, Redemption, SessionStarted, TokenHash, VerifiedProof,
+    ChallengeStore, NewChallenge, Redemption, RedemptionOutcome, SessionStartOutcome, TokenHash,
+    VerifiedProof,
 };
 use pia_kernel::{Timestamp, Unavailable, UserId};
 use pia_storage::schema::factor_challenges::{self as challenges, expires_at, tries, user_id};
@@ -29,19 +30,19 @@ impl SqlChallenges {
 
 #[async_trait]
 impl ChallengeStore for SqlChallenges {
-    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable> {
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable> {
         let row = (
             challenges::hash.eq(challenge.hash.0.to_vec()),
             user_id.eq(DbUid(challenge.user.0)),
             expires_at.eq(DbInstant(challenge.expires_at)),
             tries.eq(0),
         );
-        Ok(in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<SessionStartOutcome, DbError> {
             if !conn.lock_unchanged(challenge.user, challenge.epoch).await? {
-                return Ok(SessionStarted::Stale);
+                return Ok(SessionStartOutcome::Stale);
             }
             diesel::insert_into(challenges::table).values(&row).execute(conn).await?;
-            Ok(SessionStarted::Done)
+            Ok(SessionStartOutcome::Done)
         })?)
     }
 
@@ -74,21 +75,21 @@ impl ChallengeStore for SqlChallenges {
         Ok(on_conn!(self.db.writer(), |conn| count.execute(conn).await? == 1)?)
     }
 
-    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable> {
+    async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable> {
         let Redemption { hash, user, verified, at, effects } = &redemption;
-        Ok(in_tx!(self.db, async |conn| -> Result<Redeemed, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<RedemptionOutcome, DbError> {
             // Challenges are redeemed and deleted only under the account's
             // lock, so this one does not change meanwhile.
             if !conn.lock_account(*user).await? {
-                return Ok(Redeemed::Gone);
+                return Ok(RedemptionOutcome::Gone);
             }
             let open = user_id.eq(DbUid(user.0)).and(expires_at.gt(DbInstant(*at)));
             let open = challenges::table.find(hash.0.to_vec()).filter(open);
             if !diesel::select(exists(open)).get_result::<bool>(conn).await? {
-                return Ok(Redeemed::Gone);
+                return Ok(RedemptionOutcome::Gone);
             }
             if !conn.consume_proof(*user, *verified).await? {
-                return Ok(Redeemed::Stale);
+                return Ok(RedemptionOutcome::Stale);
             }
             diesel::delete(challenges::table.find(hash.0.to_vec())).execute(conn).await?;
             let left = match verified {
@@ -100,7 +101,7 @@ impl ChallengeStore for SqlChallenges {
                 VerifiedProof::Password | VerifiedProof::SignIn | VerifiedProof::Code(_) => None,
             };
             conn.write_effects(&self.db, &effects(*user, *at, left)).await?;
-            Ok(Redeemed::Done)
+            Ok(RedemptionOutcome::Done)
         })?)
     }
 

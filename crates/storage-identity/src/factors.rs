@@ -6,8 +6,8 @@ use diesel::query_dsl::methods;
 use diesel::upsert::excluded;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Enrolled, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, SessionRef, Step,
-    VerifiedProof,
+    EnrolmentOutcome, Factor, FactorChange, FactorState, FactorStore, RecoveryHash, SessionRef,
+    Step, VerifiedProof,
 };
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{factor_challenges, recovery_codes, totp_factors};
@@ -58,7 +58,7 @@ impl FactorStore for SqlFactors {
         user: UserId,
         sealed: &[u8],
         at: Timestamp,
-    ) -> Result<Enrolled, Unavailable> {
+    ) -> Result<EnrolmentOutcome, Unavailable> {
         use totp_factors::{begun_at, enabled_at, last_step, secret, user_id};
         let row = (
             user_id.eq(DbUid(user.0)),
@@ -66,9 +66,9 @@ impl FactorStore for SqlFactors {
             begun_at.eq(DbInstant(at)),
             last_step.eq(NO_STEP),
         );
-        Ok(in_tx!(self.db, async |conn| -> Result<Enrolled, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<EnrolmentOutcome, DbError> {
             if !conn.lock_account(user).await? {
-                return Ok(Enrolled::Gone);
+                return Ok(EnrolmentOutcome::Gone);
             }
             let insert = diesel::insert_into(totp_factors::table)
                 .values(row)
@@ -77,7 +77,7 @@ impl FactorStore for SqlFactors {
                 .set((secret.eq(excluded(secret)), begun_at.eq(excluded(begun_at))));
             let insert = methods::FilterDsl::filter(insert, enabled_at.is_null());
             let enrolled = insert.execute(conn).await? == 1;
-            Ok(if enrolled { Enrolled::Pending } else { Enrolled::AlreadyOn })
+            Ok(if enrolled { EnrolmentOutcome::Pending } else { EnrolmentOutcome::AlreadyOn })
         })?)
     }
 

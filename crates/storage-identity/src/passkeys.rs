@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    FactorChange, NewPasskey, PasskeyAdded, PasskeyChange, PasskeyEntry, PasskeyStore, PasskeyUse,
-    StoredPasskey, TokenUse,
+    FactorChange, NewPasskey, PasskeyChange, PasskeyCreationOutcome, PasskeyEntry, PasskeyStore,
+    PasskeyUse, StoredPasskey, TokenUseOutcome,
 };
 use pia_kernel::{PasskeyId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, passkeys};
@@ -37,7 +37,7 @@ impl PasskeyStore for SqlPasskeys {
         change: FactorChange,
         new: NewPasskey,
         max: usize,
-    ) -> Result<PasskeyAdded, Unavailable> {
+    ) -> Result<PasskeyCreationOutcome, Unavailable> {
         let (user, at) = (DbUid(change.user.0), DbInstant(change.at));
         let row = NewRow {
             id: DbUid(new.id.0),
@@ -49,20 +49,20 @@ impl PasskeyStore for SqlPasskeys {
             created_at: at,
         };
         let max = i64::try_from(max).unwrap_or(i64::MAX);
-        Ok(in_tx!(self.db, async |conn| -> Result<PasskeyAdded, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PasskeyCreationOutcome, DbError> {
             if !conn.lock_session(change.session_ref(), change.at).await? {
-                return Ok(PasskeyAdded::SessionOver);
+                return Ok(PasskeyCreationOutcome::SessionOver);
             }
             let own = passkeys::table.filter(passkeys::user_id.eq(user));
             if own.count().get_result::<i64>(conn).await? >= max {
-                return Ok(PasskeyAdded::Full);
+                return Ok(PasskeyCreationOutcome::Full);
             }
             let insert = diesel::insert_into(passkeys::table).values(&row);
             if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
-                return Ok(PasskeyAdded::Known);
+                return Ok(PasskeyCreationOutcome::Known);
             }
             conn.end_other_sessions(&self.db, &change).await?;
-            Ok(PasskeyAdded::Stored)
+            Ok(PasskeyCreationOutcome::Stored)
         })?)
     }
 
@@ -134,32 +134,32 @@ impl PasskeyStore for SqlPasskeys {
         })?)
     }
 
-    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable> {
+    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUseOutcome, Unavailable> {
         use passkeys::{blocked_at, counter, used_at};
         let new = i64::from(used.counter);
         let own = passkeys::table.find(DbUid(used.id.0));
         let own = own.filter(passkeys::user_id.eq(DbUid(used.user.0)));
         // A counter that is not supported stays at zero.
         let beyond = counter.lt(new).or(counter.eq(0).and(counter.eq(new)));
-        Ok(in_tx!(self.db, async |conn| -> Result<TokenUse, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<TokenUseOutcome, DbError> {
             if !conn.lock_account(used.user).await? {
-                return Ok(TokenUse::Gone);
+                return Ok(TokenUseOutcome::Gone);
             }
             let record = diesel::update(own.filter(blocked_at.is_null()).filter(beyond))
                 .set((counter.eq(new), used_at.eq(DbInstant(used.at))));
             if record.execute(conn).await? == 1 {
                 conn.write_effects(&self.db, &used.effects).await?;
-                return Ok(TokenUse::Noted);
+                return Ok(TokenUseOutcome::Noted);
             }
             if !diesel::select(exists(own)).get_result::<bool>(conn).await? {
-                return Ok(TokenUse::Gone);
+                return Ok(TokenUseOutcome::Gone);
             }
             let block = diesel::update(own.filter(blocked_at.is_null()));
             if block.set(blocked_at.eq(DbInstant(used.at))).execute(conn).await? == 0 {
-                return Ok(TokenUse::Blocked);
+                return Ok(TokenUseOutcome::Blocked);
             }
             conn.write_effects(&self.db, &used.if_rolled_back).await?;
-            Ok(TokenUse::RolledBack)
+            Ok(TokenUseOutcome::RolledBack)
         })?)
     }
 }

@@ -3,7 +3,7 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{NewAccount, NewEmailToken, Registered, Role};
+use pia_identity::{AccountCreationOutcome, NewAccount, NewEmailToken, Role};
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identities};
 use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx};
@@ -18,13 +18,13 @@ pub(crate) async fn register(
     new: NewAccount,
     seats: Option<u32>,
     effects: SideEffects,
-) -> Result<Registered, DbError> {
+) -> Result<AccountCreationOutcome, DbError> {
     let token = new.verification.as_ref().map(|it| TokenRow::from_token(new.account.user, it));
     let identity = IdentityRow::from_account(&new);
     let presented = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
     let older = older_form(&new.account.email);
     let row = AccountRow::from(new);
-    in_tx!(db, async |conn| -> Result<Registered, DbError> {
+    in_tx!(db, async |conn| -> Result<AccountCreationOutcome, DbError> {
         conn.take_turn().await?;
         let mut redeemed = None;
         if let Some((hash, max_admins)) = &presented {
@@ -40,26 +40,26 @@ pub(crate) async fn register(
                     .get_result::<(DbUid, String, Option<DbUid>)>(conn)
                     .await
                     .optional()?;
-            let Some(locked) = locked else { return Ok(Registered::NotInvited) };
+            let Some(locked) = locked else { return Ok(AccountCreationOutcome::NotInvited) };
             if locked.1 == Role::Admin.name() && !conn.room_for_admin(*max_admins).await? {
-                return Ok(Registered::NotInvited);
+                return Ok(AccountCreationOutcome::NotInvited);
             }
             redeemed = Some(locked);
         }
         if !conn.room_for_account(seats).await? {
-            return Ok(Registered::SeatsTaken);
+            return Ok(AccountCreationOutcome::SeatsTaken);
         }
 
         if let Some(older) = &older {
             let same = accounts::table.filter(accounts::email_folded.eq(older));
             if diesel::select(exists(same)).get_result::<bool>(conn).await? {
-                return Ok(Registered::EmailTaken);
+                return Ok(AccountCreationOutcome::EmailTaken);
             }
         }
         let insert = diesel::insert_into(accounts::table).values(&row);
         let insert = insert.on_conflict(accounts::email_folded).do_nothing();
         if insert.execute(conn).await? == 0 {
-            return Ok(Registered::EmailTaken);
+            return Ok(AccountCreationOutcome::EmailTaken);
         }
         if let Some((invitation, role, group)) = redeemed {
             let group = group.unwrap_or(row.group_id);
@@ -75,7 +75,7 @@ pub(crate) async fn register(
             insert.execute(conn).await?;
         }
         conn.write_effects(db, &effects).await?;
-        Ok(Registered::Stored)
+        Ok(AccountCreationOutcome::Stored)
     })
 }
 

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{Deactivation, Member, Reactivation, Role, RoleChange, RoleStore, SeatLimits};
+use pia_identity::{
+    DeactivationOutcome, Member, ReactivationOutcome, Role, RoleChangeOutcome, RoleStore,
+    SeatLimits,
+};
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{
     accounts, factor_challenges, mailed_tokens, passkey_challenges, sessions, sign_in_codes,
@@ -72,32 +75,32 @@ impl RoleStore for SqlRoles {
         role: Role,
         max_admins: Option<u32>,
         effects: SideEffects,
-    ) -> Result<RoleChange, Unavailable> {
+    ) -> Result<RoleChangeOutcome, Unavailable> {
         let account = accounts::table.find(DbUid(user.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<RoleChange, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<RoleChangeOutcome, DbError> {
             conn.take_turn().await?;
             let found = account.select(COLUMNS).first::<Row>(conn).await.optional()?;
             let Some(before) = found.map(member).transpose()? else {
-                return Ok(RoleChange::Unknown);
+                return Ok(RoleChangeOutcome::Unknown);
             };
             if before.role == role {
-                return Ok(RoleChange::Done);
+                return Ok(RoleChangeOutcome::Done);
             }
             if before.is_active_admin() && !conn.another_admin(user).await? {
-                return Ok(RoleChange::LastAdmin);
+                return Ok(RoleChangeOutcome::LastAdmin);
             }
             let one_more = role == Role::Admin && before.deactivated_at.is_none();
             if one_more && !conn.room_for_admin(max_admins).await? {
-                return Ok(RoleChange::AdminsTaken);
+                return Ok(RoleChangeOutcome::AdminsTaken);
             }
             let update = diesel::update(account).set(accounts::role.eq(role.name()));
             if update.execute(conn).await? == 0 {
-                return Ok(RoleChange::Unknown);
+                return Ok(RoleChangeOutcome::Unknown);
             }
             let changed = |it: Role| BTreeMap::from([("role", it.name())]);
             let effects = effects.with_changes(Some(&changed(before.role)), Some(&changed(role)));
             conn.write_effects(&self.db, &effects).await?;
-            Ok(RoleChange::Done)
+            Ok(RoleChangeOutcome::Done)
         })?)
     }
 
@@ -106,9 +109,9 @@ impl RoleStore for SqlRoles {
         user: UserId,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<Deactivation, Unavailable> {
+    ) -> Result<DeactivationOutcome, Unavailable> {
         let db = &self.db;
-        Ok(in_tx!(db, async |conn| -> Result<Deactivation, DbError> {
+        Ok(in_tx!(db, async |conn| -> Result<DeactivationOutcome, DbError> {
             conn.deactivate_account(db, user, at, &effects).await
         })?)
     }
@@ -118,9 +121,9 @@ impl RoleStore for SqlRoles {
         user: UserId,
         limits: SeatLimits,
         effects: SideEffects,
-    ) -> Result<Reactivation, Unavailable> {
+    ) -> Result<ReactivationOutcome, Unavailable> {
         let db = &self.db;
-        Ok(in_tx!(db, async |conn| -> Result<Reactivation, DbError> {
+        Ok(in_tx!(db, async |conn| -> Result<ReactivationOutcome, DbError> {
             conn.reactivate_account(db, user, limits, &effects).await
         })?)
     }
@@ -164,30 +167,30 @@ connection_trait! {
             user: UserId,
             at: Timestamp,
             effects: &SideEffects,
-        ) -> Result<Deactivation, DbError> {
+        ) -> Result<DeactivationOutcome, DbError> {
             self.take_turn().await?;
             let (id, at) = (DbUid(user.0), DbInstant(at));
             let found = accounts::table.find(id).select(COLUMNS).first::<Row>(self).await;
             let Some(before) = found.optional()?.map(member).transpose()? else {
-                return Ok(Deactivation::Unknown);
+                return Ok(DeactivationOutcome::Unknown);
             };
             if before.deactivated_at.is_some() {
-                return Ok(Deactivation::Done);
+                return Ok(DeactivationOutcome::Done);
             }
             if before.is_active_admin() && !self.another_admin(user).await? {
-                return Ok(Deactivation::LastAdmin);
+                return Ok(DeactivationOutcome::LastAdmin);
             }
             // The account first: a concurrent start of a session either locks it
             // before, and is ended here, or does so after, and is refused.
             let update = diesel::update(accounts::table.find(id));
             if update.set(accounts::deactivated_at.eq(at)).execute(self).await? == 0 {
-                return Ok(Deactivation::Unknown);
+                return Ok(DeactivationOutcome::Unknown);
             }
             self.end_sign_ins(user).await?;
             let links = mailed_tokens::table.filter(mailed_tokens::user_id.eq(id));
             diesel::delete(links).execute(self).await?;
             self.write_effects(db, effects).await?;
-            Ok(Deactivation::Done)
+            Ok(DeactivationOutcome::Done)
         }
 
         /// Ends the sessions of an account, and the sign-ins that are waiting for a
@@ -225,28 +228,28 @@ connection_trait! {
             user: UserId,
             limits: SeatLimits,
             effects: &SideEffects,
-        ) -> Result<Reactivation, DbError> {
+        ) -> Result<ReactivationOutcome, DbError> {
             self.take_turn().await?;
             let account = accounts::table.find(DbUid(user.0));
             let found = account.select(COLUMNS).first::<Row>(self).await.optional()?;
             let Some(before) = found.map(member).transpose()? else {
-                return Ok(Reactivation::Unknown);
+                return Ok(ReactivationOutcome::Unknown);
             };
             if before.deactivated_at.is_none() {
-                return Ok(Reactivation::Done);
+                return Ok(ReactivationOutcome::Done);
             }
             if !self.room_for_account(limits.accounts).await? {
-                return Ok(Reactivation::SeatsTaken);
+                return Ok(ReactivationOutcome::SeatsTaken);
             }
             if before.role == Role::Admin && !self.room_for_admin(limits.admins).await? {
-                return Ok(Reactivation::AdminsTaken);
+                return Ok(ReactivationOutcome::AdminsTaken);
             }
             let active = accounts::deactivated_at.eq(None::<DbInstant>);
             if diesel::update(account).set(active).execute(self).await? == 0 {
-                return Ok(Reactivation::Unknown);
+                return Ok(ReactivationOutcome::Unknown);
             }
             self.write_effects(db, effects).await?;
-            Ok(Reactivation::Done)
+            Ok(ReactivationOutcome::Done)
         }
     }
 }

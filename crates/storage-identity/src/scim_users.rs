@@ -10,9 +10,9 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    ActivationChange, Deactivation, NewScimUser, Reactivation, Role, SCIM_PROVIDER, ScimUser,
-    ScimUserAttributes, ScimUserChanged, ScimUserCreated, ScimUserEdit, ScimUserPage,
-    ScimUserQuery, ScimUserStore, TakenAttribute, fold_email,
+    ActivationChange, DeactivationOutcome, NewScimUser, ReactivationOutcome, Role, SCIM_PROVIDER,
+    ScimUser, ScimUserAttributes, ScimUserChangeOutcome, ScimUserCreationOutcome, ScimUserEdit,
+    ScimUserPage, ScimUserQuery, ScimUserStore, TakenAttribute, fold_email,
 };
 use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, mailed_tokens, scim_users, user_groups};
@@ -44,29 +44,31 @@ impl SqlScimUsers {
         new: &NewScimUser,
         seats: Option<u32>,
         effects: &SideEffects,
-    ) -> Result<ScimUserCreated, DbError> {
+    ) -> Result<ScimUserCreationOutcome, DbError> {
         let NewScimUser { user, attributes, is_active, created_at } = new;
-        in_tx!(self.db, async |conn| -> Result<ScimUserCreated, DbError> {
+        in_tx!(self.db, async |conn| -> Result<ScimUserCreationOutcome, DbError> {
             conn.take_turn().await?;
             let same = with_address(&attributes.email).left_join(scim_users::table);
             let same = same.select((accounts::id, scim_users::withdrawn_at.nullable()));
             let same = same.first::<(DbUid, Option<DbInstant>)>(conn).await.optional()?;
             let (id, outcome) = match same {
-                Some((_, None)) => return Ok(ScimUserCreated::Taken(TakenAttribute::Email)),
+                Some((_, None)) => {
+                    return Ok(ScimUserCreationOutcome::Taken(TakenAttribute::Email));
+                }
                 Some((id, Some(_))) => {
                     conn.lock_account(id).await?;
-                    (id, ScimUserCreated::Restored(UserId(id.0)))
+                    (id, ScimUserCreationOutcome::Restored(UserId(id.0)))
                 }
-                None => (DbUid(user.0), ScimUserCreated::Stored),
+                None => (DbUid(user.0), ScimUserCreationOutcome::Stored),
             };
             let row = AttributesRow::new(id, attributes, *created_at);
             let name = row.user_name_folded.as_ref();
             if let Some(taken) = conn.taken(id, name, None, &row.external_id).await? {
-                return Ok(ScimUserCreated::Taken(taken));
+                return Ok(ScimUserCreationOutcome::Taken(taken));
             }
-            if outcome == ScimUserCreated::Stored {
+            if outcome == ScimUserCreationOutcome::Stored {
                 if *is_active && !conn.room_for_account(seats).await? {
-                    return Ok(ScimUserCreated::SeatsTaken);
+                    return Ok(ScimUserCreationOutcome::SeatsTaken);
                 }
                 let default = user_groups::table.filter(user_groups::is_default);
                 let group = default.select(user_groups::id).first::<DbUid>(conn).await?;
@@ -99,37 +101,37 @@ impl SqlScimUsers {
         })
     }
 
-    async fn update(&self, edit: &ScimUserEdit) -> Result<ScimUserChanged, DbError> {
+    async fn update(&self, edit: &ScimUserEdit) -> Result<ScimUserChangeOutcome, DbError> {
         let ScimUserEdit { user, expected, changes, activation, at, effects } = edit;
         let (id, at) = (DbUid(user.0), *at);
-        in_tx!(self.db, async |conn| -> Result<ScimUserChanged, DbError> {
+        in_tx!(self.db, async |conn| -> Result<ScimUserChangeOutcome, DbError> {
             if activation.is_some() {
                 conn.take_turn().await?;
             }
             conn.lock_account(id).await?;
             let Some((role, before)) = conn.scim_user(id).await? else {
-                return Ok(ScimUserChanged::Unknown);
+                return Ok(ScimUserChangeOutcome::Unknown);
             };
             if expected.as_ref().is_some_and(|it| *it != before.version()) {
-                return Ok(ScimUserChanged::Stale);
+                return Ok(ScimUserChangeOutcome::Stale);
             }
             let attributes = match before.attributes.with(changes) {
                 Ok(attributes) => attributes,
-                Err(violation) => return Ok(ScimUserChanged::Invalid(violation)),
+                Err(violation) => return Ok(ScimUserChangeOutcome::Invalid(violation)),
             };
             let row = AttributesRow::new(id, &attributes, at);
             let new_email = fold_email(&attributes.email) != fold_email(&before.attributes.email);
             let reactivates = matches!(activation, Some(ActivationChange::Reactivate(..)));
             let is_privileged = role != Role::User.name();
             if is_privileged && (new_email || reactivates && !before.is_active) {
-                return Ok(ScimUserChanged::Privileged);
+                return Ok(ScimUserChangeOutcome::Privileged);
             }
             let old_name = Some(row::folded(&before.attributes.user_name));
             let new_name =
                 row.user_name_folded.as_ref().filter(|it| Some(*it) != old_name.as_ref());
             let new_address = new_email.then_some(attributes.email.as_str());
             if let Some(taken) = conn.taken(id, new_name, new_address, &row.external_id).await? {
-                return Ok(ScimUserChanged::Taken(taken));
+                return Ok(ScimUserChangeOutcome::Taken(taken));
             }
             if let Some(change) = activation
                 && let Some(refusal) = conn.activate(&self.db, *user, at, change).await?
@@ -143,7 +145,7 @@ impl SqlScimUsers {
                 conn.write_effects(&self.db, &effects).await?;
             }
             let user = conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?.1;
-            Ok(ScimUserChanged::Done(Box::new(user)))
+            Ok(ScimUserChangeOutcome::Done(Box::new(user)))
         })
     }
 }
@@ -155,7 +157,7 @@ impl ScimUserStore for SqlScimUsers {
         new: NewScimUser,
         seats: Option<u32>,
         effects: SideEffects,
-    ) -> Result<ScimUserCreated, Unavailable> {
+    ) -> Result<ScimUserCreationOutcome, Unavailable> {
         match self.insert(&new, seats, &effects).await {
             // Another one took an attribute meanwhile, which is found now.
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
@@ -187,7 +189,7 @@ impl ScimUserStore for SqlScimUsers {
         Ok(ScimUserPage { total: total.unsigned_abs(), users })
     }
 
-    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChanged, Unavailable> {
+    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChangeOutcome, Unavailable> {
         match self.update(&edit).await {
             // Another one took an attribute meanwhile, which is found now.
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
@@ -282,21 +284,21 @@ connection_trait! {
             user: UserId,
             at: Timestamp,
             change: &ActivationChange,
-        ) -> Result<Option<ScimUserChanged>, DbError> {
+        ) -> Result<Option<ScimUserChangeOutcome>, DbError> {
             Ok(match change {
                 ActivationChange::Deactivate(effects) => {
                     match self.deactivate_account(db, user, at, effects).await? {
-                        Deactivation::Done => None,
-                        Deactivation::Unknown => Some(ScimUserChanged::Unknown),
-                        Deactivation::LastAdmin => Some(ScimUserChanged::LastAdmin),
+                        DeactivationOutcome::Done => None,
+                        DeactivationOutcome::Unknown => Some(ScimUserChangeOutcome::Unknown),
+                        DeactivationOutcome::LastAdmin => Some(ScimUserChangeOutcome::LastAdmin),
                     }
                 }
                 ActivationChange::Reactivate(limits, effects) => {
                     match self.reactivate_account(db, user, *limits, effects).await? {
-                        Reactivation::Done => None,
-                        Reactivation::Unknown => Some(ScimUserChanged::Unknown),
-                        Reactivation::SeatsTaken => Some(ScimUserChanged::SeatsTaken),
-                        Reactivation::AdminsTaken => Some(ScimUserChanged::AdminsTaken),
+                        ReactivationOutcome::Done => None,
+                        ReactivationOutcome::Unknown => Some(ScimUserChangeOutcome::Unknown),
+                        ReactivationOutcome::SeatsTaken => Some(ScimUserChangeOutcome::SeatsTaken),
+                        ReactivationOutcome::AdminsTaken => Some(ScimUserChangeOutcome::AdminsTaken),
                     }
                 }
             })

@@ -4,7 +4,7 @@ mod postgres;
 mod sqlite;
 
 use diesel_async::pooled_connection::deadpool::Object;
-use pia_identity::{NewSession, SessionStartEffects, SessionStarted};
+use pia_identity::{NewSession, SessionStartEffects, SessionStartOutcome};
 use pia_kernel::SideEffects;
 use pia_storage::{AsyncPostgres, Conn, Database, DbError, RetryBackoff};
 
@@ -22,7 +22,7 @@ pub(crate) struct SessionStart {
 
 impl SessionStart {
     /// Stores the session, if the sign-in is still valid.
-    pub(crate) async fn store(&self, db: &Database) -> Result<SessionStarted, DbError> {
+    pub(crate) async fn store(&self, db: &Database) -> Result<SessionStartOutcome, DbError> {
         match db.writer().await? {
             Conn::Sqlite(mut conn) => {
                 let conn = &mut *conn;
@@ -37,7 +37,7 @@ impl SessionStart {
         &self,
         db: &Database,
         mut conn: Object<AsyncPostgres>,
-    ) -> Result<SessionStarted, DbError> {
+    ) -> Result<SessionStartOutcome, DbError> {
         let mut pauses = RetryBackoff::default();
         loop {
             match self.on_postgres(db, conn).await {

@@ -7,8 +7,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    EndEffects, NewSession, PresentedToken, Revoked, Rotation, SessionEntry, SessionRef,
-    SessionStartEffects, SessionStarted, SessionStore, TokenHash,
+    EndEffects, NewSession, PresentedToken, Revoked, RotationOutcome, SessionEntry, SessionRef,
+    SessionStartEffects, SessionStartOutcome, SessionStore, TokenHash,
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, refresh_tokens as tokens, sessions};
@@ -59,7 +59,7 @@ impl SessionStore for SqlSessions {
         max: usize,
         effects: SideEffects,
         others: SessionStartEffects,
-    ) -> Result<SessionStarted, Unavailable> {
+    ) -> Result<SessionStartOutcome, Unavailable> {
         let start = SessionStart { new: session, max, effects, others };
         Ok(start.store(&self.db).await?)
     }
@@ -89,18 +89,18 @@ impl SessionStore for SqlSessions {
         &self,
         token: PresentedToken,
         if_reused: EndEffects,
-    ) -> Result<Rotation, Unavailable> {
-        Ok(in_tx!(self.db, async |conn| -> Result<Rotation, DbError> {
+    ) -> Result<RotationOutcome, Unavailable> {
+        Ok(in_tx!(self.db, async |conn| -> Result<RotationOutcome, DbError> {
             let Some((user, session)) = conn.extend_session(&token).await? else {
-                return Ok(Rotation::Refused);
+                return Ok(RotationOutcome::Refused);
             };
             if conn.spend(&token, session).await? || conn.is_retry(&token, session).await? {
-                return Ok(Rotation::Rotated { user, session });
+                return Ok(RotationOutcome::Rotated { user, session });
             }
             // Anything else is a replay: the session ends.
             diesel::delete(sessions::table.find(DbUid(session.0))).execute(conn).await?;
             conn.write_effects(&self.db, &if_reused(user, token.at)).await?;
-            Ok(Rotation::Reused)
+            Ok(RotationOutcome::Reused)
         })?)
     }
 

@@ -5,8 +5,8 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    CodeChallenge, CodeRedemption, NewSignInCode, ReplayEffects, SessionStarted, SignInCodes,
-    TokenHash,
+    CodeChallenge, CodeRedemptionOutcome, NewSignInCode, ReplayEffects, SessionStartOutcome,
+    SignInCodes, TokenHash,
 };
 use pia_kernel::{SessionId, Timestamp, Unavailable, UserId};
 use pia_storage::schema::sign_in_codes::{self as codes, burned_at, expires_at, session_id};
@@ -38,19 +38,19 @@ impl SqlSignInCodes {
 
 #[async_trait]
 impl SignInCodes for SqlSignInCodes {
-    async fn put(&self, new: NewSignInCode) -> Result<SessionStarted, Unavailable> {
+    async fn put(&self, new: NewSignInCode) -> Result<SessionStartOutcome, Unavailable> {
         let row = (
             codes::hash.eq(new.hash.0.to_vec()),
             codes::user_id.eq(DbUid(new.user.0)),
             codes::challenge.eq(new.challenge.0.to_vec()),
             expires_at.eq(DbInstant(new.expires_at)),
         );
-        Ok(in_tx!(self.db, async |conn| -> Result<SessionStarted, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<SessionStartOutcome, DbError> {
             if !conn.lock_account(new.user).await? {
-                return Ok(SessionStarted::Stale);
+                return Ok(SessionStartOutcome::Stale);
             }
             diesel::insert_into(codes::table).values(&row).execute(conn).await?;
-            Ok(SessionStarted::Done)
+            Ok(SessionStartOutcome::Done)
         })?)
     }
 
@@ -60,9 +60,9 @@ impl SignInCodes for SqlSignInCodes {
         challenge: Option<CodeChallenge>,
         at: Timestamp,
         if_replayed: ReplayEffects,
-    ) -> Result<CodeRedemption, Unavailable> {
+    ) -> Result<CodeRedemptionOutcome, Unavailable> {
         let (hash, now) = (hash.0.to_vec(), DbInstant(at));
-        Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemption, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<CodeRedemptionOutcome, DbError> {
             // The code's row is locked by the first statement, so that what
             // follows is serialised for the code, settling included.
             let code = diesel::update(codes::table.find(&hash)).set(expires_at.eq(expires_at));
@@ -75,7 +75,7 @@ impl SignInCodes for SqlSignInCodes {
             ));
             let found: Option<CodeRow> = code.get_result(conn).await.optional()?;
             let Some((user, expected, end, burned, session)) = found else {
-                return Ok(CodeRedemption::Refused);
+                return Ok(CodeRedemptionOutcome::Refused);
             };
 
             let answers = challenge.is_some_and(|it| it.0[..] == expected[..]);
@@ -87,18 +87,18 @@ impl SignInCodes for SqlSignInCodes {
             {
                 let burn = diesel::update(codes::table.find(&hash)).set(burned_at.eq(now));
                 burn.execute(conn).await?;
-                return Ok(CodeRedemption::Redeemed(UserId(user.0)));
+                return Ok(CodeRedemptionOutcome::Redeemed(UserId(user.0)));
             }
 
             diesel::delete(codes::table.find(&hash)).execute(conn).await?;
             if burned.is_none() {
-                return Ok(CodeRedemption::Refused);
+                return Ok(CodeRedemptionOutcome::Refused);
             }
             if let Some(session) = session {
                 diesel::delete(sessions::table.find(session)).execute(conn).await?;
             }
             conn.write_effects(&self.db, &if_replayed(UserId(user.0), at)).await?;
-            Ok(CodeRedemption::Replayed(UserId(user.0)))
+            Ok(CodeRedemptionOutcome::Replayed(UserId(user.0)))
         })?)
     }
 

@@ -13,7 +13,7 @@ use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Unavailable};
 use pia_knowledge::{
-    BaseAccess, BaseChanged, BaseRef, BaseStats, BaseStore, GroupQuotas, KnowledgeBase,
+    BaseAccess, BaseChangeOutcome, BaseRef, BaseStats, BaseStore, GroupQuotas, KnowledgeBase,
     KnowledgeBaseEntry,
 };
 use pia_storage::schema::{
@@ -94,8 +94,8 @@ impl SqlKnowledgeBases {
     }
 }
 
-pub(crate) fn exceeded(it: ExceededBases) -> BaseChanged {
-    BaseChanged::QuotaExceeded { group: it.group, limit: it.limit, current: it.current }
+pub(crate) fn exceeded(it: ExceededBases) -> BaseChangeOutcome {
+    BaseChangeOutcome::QuotaExceeded { group: it.group, limit: it.limit, current: it.current }
 }
 
 /// Returns the name of a base as it is compared: without regard to case.
@@ -136,7 +136,7 @@ impl BaseStore for SqlKnowledgeBases {
         base: KnowledgeBase,
         defaults: GroupQuotas,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable> {
+    ) -> Result<BaseChangeOutcome, Unavailable> {
         let effects = effects.with_changes(None, Some(&base));
         let (id, owner, at) = (DbUid(base.id.0), DbUid(base.owner.0), DbInstant(base.created_at));
         let row = (
@@ -147,21 +147,21 @@ impl BaseStore for SqlKnowledgeBases {
             knowledge_bases::created_at.eq(at),
             knowledge_bases::served_at.eq(at),
         );
-        Ok(in_tx!(self.db, async |conn| -> Result<BaseChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<BaseChangeOutcome, DbError> {
             conn.lock_catalogue().await?;
             let group = user_groups::table.find(owner).select(user_groups::id);
             if group.first::<DbUid>(conn).await.optional()?.is_none() {
-                return Ok(BaseChanged::UnknownGroup(base.owner));
+                return Ok(BaseChangeOutcome::UnknownGroup(base.owner));
             }
             if let Some(quota) = conn.exceeded_bases(&[(owner, id)], None, defaults.bases).await? {
                 return Ok(exceeded(quota));
             }
             let insert = diesel::insert_into(knowledge_bases::table).values(row.clone());
             if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
-                return Ok(BaseChanged::NameTaken);
+                return Ok(BaseChangeOutcome::NameTaken);
             }
             conn.write_effects(&self.db, &effects).await?;
-            Ok(BaseChanged::Done)
+            Ok(BaseChangeOutcome::Done)
         })?)
     }
 
@@ -170,24 +170,24 @@ impl BaseStore for SqlKnowledgeBases {
         base: KnowledgeBaseId,
         name: &str,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable> {
+    ) -> Result<BaseChangeOutcome, Unavailable> {
         let row = knowledge_bases::table.find(DbUid(base.0));
-        let done = in_tx!(self.db, async |conn| -> Result<BaseChanged, DbError> {
+        let done = in_tx!(self.db, async |conn| -> Result<BaseChangeOutcome, DbError> {
             conn.lock_catalogue().await?;
             let before =
                 row.select(knowledge_bases::name).first::<String>(conn).await.optional()?;
-            let Some(before) = before else { return Ok(BaseChanged::Unknown) };
+            let Some(before) = before else { return Ok(BaseChangeOutcome::Unknown) };
             let new =
                 (knowledge_bases::name.eq(name), knowledge_bases::name_folded.eq(folded(name)));
             diesel::update(row).set(new).execute(conn).await?;
             let (before, after) = (json!({ "name": before }), json!({ "name": name }));
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
-            Ok(BaseChanged::Done)
+            Ok(BaseChangeOutcome::Done)
         });
         match done {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
-                Ok(BaseChanged::NameTaken)
+                Ok(BaseChangeOutcome::NameTaken)
             }
             done => Ok(done?),
         }
@@ -237,7 +237,7 @@ impl BaseStore for SqlKnowledgeBases {
         groups: &[GroupId],
         defaults: GroupQuotas,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable> {
+    ) -> Result<BaseChangeOutcome, Unavailable> {
         Ok(bindings::share(&self.db, base, groups, (defaults, effects)).await?)
     }
 
@@ -251,7 +251,7 @@ impl BaseStore for SqlKnowledgeBases {
         bases: &[KnowledgeBaseId],
         defaults: GroupQuotas,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable> {
+    ) -> Result<BaseChangeOutcome, Unavailable> {
         Ok(bindings::bind(&self.db, persona, bases, (defaults, effects)).await?)
     }
 }

@@ -6,7 +6,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_knowledge::{
     BaseRef, CitedDocument, ContentChange, Document, DocumentContent, DocumentRef, DocumentStatus,
-    DocumentStore, DocumentStored, GroupQuotas, NewContent,
+    DocumentStore, DocumentStoreOutcome, GroupQuotas, NewContent,
 };
 use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, knowledge_documents, knowledge_files,
@@ -122,12 +122,12 @@ impl DocumentStore for SqlDocuments {
         content: NewContent,
         defaults: GroupQuotas,
         change: ContentChange,
-    ) -> Result<DocumentStored, Unavailable> {
+    ) -> Result<DocumentStoreOutcome, Unavailable> {
         let (db, id, content) = (&self.db, DbUid(base.id.0), &content);
-        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStored, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStoreOutcome, DbError> {
             let owner = base_of!(base).select(knowledge_bases::group_id);
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
-                return Ok(DocumentStored::Unknown);
+                return Ok(DocumentStoreOutcome::Unknown);
             };
             conn.lock_group(owner).await?;
             let write = ContentWrite { db, base: id, owner, defaults, content, change };
@@ -150,20 +150,20 @@ impl DocumentStore for SqlDocuments {
         content: NewContent,
         defaults: GroupQuotas,
         change: ContentChange,
-    ) -> Result<DocumentStored, Unavailable> {
+    ) -> Result<DocumentStoreOutcome, Unavailable> {
         let base = document.base;
         let (db, id, content) = (&self.db, DbUid(base.id.0), &content);
-        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStored, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<DocumentStoreOutcome, DbError> {
             let owner = base_of!(base).select(knowledge_bases::group_id);
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
-                return Ok(DocumentStored::Unknown);
+                return Ok(DocumentStoreOutcome::Unknown);
             };
             conn.lock_group(owner).await?;
             let write = ContentWrite { db, base: id, owner, defaults, content, change };
             let stored = row_of!(document).select(StoredDocument::as_select());
             match stored.first(conn).await.optional()? {
                 Some(stored) => conn.replace_document(write, stored).await,
-                None => Ok(DocumentStored::Unknown),
+                None => Ok(DocumentStoreOutcome::Unknown),
             }
         })?)
     }

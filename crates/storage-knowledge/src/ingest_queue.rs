@@ -20,7 +20,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{DocumentId, Timestamp, Unavailable};
 use pia_knowledge::{
     ChunkId, DocumentStatus, GroupQuotas, IndexedChunk, IngestClaim, IngestJob, IngestQueue,
-    NewChunks, PendingChunk, Reserved,
+    NewChunks, PendingChunk, ReservationOutcome,
 };
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
 use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, on_conn};
@@ -190,28 +190,28 @@ impl IngestQueue for SqlIngestQueue {
         tokens: i64,
         default_quota: i64,
         now: Timestamp,
-    ) -> Result<Reserved, Unavailable> {
+    ) -> Result<ReservationOutcome, Unavailable> {
         let owner =
             of_claim!(claim).inner_join(knowledge_bases::table).select(knowledge_bases::group_id);
         // Other quotas are not checked here.
         let defaults =
             GroupQuotas { bases: 0, documents: 0, bytes: 0, monthly_tokens: default_quota };
-        Ok(in_tx!(self.db, async |conn| -> Result<Reserved, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<ReservationOutcome, DbError> {
             let Some(owner) = owner.first::<DbUid>(conn).await.optional()? else {
-                return Ok(Reserved::Lost);
+                return Ok(ReservationOutcome::Lost);
             };
             conn.lock_group(owner).await?;
             let released = knowledge_documents::reserved_tokens.eq(0);
             if diesel::update(of_claim!(claim)).set(released).execute(conn).await? == 0 {
-                return Ok(Reserved::Lost);
+                return Ok(ReservationOutcome::Lost);
             }
             let usage = conn.group_usage(owner, month(now), defaults).await?;
             if !usage.has_tokens(tokens) {
-                return Ok(Reserved::QuotaExceeded);
+                return Ok(ReservationOutcome::QuotaExceeded);
             }
             let reserved = knowledge_documents::reserved_tokens.eq(tokens);
             let done = diesel::update(of_claim!(claim)).set(reserved).execute(conn).await?;
-            Ok(if done == 1 { Reserved::Done } else { Reserved::Lost })
+            Ok(if done == 1 { ReservationOutcome::Done } else { ReservationOutcome::Lost })
         })?)
     }
 

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::DocumentId;
 use pia_knowledge::{
-    ContentChange, ContentType, DocumentStatus, DocumentStored, GroupQuotas, KnowledgeQuota,
+    ContentChange, ContentType, DocumentStatus, DocumentStoreOutcome, GroupQuotas, KnowledgeQuota,
     NewContent,
 };
 use pia_storage::schema::{knowledge_documents, knowledge_files};
@@ -100,19 +100,19 @@ connection_trait! {
         async fn insert_document(
             &mut self,
             write: ContentWrite<'_>,
-        ) -> Result<DocumentStored, DbError> {
+        ) -> Result<DocumentStoreOutcome, DbError> {
             let (content, change) = (write.content, write.change);
             if let Some(other) = self.duplicate(write).await? {
-                return Ok(DocumentStored::Duplicate(other));
+                return Ok(DocumentStoreOutcome::Duplicate(other));
             }
             if let Some(quota) = self.exceeded(write, 1, size(content)).await? {
-                return Ok(DocumentStored::QuotaExceeded(quota));
+                return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
             }
             let row = NewRow::new(write.base, content, DbInstant(change.at));
             diesel::insert_into(knowledge_documents::table).values(&row).execute(self).await?;
             self.write_file(row.id, &content.content).await?;
             self.write_effects(write.db, &change.created(content.id)).await?;
-            Ok(DocumentStored::Created(content.id))
+            Ok(DocumentStoreOutcome::Created(content.id))
         }
 
         /// Replaces the content of a document, unless it is the same, another has
@@ -122,7 +122,7 @@ connection_trait! {
             &mut self,
             write: ContentWrite<'_>,
             stored: StoredDocument,
-        ) -> Result<DocumentStored, DbError> {
+        ) -> Result<DocumentStoreOutcome, DbError> {
             let (content, change) = (write.content, write.change);
             let document = DocumentId(stored.id.0);
             let status = parse_status(&stored.status)?;
@@ -133,19 +133,19 @@ connection_trait! {
                 && *title == stored.title
                 && content_type.name() == stored.content_type;
             if is_same && status != DocumentStatus::Failed {
-                return Ok(DocumentStored::Unchanged(document, status));
+                return Ok(DocumentStoreOutcome::Unchanged(document, status));
             }
             if is_same {
                 self.resume_document(stored.id, DbInstant(change.at)).await?;
                 self.write_effects(write.db, &change.replaced(document)).await?;
-                return Ok(DocumentStored::Replaced(document));
+                return Ok(DocumentStoreOutcome::Replaced(document));
             }
             if !has_content && let Some(other) = self.duplicate(write).await? {
-                return Ok(DocumentStored::Duplicate(other));
+                return Ok(DocumentStoreOutcome::Duplicate(other));
             }
             let growth = size(content) - stored.size_bytes;
             if let Some(quota) = self.exceeded(write, 0, growth).await? {
-                return Ok(DocumentStored::QuotaExceeded(quota));
+                return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
             }
             let at = DbInstant(change.at);
             let row = knowledge_documents::table.find(stored.id);
@@ -160,7 +160,7 @@ connection_trait! {
             self.queue_documents(&[stored.id], at).await?;
             self.write_file(stored.id, &content.content).await?;
             self.write_effects(write.db, &change.replaced(document)).await?;
-            Ok(DocumentStored::Replaced(document))
+            Ok(DocumentStoreOutcome::Replaced(document))
         }
 
         /// Queues a failed document for ingestion from where it failed: what was

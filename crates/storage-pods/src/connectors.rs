@@ -10,8 +10,8 @@ use diesel_async::RunQueryDsl;
 use pia_assignments::Skill;
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
-    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, McpEndpoint, NewConnector,
-    NewConnectorToken, TokenRotation,
+    Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, McpEndpoint,
+    NewConnector, NewConnectorToken, TokenRotation,
 };
 use pia_sealing::SealContext;
 use pia_storage::schema::{
@@ -148,7 +148,7 @@ impl ConnectorStore for SqlConnectors {
         &self,
         new: NewConnector,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable> {
+    ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let NewConnector { connector, skill, token, mcp } = new;
         let (id, at) = (DbUid(connector.id.0), DbInstant(connector.created_at));
         let operator = connector.operator.map(|it| DbUid(it.0));
@@ -163,14 +163,14 @@ impl ConnectorStore for SqlConnectors {
         let effects = effects.with_changes(None, Some(&fields));
         let secret = mcp.and_then(|it| it.token);
         let secret = secret.map(|it| self.seal(id, it)).transpose()?;
-        let created = in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+        let created = in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             if !conn.groups_exist(&groups).await? {
-                return Ok(ConnectorChanged::UnknownGroup);
+                return Ok(ConnectorChangeOutcome::UnknownGroup);
             }
             if let Some((operator, skill)) = &hosted
                 && !conn.add_operator(*operator, skill, at).await?
             {
-                return Ok(ConnectorChanged::SkillTaken);
+                return Ok(ConnectorChangeOutcome::SkillTaken);
             }
             let row = (
                 connectors::id.eq(id),
@@ -187,11 +187,11 @@ impl ConnectorStore for SqlConnectors {
                 conn.put_token(id, token).await?;
             }
             conn.write_effects(&self.db, &effects).await?;
-            Ok(ConnectorChanged::Done)
+            Ok(ConnectorChangeOutcome::Done)
         });
         match created {
             Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
-                Ok(ConnectorChanged::NameTaken)
+                Ok(ConnectorChangeOutcome::NameTaken)
             }
             created => Ok(created?),
         }
@@ -246,22 +246,22 @@ impl ConnectorStore for SqlConnectors {
         id: ConnectorId,
         groups: Vec<GroupId>,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable> {
+    ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let (id, groups) = (DbUid(id.0), ids(&groups));
-        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
-            let Some(row) = row else { return Ok(ConnectorChanged::NotFound) };
+            let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
             let own = connector_groups::table
                 .filter(connector_groups::connector_id.eq(id))
                 .select(connector_groups::group_id);
             let before: Vec<DbUid> = own.load(conn).await?;
             if !conn.groups_exist(&groups).await? {
-                return Ok(ConnectorChanged::UnknownGroup);
+                return Ok(ConnectorChangeOutcome::UnknownGroup);
             }
             conn.put_groups(id, row.operator_id, &groups).await?;
             let effects = with_ids(&effects, "groups", &before, &groups);
             conn.write_effects(&self.db, &effects).await?;
-            Ok(ConnectorChanged::Done)
+            Ok(ConnectorChangeOutcome::Done)
         })?)
     }
 
@@ -269,18 +269,18 @@ impl ConnectorStore for SqlConnectors {
         &self,
         id: ConnectorId,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable> {
+    ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
-            let Some(row) = row else { return Ok(ConnectorChanged::NotFound) };
+            let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
             diesel::delete(connectors::table.find(id)).execute(conn).await?;
             if let Some(operator) = row.operator_id {
                 diesel::delete(operators::table.find(operator)).execute(conn).await?;
             }
             let fields = json!({ "name": row.name });
             conn.write_effects(&self.db, &effects.with_changes(Some(&fields), None)).await?;
-            Ok(ConnectorChanged::Done)
+            Ok(ConnectorChangeOutcome::Done)
         })?)
     }
 
@@ -289,16 +289,16 @@ impl ConnectorStore for SqlConnectors {
         id: ConnectorId,
         token: NewConnectorToken,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable> {
+    ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
             if row.is_none() {
-                return Ok(ConnectorChanged::NotFound);
+                return Ok(ConnectorChangeOutcome::NotFound);
             }
             conn.put_token(id, &token).await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(ConnectorChanged::Done)
+            Ok(ConnectorChangeOutcome::Done)
         })?)
     }
 
@@ -307,10 +307,10 @@ impl ConnectorStore for SqlConnectors {
         id: ConnectorId,
         rotation: TokenRotation,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable> {
+    ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let (id, now) = (DbUid(id.0), DbInstant(rotation.new.created_at));
         let (old, old_end) = (rotation.old.0.to_vec(), DbInstant(rotation.old_expires_at));
-        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
             let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
             let expired = own.filter(connector_tokens::expires_at.le(now));
@@ -321,10 +321,10 @@ impl ConnectorStore for SqlConnectors {
                 .await?;
             let Some(presented) = valid.iter().find(|it| it.0 == old).filter(|_| row.is_some())
             else {
-                return Ok(ConnectorChanged::NotFound);
+                return Ok(ConnectorChangeOutcome::NotFound);
             };
             if i64::try_from(valid.len()).unwrap_or(i64::MAX) >= rotation.limit {
-                return Ok(ConnectorChanged::TooManyTokens);
+                return Ok(ConnectorChangeOutcome::TooManyTokens);
             }
             conn.put_token(id, &rotation.new).await?;
             if presented.1.0 > old_end.0 {
@@ -336,7 +336,7 @@ impl ConnectorStore for SqlConnectors {
             let token = connected_pods::token_hash.eq(Some(rotation.new.hash.0.to_vec()));
             pod.set(token).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(ConnectorChanged::Done)
+            Ok(ConnectorChangeOutcome::Done)
         })?)
     }
 
@@ -344,17 +344,17 @@ impl ConnectorStore for SqlConnectors {
         &self,
         id: ConnectorId,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable> {
+    ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
             if row.is_none() {
-                return Ok(ConnectorChanged::NotFound);
+                return Ok(ConnectorChangeOutcome::NotFound);
             }
             let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
             diesel::delete(own).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(ConnectorChanged::Done)
+            Ok(ConnectorChangeOutcome::Done)
         })?)
     }
 

@@ -8,7 +8,7 @@ use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
-    CallRecord, ConnectedPod, ConnectorTokenHash, PodDescription, PodId, PodRegistered,
+    CallRecord, ConnectedPod, ConnectorTokenHash, PodDescription, PodId, PodRegistrationOutcome,
     PodRegistry, PodStanding,
 };
 use pia_storage::schema::{connected_pods, connector_groups, connector_tokens, connectors};
@@ -91,9 +91,13 @@ impl SqlPodRegistry {
 
 #[async_trait]
 impl PodRegistry for SqlPodRegistry {
-    async fn put(&self, pod: ConnectedPod, now: Timestamp) -> Result<PodRegistered, Unavailable> {
+    async fn put(
+        &self,
+        pod: ConnectedPod,
+        now: Timestamp,
+    ) -> Result<PodRegistrationOutcome, Unavailable> {
         let row = PodRow::new(&pod)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<PodRegistered, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PodRegistrationOutcome, DbError> {
             // Locked, so that it is not revoked or deleted meanwhile.
             let token_expires_at = if let Some(hash) = &row.token_hash {
                 let token = diesel::update(connector_tokens::table.find(hash))
@@ -101,14 +105,14 @@ impl PodRegistry for SqlPodRegistry {
                     .set(connector_tokens::connector_id.eq(row.connector_id))
                     .returning(connector_tokens::expires_at);
                 let Some(end) = token.get_result::<DbInstant>(conn).await.optional()? else {
-                    return Ok(PodRegistered::TokenGone);
+                    return Ok(PodRegistrationOutcome::TokenGone);
                 };
                 Some(end.0)
             } else {
                 let connector = diesel::update(connectors::table.find(row.connector_id))
                     .set(connectors::name.eq(connectors::name));
                 if connector.execute(conn).await? == 0 {
-                    return Ok(PodRegistered::TokenGone);
+                    return Ok(PodRegistrationOutcome::TokenGone);
                 }
                 None
             };
@@ -120,7 +124,7 @@ impl PodRegistry for SqlPodRegistry {
             if changed.execute(conn).await? == 0 {
                 diesel::insert_into(connected_pods::table).values(&row).execute(conn).await?;
             }
-            Ok(PodRegistered::Done { token_expires_at })
+            Ok(PodRegistrationOutcome::Done { token_expires_at })
         })?)
     }
 

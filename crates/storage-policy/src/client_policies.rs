@@ -11,8 +11,8 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 use pia_policy::{
     AssignedPolicy, ClientPolicy, ClientPolicyDraft, ClientPolicyEntry, ClientPolicyStore,
-    PolicyAssigned, PolicyDeleted, PolicyDocument, PolicyStored, PolicyUpdate, PolicyVersion,
-    PolicyVersionEntry,
+    PolicyAssignmentOutcome, PolicyDeletionOutcome, PolicyDocument, PolicyStoreOutcome,
+    PolicyUpdate, PolicyVersion, PolicyVersionEntry,
 };
 use pia_storage::schema::{client_policies, client_policy_versions, user_groups};
 use pia_storage::{
@@ -60,18 +60,18 @@ impl SqlClientPolicies {
         policy: ClientPolicyId,
         update: PolicyUpdate,
         effects: &SideEffects,
-    ) -> Result<PolicyStored, DbError> {
+    ) -> Result<PolicyStoreOutcome, DbError> {
         let PolicyUpdate { draft, by, at, expected } = update;
-        in_tx!(self.db, async |conn| -> Result<PolicyStored, DbError> {
+        in_tx!(self.db, async |conn| -> Result<PolicyStoreOutcome, DbError> {
             conn.lock_catalogue().await?;
             let live = client_policies::table.find(DbUid(policy.0));
             let live = live.filter(client_policies::deleted_at.is_null());
             let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
             let Some(before) = before.map(ClientPolicy::from) else {
-                return Ok(PolicyStored::Unknown);
+                return Ok(PolicyStoreOutcome::Unknown);
             };
             if expected.is_some_and(|it| it != before.updated_at) {
-                return Ok(PolicyStored::Stale);
+                return Ok(PolicyStoreOutcome::Stale);
             }
             let effects = effects.with_changes(Some(&before.draft), Some(&draft));
             let at = at.max(before.updated_at + Duration::from_micros(1));
@@ -80,7 +80,7 @@ impl SqlClientPolicies {
             insert_version!(conn, row.version(policy, by));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(PolicyStored::Done)
+            Ok(PolicyStoreOutcome::Done)
         })
     }
 
@@ -162,10 +162,10 @@ impl ClientPolicyStore for SqlClientPolicies {
         policy: ClientPolicy,
         by: UserId,
         effects: SideEffects,
-    ) -> Result<PolicyStored, Unavailable> {
+    ) -> Result<PolicyStoreOutcome, Unavailable> {
         match self.insert(policy, by, &effects).await {
-            Err(err) if is_name_taken(&err) => Ok(PolicyStored::NameTaken),
-            stored => Ok(stored.map(|()| PolicyStored::Done)?),
+            Err(err) if is_name_taken(&err) => Ok(PolicyStoreOutcome::NameTaken),
+            stored => Ok(stored.map(|()| PolicyStoreOutcome::Done)?),
         }
     }
 
@@ -174,9 +174,9 @@ impl ClientPolicyStore for SqlClientPolicies {
         policy: ClientPolicyId,
         update: PolicyUpdate,
         effects: SideEffects,
-    ) -> Result<PolicyStored, Unavailable> {
+    ) -> Result<PolicyStoreOutcome, Unavailable> {
         match self.write(policy, update, &effects).await {
-            Err(err) if is_name_taken(&err) => Ok(PolicyStored::NameTaken),
+            Err(err) if is_name_taken(&err) => Ok(PolicyStoreOutcome::NameTaken),
             stored => Ok(stored?),
         }
     }
@@ -186,7 +186,7 @@ impl ClientPolicyStore for SqlClientPolicies {
         policy: ClientPolicyId,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PolicyDeleted, Unavailable> {
+    ) -> Result<PolicyDeletionOutcome, Unavailable> {
         let live = client_policies::table
             .find(DbUid(policy.0))
             .filter(client_policies::deleted_at.is_null());
@@ -194,22 +194,22 @@ impl ClientPolicyStore for SqlClientPolicies {
             .filter(user_groups::client_policy_id.eq(DbUid(policy.0)))
             .order(user_groups::name_folded)
             .select(user_groups::name);
-        Ok(in_tx!(self.db, async |conn| -> Result<PolicyDeleted, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PolicyDeletionOutcome, DbError> {
             conn.lock_catalogue().await?;
             let groups: Vec<String> = groups.load(conn).await?;
             if !groups.is_empty() {
-                return Ok(PolicyDeleted::InUse(groups));
+                return Ok(PolicyDeletionOutcome::InUse(groups));
             }
             let before = live.select(PolicyRow::as_select()).first(conn).await.optional()?;
             let Some(before) = before.map(ClientPolicy::from) else {
-                return Ok(PolicyDeleted::Unknown);
+                return Ok(PolicyDeletionOutcome::Unknown);
             };
             let delete = diesel::update(live).set(client_policies::deleted_at.eq(DbInstant(at)));
             delete.execute(conn).await?;
             let effects = effects.with_changes(Some(&before.draft), None);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(PolicyDeleted::Done)
+            Ok(PolicyDeletionOutcome::Done)
         })?)
     }
 
@@ -246,10 +246,10 @@ impl ClientPolicyStore for SqlClientPolicies {
         group: GroupId,
         policy: Option<ClientPolicyId>,
         effects: SideEffects,
-    ) -> Result<PolicyAssigned, Unavailable> {
+    ) -> Result<PolicyAssignmentOutcome, Unavailable> {
         let id = policy.map(|it| DbUid(it.0));
         let group = user_groups::table.find(DbUid(group.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<PolicyAssigned, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PolicyAssignmentOutcome, DbError> {
             conn.lock_catalogue().await?;
             if let Some(id) = id {
                 let live = client_policies::table
@@ -257,13 +257,13 @@ impl ClientPolicyStore for SqlClientPolicies {
                     .filter(client_policies::deleted_at.is_null())
                     .select(client_policies::id);
                 if live.first::<DbUid>(conn).await.optional()?.is_none() {
-                    return Ok(PolicyAssigned::UnknownPolicy);
+                    return Ok(PolicyAssignmentOutcome::UnknownPolicy);
                 }
             }
             let before =
                 group.select(user_groups::client_policy_id).first(conn).await.optional()?;
             let Some(before): Option<Option<DbUid>> = before else {
-                return Ok(PolicyAssigned::UnknownGroup);
+                return Ok(PolicyAssignmentOutcome::UnknownGroup);
             };
             let assign = diesel::update(group).set(user_groups::client_policy_id.eq(id));
             assign.execute(conn).await?;
@@ -271,7 +271,7 @@ impl ClientPolicyStore for SqlClientPolicies {
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(id)));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(PolicyAssigned::Done)
+            Ok(PolicyAssignmentOutcome::Done)
         })?)
     }
 }

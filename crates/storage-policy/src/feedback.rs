@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, FeedbackId, Page, PageRequest, SideEffects, Timestamp, Unavailable};
 use pia_policy::{
-    FeedbackEntry, FeedbackFilter, FeedbackStatus, FeedbackStore, FeedbackUpdated, Rating,
+    FeedbackChangeOutcome, FeedbackEntry, FeedbackFilter, FeedbackStatus, FeedbackStore, Rating,
     TriageUpdate,
 };
 use pia_storage::schema::ai_feedback;
@@ -82,10 +82,10 @@ impl FeedbackStore for SqlFeedback {
         id: FeedbackId,
         update: TriageUpdate,
         effects: SideEffects,
-    ) -> Result<FeedbackUpdated, Unavailable> {
+    ) -> Result<FeedbackChangeOutcome, Unavailable> {
         let TriageUpdate { status, note, at, expected } = update;
         let row = ai_feedback::table.find(DbUid(id.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<FeedbackUpdated, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<FeedbackChangeOutcome, DbError> {
             // Locked, so that concurrent changes follow one another.
             let before = diesel::update(row)
                 .set(ai_feedback::updated_at.eq(ai_feedback::updated_at))
@@ -93,9 +93,9 @@ impl FeedbackStore for SqlFeedback {
                 .get_result::<(DbInstant, String)>(conn)
                 .await
                 .optional()?;
-            let Some((before, state)) = before else { return Ok(FeedbackUpdated::Unknown) };
+            let Some((before, state)) = before else { return Ok(FeedbackChangeOutcome::Unknown) };
             if expected.is_some_and(|it| it != before.0) {
-                return Ok(FeedbackUpdated::Stale);
+                return Ok(FeedbackChangeOutcome::Stale);
             }
             let updated_at = DbInstant(at.max(before.0 + Duration::from_micros(1)));
             let new = (
@@ -113,7 +113,7 @@ impl FeedbackStore for SqlFeedback {
             let (from, to) = (json!({ "status": state }), json!({ "status": stored.status }));
             let effects = effects.with_changes(Some(&from), Some(&to));
             conn.write_effects(&self.db, &effects).await?;
-            Ok(FeedbackUpdated::Done(Box::new(stored.try_into()?)))
+            Ok(FeedbackChangeOutcome::Done(Box::new(stored.try_into()?)))
         })?)
     }
 

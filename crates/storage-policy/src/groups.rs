@@ -10,9 +10,10 @@ use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
 use pia_policy::{
-    ExternalIdSet, Group, GroupAdded, GroupEntry, GroupMember, GroupName, GroupRemoved,
-    GroupRenamed, GroupSettings, GroupStore, GroupUse, MemberEffects, MemberFilter, MemberMoved,
-    MembersChanged, MembershipChange, SettingChange, SettingsChanged,
+    ExternalIdOutcome, Group, GroupCreationOutcome, GroupDeletionOutcome, GroupEntry, GroupMember,
+    GroupName, GroupRenameOutcome, GroupSettings, GroupStore, GroupUse, MemberEffects,
+    MemberFilter, MemberMoveOutcome, MembersChangeOutcome, MembershipChange, SettingChange,
+    SettingsChangeOutcome,
 };
 use pia_storage::schema::{
     accounts, group_personas, group_plugins, group_settings, invitations, knowledge_bases,
@@ -62,15 +63,15 @@ impl SqlGroups {
         group: GroupId,
         name: &GroupName,
         effects: &SideEffects,
-    ) -> Result<GroupRenamed, DbError> {
+    ) -> Result<GroupRenameOutcome, DbError> {
         let row = user_groups::table.find(DbUid(group.0));
-        in_tx!(self.db, async |conn| -> Result<GroupRenamed, DbError> {
+        in_tx!(self.db, async |conn| -> Result<GroupRenameOutcome, DbError> {
             if !lock!(conn, DbUid(group.0)) {
-                return Ok(GroupRenamed::Unknown);
+                return Ok(GroupRenameOutcome::Unknown);
             }
             let before: GroupRow = row.select(GroupRow::as_select()).first(conn).await?;
             if before.name == name.as_str() {
-                return Ok(GroupRenamed::Done);
+                return Ok(GroupRenameOutcome::Done);
             }
             let new =
                 (user_groups::name.eq(name.as_str()), user_groups::name_folded.eq(name.folded()));
@@ -79,11 +80,15 @@ impl SqlGroups {
                 (json!({ "name": before.name }), json!({ "name": name.as_str() }));
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
-            Ok(GroupRenamed::Done)
+            Ok(GroupRenameOutcome::Done)
         })
     }
 
-    async fn delete(&self, group: GroupId, effects: &SideEffects) -> Result<GroupRemoved, DbError> {
+    async fn delete(
+        &self,
+        group: GroupId,
+        effects: &SideEffects,
+    ) -> Result<GroupDeletionOutcome, DbError> {
         let id = DbUid(group.0);
         let members = accounts::table.filter(accounts::group_id.eq(id)).count();
         let invitations = invitations::table.filter(invitations::group_id.eq(id)).count();
@@ -100,9 +105,9 @@ impl SqlGroups {
             .filter(plugins::deleted_at.is_null())
             .count();
         let bases = knowledge_bases::table.filter(knowledge_bases::group_id.eq(id)).count();
-        in_tx!(self.db, async |conn| -> Result<GroupRemoved, DbError> {
+        in_tx!(self.db, async |conn| -> Result<GroupDeletionOutcome, DbError> {
             if !lock!(conn, id) {
-                return Ok(GroupRemoved::Unknown);
+                return Ok(GroupDeletionOutcome::Unknown);
             }
             let row = user_groups::table.find(id);
             let (name, is_default) = row
@@ -110,7 +115,7 @@ impl SqlGroups {
                 .first::<(String, bool)>(conn)
                 .await?;
             if is_default {
-                return Ok(GroupRemoved::IsDefault);
+                return Ok(GroupDeletionOutcome::IsDefault);
             }
             let by = GroupUse {
                 members: members.get_result::<i64>(conn).await?.unsigned_abs(),
@@ -120,12 +125,12 @@ impl SqlGroups {
                 knowledge_bases: bases.get_result::<i64>(conn).await?.unsigned_abs(),
             };
             if !by.is_none() {
-                return Ok(GroupRemoved::InUse(by));
+                return Ok(GroupDeletionOutcome::InUse(by));
             }
             diesel::delete(row).execute(conn).await?;
             let effects = effects.with_changes(Some(&json!({ "name": name })), None);
             conn.write_effects(&self.db, &effects).await?;
-            Ok(GroupRemoved::Done)
+            Ok(GroupDeletionOutcome::Done)
         })
     }
 }
@@ -178,16 +183,20 @@ impl GroupStore for SqlGroups {
         Ok(members::find(&self.db, user).await?)
     }
 
-    async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable> {
+    async fn add(
+        &self,
+        group: Group,
+        effects: SideEffects,
+    ) -> Result<GroupCreationOutcome, Unavailable> {
         let effects = effects.with_changes(None, Some(&json!({ "name": group.name.as_str() })));
         let row = GroupRow::from(group);
-        Ok(in_tx!(self.db, async |conn| -> Result<GroupAdded, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<GroupCreationOutcome, DbError> {
             let insert = diesel::insert_into(user_groups::table).values(&row);
             if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
-                return Ok(GroupAdded::NameTaken);
+                return Ok(GroupCreationOutcome::NameTaken);
             }
             conn.write_effects(&self.db, &effects).await?;
-            Ok(GroupAdded::Stored)
+            Ok(GroupCreationOutcome::Stored)
         })?)
     }
 
@@ -196,10 +205,10 @@ impl GroupStore for SqlGroups {
         group: GroupId,
         name: GroupName,
         effects: SideEffects,
-    ) -> Result<GroupRenamed, Unavailable> {
+    ) -> Result<GroupRenameOutcome, Unavailable> {
         match self.update_name(group, &name, &effects).await {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
-                Ok(GroupRenamed::NameTaken)
+                Ok(GroupRenameOutcome::NameTaken)
             }
             done => Ok(done?),
         }
@@ -209,7 +218,7 @@ impl GroupStore for SqlGroups {
         &self,
         group: GroupId,
         effects: SideEffects,
-    ) -> Result<GroupRemoved, Unavailable> {
+    ) -> Result<GroupDeletionOutcome, Unavailable> {
         match self.delete(group, &effects).await {
             // An account joined it after the count.
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::ForeignKeyViolation, _))) => {
@@ -235,17 +244,17 @@ impl GroupStore for SqlGroups {
         group: GroupId,
         changes: &[SettingChange],
         effects: SideEffects,
-    ) -> Result<SettingsChanged, Unavailable> {
+    ) -> Result<SettingsChangeOutcome, Unavailable> {
         let settings = group_settings::table.find(DbUid(group.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<SettingsChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<SettingsChangeOutcome, DbError> {
             if !lock!(conn, DbUid(group.0)) {
-                return Ok(SettingsChanged::Unknown);
+                return Ok(SettingsChangeOutcome::Unknown);
             }
             let row = settings.select(SettingsRow::as_select()).first(conn).await.optional()?;
             let before = settings_from_row(row)?;
             let after = match before.with(changes) {
                 Ok(after) => after,
-                Err(fault) => return Ok(SettingsChanged::Refused(fault)),
+                Err(fault) => return Ok(SettingsChangeOutcome::Refused(fault)),
             };
             if after != before {
                 let row = SettingsRow::new(group, &after)?;
@@ -255,7 +264,7 @@ impl GroupStore for SqlGroups {
                 let effects = effects.with_changes(Some(&before), Some(&after));
                 conn.write_effects(&self.db, &effects).await?;
             }
-            Ok(SettingsChanged::Done(after))
+            Ok(SettingsChangeOutcome::Done(after))
         })?)
     }
 
@@ -269,7 +278,7 @@ impl GroupStore for SqlGroups {
         changes: &[MembershipChange],
         at: Timestamp,
         effects: MemberEffects,
-    ) -> Result<MembersChanged, Unavailable> {
+    ) -> Result<MembersChangeOutcome, Unavailable> {
         Ok(membership::change(&self.db, group, changes, (at, effects)).await?)
     }
 
@@ -278,26 +287,26 @@ impl GroupStore for SqlGroups {
         group: GroupId,
         external_id: Option<String>,
         effects: SideEffects,
-    ) -> Result<ExternalIdSet, Unavailable> {
+    ) -> Result<ExternalIdOutcome, Unavailable> {
         let row = user_groups::table.find(DbUid(group.0));
-        let done = in_tx!(self.db, async |conn| -> Result<ExternalIdSet, DbError> {
+        let done = in_tx!(self.db, async |conn| -> Result<ExternalIdOutcome, DbError> {
             if !lock!(conn, DbUid(group.0)) {
-                return Ok(ExternalIdSet::Unknown);
+                return Ok(ExternalIdOutcome::Unknown);
             }
             let before: Option<String> = row.select(user_groups::external_id).first(conn).await?;
             if before == external_id {
-                return Ok(ExternalIdSet::Done);
+                return Ok(ExternalIdOutcome::Done);
             }
             let id = user_groups::external_id.eq(&external_id);
             diesel::update(row).set(id).execute(conn).await?;
             let [before, after] = [&before, &external_id].map(|it| json!({ "externalId": it }));
             let effects = effects.with_changes(Some(&before), Some(&after));
             conn.write_effects(&self.db, &effects).await?;
-            Ok(ExternalIdSet::Done)
+            Ok(ExternalIdOutcome::Done)
         });
         match done {
             Err(DbError::Query(DatabaseError(DatabaseErrorKind::UniqueViolation, _))) => {
-                Ok(ExternalIdSet::Taken)
+                Ok(ExternalIdOutcome::Taken)
             }
             done => Ok(done?),
         }
@@ -308,27 +317,27 @@ impl GroupStore for SqlGroups {
         user: UserId,
         group: GroupId,
         effects: SideEffects,
-    ) -> Result<MemberMoved, Unavailable> {
+    ) -> Result<MemberMoveOutcome, Unavailable> {
         let (account, to) = (accounts::table.find(DbUid(user.0)), DbUid(group.0));
-        Ok(in_tx!(self.db, async |conn| -> Result<MemberMoved, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<MemberMoveOutcome, DbError> {
             // Before the account, so that the group exists until the commit.
             if !lock!(conn, to) {
-                return Ok(MemberMoved::UnknownGroup);
+                return Ok(MemberMoveOutcome::UnknownGroup);
             }
             // Locked, so that concurrent moves are serialised.
             let locked = diesel::update(account).set(accounts::group_id.eq(accounts::group_id));
             let before = locked.returning(accounts::group_id).get_result::<DbUid>(conn);
             let Some(before) = before.await.optional()? else {
-                return Ok(MemberMoved::UnknownAccount);
+                return Ok(MemberMoveOutcome::UnknownAccount);
             };
             if before == to {
-                return Ok(MemberMoved::Done);
+                return Ok(MemberMoveOutcome::Done);
             }
             diesel::update(account).set(accounts::group_id.eq(to)).execute(conn).await?;
             let changed = |id: DbUid| json!({ "groupId": id.0 });
             let effects = effects.with_changes(Some(&changed(before)), Some(&changed(to)));
             conn.write_effects(&self.db, &effects).await?;
-            Ok(MemberMoved::Done)
+            Ok(MemberMoveOutcome::Done)
         })?)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, SideEffects, Timestamp, UserId};
-use pia_policy::{MemberEffects, MembersChanged, MembershipChange};
+use pia_policy::{MemberEffects, MembersChangeOutcome, MembershipChange};
 use pia_storage::schema::{accounts, user_groups};
 use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx};
 use serde_json::json;
@@ -30,9 +30,9 @@ pub(crate) async fn change(
     group: GroupId,
     changes: &[MembershipChange],
     (at, effects): (Timestamp, MemberEffects),
-) -> Result<MembersChanged, DbError> {
+) -> Result<MembersChangeOutcome, DbError> {
     let id = DbUid(group.0);
-    in_tx!(db, async |conn| -> Result<MembersChanged, DbError> {
+    in_tx!(db, async |conn| -> Result<MembersChangeOutcome, DbError> {
         // Both groups before any account, so that they are there until the
         // commit; in the order of their ids.
         let involved = user_groups::id.eq(id).or(user_groups::is_default);
@@ -44,7 +44,7 @@ pub(crate) async fn change(
             row.set(user_groups::name.eq(user_groups::name)).execute(conn).await?;
         }
         if !involved.iter().any(|it| it.0 == id) {
-            return Ok(MembersChanged::UnknownGroup);
+            return Ok(MembersChangeOutcome::UnknownGroup);
         }
         let default = involved.iter().find(|it| it.1).map_or(id, |it| it.0);
         let members = accounts::table.filter(accounts::group_id.eq(id)).select(accounts::id);
@@ -62,7 +62,7 @@ pub(crate) async fn change(
             before.extend(rows.into_iter().map(|(user, group)| (user.0, group)));
         }
         if let Some(unknown) = moves.joining.iter().find(|it| !before.contains_key(it)) {
-            return Ok(MembersChanged::UnknownAccount(UserId(*unknown)));
+            return Ok(MembersChangeOutcome::UnknownAccount(UserId(*unknown)));
         }
         let mut moved = Vec::new();
         for (users, to) in [(&moves.joining, id), (&moves.leaving, default)] {
@@ -82,7 +82,7 @@ pub(crate) async fn change(
             }
             moved.extend(users.into_iter().map(|it| UserId(it.0)));
         }
-        Ok(MembersChanged::Done(moved))
+        Ok(MembersChangeOutcome::Done(moved))
     })
 }
 

@@ -9,8 +9,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable};
 use pia_policy::{
-    PersonaAssigned, PersonaBound, PersonaEntry, PersonaQuotas, PersonaReplaced, PersonaStore,
-    PersonaUpdate, PublishedPersona,
+    PersonaAssignmentOutcome, PersonaBindingOutcome, PersonaChangeOutcome, PersonaEntry,
+    PersonaQuotas, PersonaStore, PersonaUpdate, PublishedPersona,
 };
 use pia_storage::schema::{
     group_personas, group_settings, managed_personas, persona_knowledge_bases, persona_plugins,
@@ -172,17 +172,17 @@ impl PersonaStore for SqlManagedPersonas {
         persona: PersonaId,
         update: PersonaUpdate,
         effects: SideEffects,
-    ) -> Result<PersonaReplaced, Unavailable> {
+    ) -> Result<PersonaChangeOutcome, Unavailable> {
         let PersonaUpdate { content, is_active, at, expected } = update;
         let content = ContentRow::try_from(content)?;
-        Ok(in_tx!(self.db, async |conn| -> Result<PersonaReplaced, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PersonaChangeOutcome, DbError> {
             conn.lock_catalogue().await?;
             let before = live!(persona).select(PersonaRow::as_select()).first(conn);
             let Some(before) = before.await.optional()?.map(PublishedPersona::from) else {
-                return Ok(PersonaReplaced::Unknown);
+                return Ok(PersonaChangeOutcome::Unknown);
             };
             if expected.is_some_and(|it| it != before.updated_at) {
-                return Ok(PersonaReplaced::Stale);
+                return Ok(PersonaChangeOutcome::Stale);
             }
             let updated_at = DbInstant(at.max(before.updated_at + Duration::from_micros(1)));
             let state = is_active.map(|it| managed_personas::is_active.eq(it));
@@ -193,7 +193,7 @@ impl PersonaStore for SqlManagedPersonas {
             let effects = effects.with_changes(Some(&before), Some(&after.into()));
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(PersonaReplaced::Done)
+            Ok(PersonaChangeOutcome::Done)
         })?)
     }
 
@@ -224,22 +224,22 @@ impl PersonaStore for SqlManagedPersonas {
         groups: &[GroupId],
         defaults: PersonaQuotas,
         effects: SideEffects,
-    ) -> Result<PersonaAssigned, Unavailable> {
+    ) -> Result<PersonaAssignmentOutcome, Unavailable> {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
         let own = group_personas::table.filter(group_personas::persona_id.eq(DbUid(persona.0)));
         let bases = persona_knowledge_bases::table
             .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
             .select(persona_knowledge_bases::base_id);
-        Ok(in_tx!(self.db, async |conn| -> Result<PersonaAssigned, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PersonaAssignmentOutcome, DbError> {
             conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
-                return Ok(PersonaAssigned::Unknown);
+                return Ok(PersonaAssignmentOutcome::Unknown);
             }
             let known: Vec<(DbUid, String, Option<i64>)> = quotas!(&ids).load(conn).await?;
             let unknown = ids.iter().find(|id| known.iter().all(|it| it.0 != **id));
             if let Some(unknown) = unknown {
-                return Ok(PersonaAssigned::UnknownGroup(GroupId(unknown.0)));
+                return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown.0)));
             }
             let before: Vec<DbUid> = own.select(group_personas::group_id).load(conn).await?;
             let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(conn).await?;
@@ -247,7 +247,7 @@ impl PersonaStore for SqlManagedPersonas {
                 let limit = quota.unwrap_or(defaults.personas);
                 let count = counts.iter().find(|it| it.0 == id).map_or(0, |it| it.1);
                 if count >= limit {
-                    return Ok(PersonaAssigned::QuotaExceeded { group, limit });
+                    return Ok(PersonaAssignmentOutcome::QuotaExceeded { group, limit });
                 }
             }
             let bases: Vec<DbUid> = bases.load(conn).await?;
@@ -255,7 +255,7 @@ impl PersonaStore for SqlManagedPersonas {
                 ids.iter().flat_map(|group| bases.iter().map(|base| (*group, *base))).collect();
             let exceeded = conn.exceeded_bases(&added, None, defaults.knowledge_bases).await?;
             if let Some(ExceededBases { group, limit, .. }) = exceeded {
-                return Ok(PersonaAssigned::BaseQuotaExceeded { group, limit });
+                return Ok(PersonaAssignmentOutcome::BaseQuotaExceeded { group, limit });
             }
             diesel::delete(own.filter(group_personas::group_id.ne_all(&ids))).execute(conn).await?;
             for id in ids.iter().filter(|it| !before.contains(it)) {
@@ -268,7 +268,7 @@ impl PersonaStore for SqlManagedPersonas {
             let effects = with_ids(&effects, "groups", &before, &ids);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(PersonaAssigned::Done)
+            Ok(PersonaAssignmentOutcome::Done)
         })?)
     }
 
@@ -277,14 +277,14 @@ impl PersonaStore for SqlManagedPersonas {
         persona: PersonaId,
         plugins: &[PluginId],
         effects: SideEffects,
-    ) -> Result<PersonaBound, Unavailable> {
+    ) -> Result<PersonaBindingOutcome, Unavailable> {
         let ids: Vec<DbUid> = plugins.iter().map(|it| DbUid(it.0)).collect();
         let own = persona_plugins::table.filter(persona_plugins::persona_id.eq(DbUid(persona.0)));
-        Ok(in_tx!(self.db, async |conn| -> Result<PersonaBound, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PersonaBindingOutcome, DbError> {
             conn.lock_catalogue().await?;
             let row = live!(persona).select(managed_personas::id);
             if row.first::<DbUid>(conn).await.optional()?.is_none() {
-                return Ok(PersonaBound::Unknown);
+                return Ok(PersonaBindingOutcome::Unknown);
             }
             let known = plugins::table
                 .filter(plugins::id.eq_any(&ids))
@@ -292,7 +292,7 @@ impl PersonaStore for SqlManagedPersonas {
                 .select(plugins::id);
             let known: Vec<DbUid> = known.load(conn).await?;
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
-                return Ok(PersonaBound::UnknownPlugin(PluginId(unknown.0)));
+                return Ok(PersonaBindingOutcome::UnknownPlugin(PluginId(unknown.0)));
             }
             let before: Vec<DbUid> = own.select(persona_plugins::plugin_id).load(conn).await?;
             diesel::delete(own).execute(conn).await?;
@@ -306,7 +306,7 @@ impl PersonaStore for SqlManagedPersonas {
             let effects = with_ids(&effects, "plugins", &before, &ids);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(PersonaBound::Done)
+            Ok(PersonaBindingOutcome::Done)
         })?)
     }
 }

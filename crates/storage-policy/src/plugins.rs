@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, PluginId, SideEffects, Timestamp, Unavailable};
 use pia_policy::{
-    PluginChanged, PluginEntry, PluginStore, PluginUpdate, PublishedPlugin, SignedPackage,
+    PluginChangeOutcome, PluginEntry, PluginStore, PluginUpdate, PublishedPlugin, SignedPackage,
 };
 use pia_storage::schema::{
     group_plugins, plugin_icons, plugin_packages, plugins, trusted_certificates, user_groups,
@@ -44,7 +44,7 @@ macro_rules! lock_plugin {
         $conn.lock_catalogue().await?;
         let row = live!($plugin).select(PluginRow::as_select()).first($conn);
         let Some(plugin) = row.await.optional()?.map(PublishedPlugin::from) else {
-            return Ok(PluginChanged::Unknown);
+            return Ok(PluginChangeOutcome::Unknown);
         };
         plugin
     }};
@@ -55,7 +55,7 @@ macro_rules! lock_own {
     ($conn:expr, $plugin:expr) => {{
         let plugin = lock_plugin!($conn, $plugin);
         if plugin.is_built_in {
-            return Ok(PluginChanged::BuiltIn);
+            return Ok(PluginChangeOutcome::BuiltIn);
         }
         plugin
     }};
@@ -69,7 +69,7 @@ macro_rules! publish {
         let effects = $effects.with_changes(Some(&$before), after.as_ref());
         $conn.bump_catalogue().await?;
         $conn.write_effects($db, &effects).await?;
-        Ok(PluginChanged::Done)
+        Ok(PluginChangeOutcome::Done)
     }};
 }
 
@@ -162,13 +162,13 @@ impl PluginStore for SqlPlugins {
         update: PluginUpdate,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable> {
+    ) -> Result<PluginChangeOutcome, Unavailable> {
         let PluginUpdate { content, is_active, expected } = update;
         let content = PluginContentRow::from(content);
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             let before = lock_plugin!(conn, plugin);
             if expected.is_some_and(|it| it != before.updated_at) {
-                return Ok(PluginChanged::Stale);
+                return Ok(PluginChangeOutcome::Stale);
             }
             let state = is_active.map(|it| plugins::is_active.eq(it));
             let new = (&content, plugins::updated_at.eq(later(at, &before)), state);
@@ -182,9 +182,9 @@ impl PluginStore for SqlPlugins {
         plugin: PluginId,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable> {
+    ) -> Result<PluginChangeOutcome, Unavailable> {
         let id = DbUid(plugin.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             let before = lock_own!(conn, plugin);
             let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
             diesel::delete(pieces).execute(conn).await?;
@@ -200,15 +200,15 @@ impl PluginStore for SqlPlugins {
         plugin: PluginId,
         groups: &[GroupId],
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable> {
+    ) -> Result<PluginChangeOutcome, Unavailable> {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
         let own = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             lock_own!(conn, plugin);
             let known = user_groups::table.filter(user_groups::id.eq_any(&ids));
             let known: Vec<DbUid> = known.select(user_groups::id).load(conn).await?;
             if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
-                return Ok(PluginChanged::UnknownGroup(GroupId(unknown.0)));
+                return Ok(PluginChangeOutcome::UnknownGroup(GroupId(unknown.0)));
             }
             let before: Vec<DbUid> = own.select(group_plugins::group_id).load(conn).await?;
             diesel::delete(own).execute(conn).await?;
@@ -220,7 +220,7 @@ impl PluginStore for SqlPlugins {
             let effects = with_ids(&effects, "groups", &before, &ids);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
-            Ok(PluginChanged::Done)
+            Ok(PluginChangeOutcome::Done)
         })?)
     }
 
@@ -230,16 +230,16 @@ impl PluginStore for SqlPlugins {
         (package, file): (SignedPackage, Bytes),
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable> {
+    ) -> Result<PluginChangeOutcome, Unavailable> {
         let SignedPackage { hash, size, signer } = package;
         let id = DbUid(plugin.0);
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             let before = lock_own!(conn, plugin);
             let trusted = trusted_certificates::table
                 .filter(trusted_certificates::thumbprint.eq(&signer))
                 .count();
             if trusted.get_result::<i64>(conn).await? == 0 {
-                return Ok(PluginChanged::Untrusted);
+                return Ok(PluginChangeOutcome::Untrusted);
             }
             let pieces = plugin_packages::table.filter(plugin_packages::plugin_id.eq(id));
             diesel::delete(pieces).execute(conn).await?;
@@ -270,10 +270,10 @@ impl PluginStore for SqlPlugins {
         icon: Option<Bytes>,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable> {
+    ) -> Result<PluginChangeOutcome, Unavailable> {
         let id = DbUid(plugin.0);
         let url = icon.is_some().then(|| format!("/api/plugins/{plugin}/icon"));
-        Ok(in_tx!(self.db, async |conn| -> Result<PluginChanged, DbError> {
+        Ok(in_tx!(self.db, async |conn| -> Result<PluginChangeOutcome, DbError> {
             let before = lock_own!(conn, plugin);
             diesel::delete(plugin_icons::table.find(id)).execute(conn).await?;
             if let Some(png) = &icon {

@@ -9,7 +9,7 @@ use pia_sealing::{PersonSeal, Sealer};
 use pia_storage::schema::sync_events;
 use pia_storage::{Database, DbError, DbInstant, DbUid, Ledger, TakeLedger, in_tx};
 use pia_sync::{
-    Applied, Changes, Conflict, Item, ItemGrowth, ItemKey, ItemWrite, PushPlan, PushPlanner,
+    ApplyOutcome, Changes, Conflict, Item, ItemGrowth, ItemKey, ItemWrite, PushPlan, PushPlanner,
     PushSettings, ReadOnly, StoredItem, SyncStore, WriteRestrictions,
 };
 
@@ -46,12 +46,12 @@ impl SqlSyncStore {
         Self { db, sealer }
     }
 
-    async fn write(&self, push: &PushTransaction<'_>) -> Result<Applied, DbError> {
+    async fn write(&self, push: &PushTransaction<'_>) -> Result<ApplyOutcome, DbError> {
         let (user, changes, named) = (push.user, push.changes, push_keys(push.changes));
-        in_tx!(self.db, async |conn| -> Result<Applied, DbError> {
-            let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(Applied::Gone) };
+        in_tx!(self.db, async |conn| -> Result<ApplyOutcome, DbError> {
+            let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(ApplyOutcome::Gone) };
             if ledger.encrypted && !changes.encrypted {
-                return Ok(Applied::EncryptedOnly);
+                return Ok(ApplyOutcome::EncryptedOnly);
             }
             let stored = conn.stored_rows(user, &named).await?;
             let mut plan = push.plan(&stored, &conn.write_restrictions(&named).await?, &ledger);
@@ -59,11 +59,11 @@ impl SqlSyncStore {
             let live_counts = conn.live_counts(user, &growth.channels()).await?;
             let surpluses = match growth.check(&live_counts, &push.settings.limits) {
                 Ok(surpluses) => surpluses,
-                Err(exceeded) => return Ok(Applied::OverQuota(exceeded)),
+                Err(exceeded) => return Ok(ApplyOutcome::OverQuota(exceeded)),
             };
             let mut bytes = plan.byte_growth(&stored);
             if let Err(storage) = ledger.check_storage(bytes, push.settings.max_storage) {
-                return Ok(Applied::OutOfStorage(storage));
+                return Ok(ApplyOutcome::OutOfStorage(storage));
             }
             if !plan.conflicts.is_empty() {
                 let conflict_keys: Vec<ItemKey> = plan.conflicts.iter().map(|it| it.key).collect();
@@ -90,7 +90,7 @@ impl SqlSyncStore {
                 diesel::insert_into(sync_events::table).values(event).execute(conn).await?;
             }
             let conflicts = changes.refused.iter().cloned().chain(plan.conflicts).collect();
-            Ok(Applied::Done { at, conflicts })
+            Ok(ApplyOutcome::Done { at, conflicts })
         })
     }
 }
@@ -102,8 +102,8 @@ impl SyncStore for SqlSyncStore {
         user: UserId,
         changes: Changes,
         settings: &PushSettings,
-    ) -> Result<Applied, Unavailable> {
-        let Some(seal) = &self.sealer.seal_for(user).await? else { return Ok(Applied::Gone) };
+    ) -> Result<ApplyOutcome, Unavailable> {
+        let Some(seal) = &self.sealer.seal_for(user).await? else { return Ok(ApplyOutcome::Gone) };
         let digests = changes.items.iter().map(|it| seal.digest(it.body.as_bytes())).collect();
         let push = PushTransaction { user, changes: &changes, digests, settings, seal };
         Ok(self.write(&push).await?)

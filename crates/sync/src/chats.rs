@@ -15,10 +15,10 @@ use std::sync::Arc;
 use pia_kernel::{Clock, LiveSetting, StorageUse, Unavailable, UserId};
 
 pub use document::{ChatViolation, NewChat, ParseChatError};
-pub use listing::{ChatListRequest, ChatPage, ChatsVersion, IfNoneMatch, ListedChats};
+pub use listing::{ChatListOutcome, ChatListRequest, ChatPage, ChatsVersion, IfNoneMatch};
 #[cfg(test)]
 pub(crate) use ports::MockChatStore;
-pub use ports::{ChatStore, ChatWritten, StoredChat};
+pub use ports::{ChatStore, ChatWriteOutcome, StoredChat};
 pub use upload::{Upload, UploadError, UploadStatus, Uploaded};
 pub use verdict::{ChatDecision, StoredChatState};
 
@@ -46,7 +46,7 @@ pub struct ChatLimits {
 
 /// Outcome of storing a chat, with the document that is stored now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PutChat {
+pub enum ChatPutOutcome {
     /// No chat had this id.
     Created(Vec<u8>),
     /// Chat replaced an older version.
@@ -133,30 +133,34 @@ impl Chats {
         user: UserId,
         id: Option<ChatId>,
         document: impl AsRef<[u8]> + Send,
-    ) -> Result<PutChat, PutChatError> {
+    ) -> Result<ChatPutOutcome, PutChatError> {
         let chat = NewChat::parse(document.as_ref())?.require_id(id)?;
         // It may be long, and all that is stored was copied.
         drop(document);
         self.store_chat(user, chat).await
     }
 
-    async fn store_chat(&self, user: UserId, chat: NewChat) -> Result<PutChat, PutChatError> {
+    async fn store_chat(
+        &self,
+        user: UserId,
+        chat: NewChat,
+    ) -> Result<ChatPutOutcome, PutChatError> {
         let limits = *self.limits.get();
         match self.store.put(user, &chat, limits, self.clock.now()).await? {
-            ChatWritten::Created { created_at } => {
-                Ok(PutChat::Created(chat.append_created_at(created_at)))
+            ChatWriteOutcome::Created { created_at } => {
+                Ok(ChatPutOutcome::Created(chat.append_created_at(created_at)))
             }
-            ChatWritten::Replaced { created_at } => {
-                Ok(PutChat::Replaced(chat.append_created_at(created_at)))
+            ChatWriteOutcome::Replaced { created_at } => {
+                Ok(ChatPutOutcome::Replaced(chat.append_created_at(created_at)))
             }
-            ChatWritten::Newer(stored) => Ok(PutChat::Newer(stored)),
-            ChatWritten::Deleted => Err(PutChatError::Deleted),
-            ChatWritten::Plain => Err(PutChatError::E2eeRequired),
-            ChatWritten::Full { current } => {
+            ChatWriteOutcome::Newer(stored) => Ok(ChatPutOutcome::Newer(stored)),
+            ChatWriteOutcome::Deleted => Err(PutChatError::Deleted),
+            ChatWriteOutcome::Plain => Err(PutChatError::E2eeRequired),
+            ChatWriteOutcome::Full { current } => {
                 Err(PutChatError::Full { limit: limits.chats, current })
             }
-            ChatWritten::OutOfStorage(storage) => Err(PutChatError::OutOfStorage(storage)),
-            ChatWritten::Gone => Err(PutChatError::Gone),
+            ChatWriteOutcome::OutOfStorage(storage) => Err(PutChatError::OutOfStorage(storage)),
+            ChatWriteOutcome::Gone => Err(PutChatError::Gone),
         }
     }
 
@@ -178,7 +182,7 @@ impl Chats {
         user: UserId,
         part: ChatListRequest,
         unless: IfNoneMatch,
-    ) -> Result<ListedChats, Unavailable> {
+    ) -> Result<ChatListOutcome, Unavailable> {
         self.store.list(user, part, unless).await
     }
 }

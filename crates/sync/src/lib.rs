@@ -22,9 +22,9 @@ mod chats;
 
 pub use channel::{Channel, ChannelRules, ItemId, LimitRule, Merge, ReadOnly};
 pub use chats::{
-    ChatDecision, ChatId, ChatLimits, ChatListRequest, ChatPage, ChatStore, ChatViolation,
-    ChatWritten, Chats, ChatsVersion, DeleteChatError, GetChatError, IfNoneMatch, ListedChats,
-    NewChat, ParseChatError, PutChat, PutChatError, StoredChat, StoredChatState, Upload,
+    ChatDecision, ChatId, ChatLimits, ChatListOutcome, ChatListRequest, ChatPage, ChatPutOutcome,
+    ChatStore, ChatViolation, ChatWriteOutcome, Chats, ChatsVersion, DeleteChatError, GetChatError,
+    IfNoneMatch, NewChat, ParseChatError, PutChatError, StoredChat, StoredChatState, Upload,
     UploadError, UploadStatus, Uploaded,
 };
 pub use conflict::{Conflict, Resolution};
@@ -32,9 +32,9 @@ pub use item::{Item, ItemKey, ItemRejection, MAX_ITEM_BYTES, ReceivedItem};
 pub use limits::ItemLimits;
 pub use plan::{ConflictStrategy, ItemWrite, PushPlan, PushPlanner, StoredItem, WriteRestrictions};
 pub use ports::{
-    Applied, Catalogue, Changes, ChatInfo, Head, ItemInfo, ItemPage, ManagedPersona, PageLimit,
-    PendingDevice, PendingDevices, Plugin, Policy, Row, SyncAdminStore, SyncEvent, SyncReader,
-    SyncStore,
+    ApplyOutcome, Catalogue, Changes, ChatInfo, Head, ItemInfo, ItemPage, ManagedPersona,
+    PageLimit, PendingDevice, PendingDevices, Plugin, Policy, Row, SyncAdminStore, SyncEvent,
+    SyncReader, SyncStore,
 };
 pub use pull::{
     CatalogueSnapshot, MAX_PAGE_ROWS, PullError, PullRequest, PullService, PullState, Pulled,

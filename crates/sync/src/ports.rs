@@ -7,8 +7,8 @@ mod store;
 pub use catalogue::{Catalogue, ManagedPersona, Plugin, Policy};
 pub use item_info::{ChatInfo, ItemInfo, SyncAdminStore, SyncEvent};
 pub use store::{
-    Applied, Changes, Head, ItemPage, PageLimit, PendingDevice, PendingDevices, Row, SyncReader,
-    SyncStore,
+    ApplyOutcome, Changes, Head, ItemPage, PageLimit, PendingDevice, PendingDevices, Row,
+    SyncReader, SyncStore,
 };
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::conflict::Conflict;
 use crate::item::{Item, ItemKey, ReceivedItem};
 use crate::limits::ItemLimits;
 use crate::plan::ConflictStrategy;
-use crate::ports::{Applied, Changes, SyncStore};
+use crate::ports::{ApplyOutcome, Changes, SyncStore};
 use crate::quotas::QuotaExceeded;
 
 /// Maximum number of changes in one push, deletions included. That is more than
@@ -144,13 +144,13 @@ impl PushService {
             now,
         };
         match self.store.apply(user, changes, &settings).await? {
-            Applied::Done { at, conflicts } => {
+            ApplyOutcome::Done { at, conflicts } => {
                 Ok(Pushed { at, conflicts, assigned: sorted.assigned })
             }
-            Applied::EncryptedOnly => Err(PushError::E2eeRequired),
-            Applied::OverQuota(exceeded) => Err(PushError::OverQuota(exceeded)),
-            Applied::OutOfStorage(storage) => Err(PushError::OutOfStorage(storage)),
-            Applied::Gone => Err(PushError::Gone),
+            ApplyOutcome::EncryptedOnly => Err(PushError::E2eeRequired),
+            ApplyOutcome::OverQuota(exceeded) => Err(PushError::OverQuota(exceeded)),
+            ApplyOutcome::OutOfStorage(storage) => Err(PushError::OutOfStorage(storage)),
+            ApplyOutcome::Gone => Err(PushError::Gone),
         }
     }
 }

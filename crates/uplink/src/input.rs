@@ -18,7 +18,7 @@ pub(crate) enum Input {
     /// End of the WebSocket with this number.
     Lost(u32),
     /// Pod was registered, in answer to the invocation with this id if it has one.
-    Registered(Option<String>, Registration),
+    Registered(Option<String>, HelloOutcome),
     /// Token of the pod was replaced, or not, in answer to the invocation with this id.
     Rotated(String, Option<Box<RotatedToken>>),
     /// Server stops.
@@ -39,7 +39,7 @@ pub(crate) enum LinkInput {
 
 /// Outcome of registering a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Registration {
+pub(crate) enum HelloOutcome {
     /// Pod is stored, and its token is valid until then.
     Done(Option<Timestamp>),
     /// Token of the pod was revoked or has expired.

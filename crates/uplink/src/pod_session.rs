@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use pia_kernel::{SideEffects, Timestamp};
 use pia_pods::{
-    ConnectedPod, PodDescription, PodId, PodIdentity, PodRegistered, PodReply, RotatedToken,
-    ToolCallError,
+    ConnectedPod, PodDescription, PodId, PodIdentity, PodRegistrationOutcome, PodReply,
+    RotatedToken, ToolCallError,
 };
 use pia_signalr::{
     ClientInvocation, ExpectedReply, HubConnection, HubEvent, InvocationResult, Reconnect,
@@ -18,7 +18,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use crate::input::{Input, LinkInput, PendingCall, Registration};
+use crate::input::{HelloOutcome, Input, LinkInput, PendingCall};
 use crate::messages::{CANCEL, DRAIN, HELLO, ROTATE_TOKEN, invocation, read_reply};
 use crate::uplink::Uplink;
 
@@ -153,11 +153,11 @@ impl PodSession {
         &mut self,
         connection: &mut HubConnection,
         invocation: Option<String>,
-        outcome: Registration,
+        outcome: HelloOutcome,
     ) {
         self.is_registering = false;
         let result = match outcome {
-            Registration::Done(token_expires_at) => {
+            HelloOutcome::Done(token_expires_at) => {
                 self.uplink.links.open(self.id, &self.senders.link, self.max_calls);
                 if self.draining_since.is_some() {
                     self.drain();
@@ -168,8 +168,8 @@ impl PodSession {
                     "tokenExpiresAt": token_expires_at,
                 })))
             }
-            Registration::Expelled => return expel(connection),
-            Registration::Failed => Err("The server is busy. Try again.".to_owned()),
+            HelloOutcome::Expelled => return expel(connection),
+            HelloOutcome::Failed => Err("The server is busy. Try again.".to_owned()),
         };
         if let Some(invocation) = invocation {
             connection.complete(&invocation, result).ok();
@@ -283,10 +283,10 @@ impl PodSession {
         actix_web::rt::spawn(async move {
             let (id, put, now) = (pod.id, Arc::clone(&uplink.registry), uplink.clock.now());
             let outcome = match uplink.runner.run(async move { put.put(pod, now).await }).await {
-                Ok(PodRegistered::Done { token_expires_at }) => {
-                    Registration::Done(token_expires_at)
+                Ok(PodRegistrationOutcome::Done { token_expires_at }) => {
+                    HelloOutcome::Done(token_expires_at)
                 }
-                Ok(PodRegistered::TokenGone) => Registration::Expelled,
+                Ok(PodRegistrationOutcome::TokenGone) => HelloOutcome::Expelled,
                 Err(err) => failed(&err),
             };
             uplink.connectors.granted.invalidate();
@@ -359,9 +359,9 @@ fn missing() -> String {
     "Hello has one argument, the description of the pod.".to_owned()
 }
 
-fn failed(err: &ApiError) -> Registration {
+fn failed(err: &ApiError) -> HelloOutcome {
     tracing::warn!(error = %err, "a pod could not be registered");
-    Registration::Failed
+    HelloOutcome::Failed
 }
 
 fn cancel(connection: &mut HubConnection, invocation: &str, call: &OpenCall) {

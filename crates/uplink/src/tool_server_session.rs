@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pia_kernel::{ConnectorId, Unavailable};
 use pia_pods::{
-    ConnectedPod, PodDescription, PodId, PodRegistered, PodTool, ToolCallError, ToolServer,
-    ToolServerError,
+    ConnectedPod, PodDescription, PodId, PodRegistrationOutcome, PodTool, ToolCallError,
+    ToolServer, ToolServerError,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::{AbortHandle, JoinSet};
@@ -165,8 +165,8 @@ impl<'a> ToolServerSession<'a> {
         let put = self.host.registry.put(self.pod.clone(), now).await;
         self.host.granted.invalidate();
         match put {
-            Ok(PodRegistered::Done { .. }) => {}
-            Ok(PodRegistered::TokenGone) => self.leave(SessionEnd::Deleted),
+            Ok(PodRegistrationOutcome::Done { .. }) => {}
+            Ok(PodRegistrationOutcome::TokenGone) => self.leave(SessionEnd::Deleted),
             Err(err) => self.leave(err.into()),
         }
     }

@@ -42,7 +42,7 @@ async fn an_accepted_assignment_is_stored_with_its_event_and_started() {
     store
         .expect_create()
         .withf(|it, max| it.skill.name == "research" && it.event.key == "queued" && *max == 2)
-        .returning(|_, _| Ok(AssignmentCreated::Done));
+        .returning(|_, _| Ok(AssignmentCreationOutcome::Done));
     engine.expect_start().once().returning(|_| Ok(()));
 
     let assignments = assignments(store, engine);
@@ -53,7 +53,7 @@ async fn an_accepted_assignment_is_stored_with_its_event_and_started() {
 #[tokio::test]
 async fn an_assignment_that_cannot_be_started_is_discarded() {
     let (mut store, mut engine) = (MockAssignmentStore::new(), MockWorkflowEngine::new());
-    store.expect_create().returning(|_, _| Ok(AssignmentCreated::Done));
+    store.expect_create().returning(|_, _| Ok(AssignmentCreationOutcome::Done));
     store.expect_discard().once().returning(|_| Ok(()));
     engine.expect_start().returning(|_| Err(Unavailable::new("engine", "down")));
 

@@ -35,7 +35,7 @@ impl NewAssignment {
 
 /// Outcome of creating an assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AssignmentCreated {
+pub enum AssignmentCreationOutcome {
     /// Assignment is stored.
     Done,
     /// User has as many unfinished ones as are permitted.
@@ -46,7 +46,7 @@ pub enum AssignmentCreated {
 
 /// Outcome of deleting the contents of an assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Collected {
+pub enum CollectionOutcome {
     /// Contents are gone, now or before.
     Done,
     /// Assignment has not ended.
@@ -75,7 +75,7 @@ pub trait AssignmentStore: Send + Sync {
         &self,
         assignment: NewAssignment,
         max_unfinished: u32,
-    ) -> Result<AssignmentCreated, Unavailable>;
+    ) -> Result<AssignmentCreationOutcome, Unavailable>;
 
     /// Deletes an assignment that is `Queued` and never ran, since it could not
     /// be started.
@@ -113,7 +113,7 @@ pub trait AssignmentStore: Send + Sync {
         user: UserId,
         id: AssignmentId,
         end: ForcedEnd,
-    ) -> Result<Collected, Unavailable>;
+    ) -> Result<CollectionOutcome, Unavailable>;
 
     /// Lists assignments of all users, newest first, without error messages; with
     /// a status, those alone that have it.

@@ -8,7 +8,7 @@ use crate::skill::Skill;
 
 /// Outcome of changing an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OperatorChanged {
+pub enum OperatorChangeOutcome {
     /// Change is stored.
     Done,
     /// Operator does not exist.
@@ -54,7 +54,7 @@ pub trait OperatorStore: Send + Sync {
         &self,
         operator: Operator,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable>;
+    ) -> Result<OperatorChangeOutcome, Unavailable>;
 
     /// Changes an operator.
     async fn update(
@@ -62,7 +62,7 @@ pub trait OperatorStore: Send + Sync {
         id: OperatorId,
         update: OperatorUpdate,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable>;
+    ) -> Result<OperatorChangeOutcome, Unavailable>;
 
     /// Replaces the groups that an operator is granted to.
     async fn grant(
@@ -70,12 +70,12 @@ pub trait OperatorStore: Send + Sync {
         id: OperatorId,
         groups: Vec<GroupId>,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable>;
+    ) -> Result<OperatorChangeOutcome, Unavailable>;
 
     /// Deletes an operator. Its assignments go on.
     async fn delete(
         &self,
         id: OperatorId,
         effects: SideEffects,
-    ) -> Result<OperatorChanged, Unavailable>;
+    ) -> Result<OperatorChangeOutcome, Unavailable>;
 }

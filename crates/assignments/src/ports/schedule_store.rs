@@ -9,7 +9,7 @@ use crate::schedule::{Schedule, SkipReason};
 
 /// Outcome of creating a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScheduleCreated {
+pub enum ScheduleCreationOutcome {
     /// Schedule is stored.
     Done,
     /// User has as many as are permitted.
@@ -52,7 +52,7 @@ pub struct ScheduleStart {
 
 /// Outcome of starting a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScheduleStarted {
+pub enum ScheduleStartOutcome {
     /// Assignment is stored.
     Done(AssignmentId),
     /// None is, for the reason that is stored with the schedule.
@@ -75,7 +75,7 @@ pub trait ScheduleStore: Send + Sync {
         user: UserId,
         schedule: Schedule,
         max: u32,
-    ) -> Result<ScheduleCreated, Unavailable>;
+    ) -> Result<ScheduleCreationOutcome, Unavailable>;
 
     /// Replaces a schedule of a user but for when it was created and its last
     /// outcome. Returns it; `None` if there is none.
@@ -100,5 +100,5 @@ pub trait ScheduleStore: Send + Sync {
         &self,
         start: ScheduleStart,
         max_unfinished: u32,
-    ) -> Result<ScheduleStarted, Unavailable>;
+    ) -> Result<ScheduleStartOutcome, Unavailable>;
 }

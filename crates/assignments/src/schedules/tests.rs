@@ -65,7 +65,7 @@ async fn start(due: DueSchedule, is_granted: bool) -> ScheduleStart {
         assert_eq!(max, 2);
         let assignment = start.assignment.as_ref().map(|it| it.id);
         *stored.lock().unwrap() = Some(start.clone());
-        Ok(assignment.map_or(ScheduleStarted::Skipped, ScheduleStarted::Done))
+        Ok(assignment.map_or(ScheduleStartOutcome::Skipped, ScheduleStartOutcome::Done))
     });
     let is_started = usize::from(is_granted);
 
@@ -78,7 +78,7 @@ async fn start(due: DueSchedule, is_granted: bool) -> ScheduleStart {
 #[tokio::test]
 async fn a_schedule_has_its_next_time_while_it_is_active() {
     let mut store = MockScheduleStore::new();
-    store.expect_create().returning(|_, _, _| Ok(ScheduleCreated::Done));
+    store.expect_create().returning(|_, _, _| Ok(ScheduleCreationOutcome::Done));
     store.expect_update().returning(|_, schedule| Ok(Some(schedule)));
     let schedules = schedules(store, true, 0);
 
@@ -108,7 +108,7 @@ async fn a_schedule_whose_assignments_would_be_refused_is_refused() {
     assert!(matches!(refused, ScheduleError::NoTime));
 
     let mut full = MockScheduleStore::new();
-    full.expect_create().returning(|_, _, _| Ok(ScheduleCreated::TooMany));
+    full.expect_create().returning(|_, _, _| Ok(ScheduleCreationOutcome::TooMany));
     full.expect_update().returning(|_, _| Ok(None));
     let full = schedules(full, true, 0);
     assert!(matches!(full.create(user, draft()).await, Err(ScheduleError::TooMany)));
@@ -143,7 +143,7 @@ async fn a_missed_time_is_caught_up_once_or_skipped() {
     let is_missed = |it: &ScheduleStart| it.assignment == Err(SkipReason::Missed);
     store.expect_start().once().withf(move |it, _| is_missed(it)).returning(|start, _| {
         assert_eq!(start.next_at, Some(NOW + Duration::from_hours(9)));
-        Ok(ScheduleStarted::Skipped)
+        Ok(ScheduleStartOutcome::Skipped)
     });
     schedules(store, true, 0).start_due().await.unwrap();
 }
@@ -166,7 +166,7 @@ async fn a_schedule_that_fails_delays_no_other() {
         if start.schedule == first {
             return Err(Unavailable::new("database", "down"));
         }
-        Ok(ScheduleStarted::Done(start.assignment.unwrap().id))
+        Ok(ScheduleStartOutcome::Done(start.assignment.unwrap().id))
     });
 
     schedules(store, true, 1).start_due().await.unwrap();
@@ -189,7 +189,7 @@ async fn a_start_that_another_process_made_starts_no_workflow() {
     let mut store = MockScheduleStore::new();
     let due = due(Duration::ZERO, CatchUp::Once);
     store.expect_due().returning(move |_, _| Ok(vec![due.clone()]));
-    store.expect_start().once().returning(|_, _| Ok(ScheduleStarted::Lost));
+    store.expect_start().once().returning(|_, _| Ok(ScheduleStartOutcome::Lost));
 
     schedules(store, true, 0).start_due().await.unwrap();
 }

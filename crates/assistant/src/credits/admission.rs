@@ -7,7 +7,8 @@ use crate::credits::meter::{Meter, PromptTokens};
 use crate::credits::metered_call::{CallEnd, MeteredCall};
 use crate::credits::rates::{Micros, Rates};
 use crate::credits::{
-    Admission, AdmissionRequest, BudgetRefusal, CreditHolder, ReservationGuard, TruncationCause,
+    AdmissionOutcome, AdmissionRequest, BudgetRefusal, CreditHolder, ReservationGuard,
+    TruncationCause,
 };
 use crate::error::AssistantError;
 use crate::gateway::Gateway;
@@ -127,7 +128,7 @@ impl Gateway {
         let admission_request =
             AdmissionRequest { holder, rates: request.rates, fee: request.fee, prompt, output };
         match self.credit_store.admit(admission_request).await {
-            Ok(Admission::Granted { reservation, output: tokens, truncation_cause }) => {
+            Ok(AdmissionOutcome::Granted { reservation, output: tokens, truncation_cause }) => {
                 let max_output = Some(OutputCap { tokens, name });
                 Ok(ReservationOutcome {
                     reservation: Some(reservation),
@@ -136,7 +137,7 @@ impl Gateway {
                     truncation_cause,
                 })
             }
-            Ok(Admission::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
+            Ok(AdmissionOutcome::Refused(refusal)) => Err(AssistantError::OverBudget(refusal)),
             Err(err) => Err(err.into()),
         }
     }

@@ -12,7 +12,7 @@ use crate::credits::rates::Micros;
 
 /// Outcome of a request for admission.
 #[derive(Debug)]
-pub enum Admission {
+pub enum AdmissionOutcome {
     /// Call admitted.
     Granted {
         /// Reservation of the call.
@@ -44,7 +44,7 @@ pub trait CreditStore: Send + Sync {
     /// Admits a call if every window that it counts in has enough left, and
     /// reserves what it may spend. If the future is dropped before it
     /// completes, nothing stays reserved.
-    async fn admit(&self, request: AdmissionRequest) -> Result<Admission, Unavailable>;
+    async fn admit(&self, request: AdmissionRequest) -> Result<AdmissionOutcome, Unavailable>;
 
     /// Loads the current windows of a holder.
     async fn load_windows(&self, holder: CreditHolder) -> Result<CreditWindows, Unavailable>;

@@ -10,10 +10,11 @@ use pia_kernel::{
     Clock, DocumentId, GroupId, KnowledgeBaseId, LiveSetting, SideEffects, SystemClock,
 };
 use pia_knowledge::{
-    BaseAccess, BaseChanged, BaseRef, BaseStore, ChunkingSettings, ContentChange, ContentType,
-    Document, DocumentStatus, DocumentStore, DocumentStored, Embedder, ExtractError, ExtractedText,
-    GroupQuotas, HashedEmbedder, Ingestion, IngestionSettings, KnowledgeBase, MissingModels,
-    NewContent, Question, Retrieval, RetrievalSettings, TextExtractor,
+    BaseAccess, BaseChangeOutcome, BaseRef, BaseStore, ChunkingSettings, ContentChange,
+    ContentType, Document, DocumentStatus, DocumentStore, DocumentStoreOutcome, Embedder,
+    ExtractError, ExtractedText, GroupQuotas, HashedEmbedder, Ingestion, IngestionSettings,
+    KnowledgeBase, MissingModels, NewContent, Question, Retrieval, RetrievalSettings,
+    TextExtractor,
 };
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
@@ -48,7 +49,7 @@ impl Pipeline {
         let base = KnowledgeBase { id, owner: OWNER, name, prompt: None, created_at };
         let bases = SqlKnowledgeBases::new(db.clone());
         let created = bases.create(base, QUOTAS, SideEffects::default()).await?;
-        if created != BaseChanged::Done {
+        if created != BaseChangeOutcome::Done {
             return Err(format!("the base was not created: {created:?}").into());
         }
         let vectors = Arc::new(EmbeddedVectors::open(&dir.join("vectors"))?);
@@ -74,7 +75,7 @@ impl Pipeline {
         let change = ContentChange { at: SystemClock.now(), by: None };
         let documents = SqlDocuments::new(self.db.clone());
         match documents.put(self.reference(), content, QUOTAS, change).await? {
-            DocumentStored::Created(_) => Ok(()),
+            DocumentStoreOutcome::Created(_) => Ok(()),
             other => Err(format!("a document was not stored: {other:?}").into()),
         }
     }

@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::{ContentType, ETAG};
 use actix_web::web::Data;
-use pia_sync::{ChatPage, ListedChats};
+use pia_sync::{ChatListOutcome, ChatPage};
 use pia_web::{Caller, Paging};
 use utoipa::ToSchema;
 
@@ -61,11 +61,11 @@ pub(super) async fn list_response(
     let (chats, user) = (api.chats.clone(), caller.0.user);
     let list = async move { chats.list(user, part, unless).await };
     let page = match api.run(list).await? {
-        ListedChats::Unchanged(version) => {
+        ChatListOutcome::Unchanged(version) => {
             let tag = format!("W/\"{}\"", part.tag(&version));
             return Ok(HttpResponse::NotModified().insert_header((ETAG, tag)).finish());
         }
-        ListedChats::Page(page) => page,
+        ChatListOutcome::Page(page) => page,
     };
     let mut response = HttpResponse::Ok();
     if part.after.is_none() {

@@ -31,11 +31,11 @@ fn world_of(capacity: usize) -> World {
         assert_eq!(max, 20);
         let mut rows = rows.lock().unwrap();
         if rows.len() >= capacity {
-            return Ok(StoreAppPassword::Full);
+            return Ok(CredentialStoreOutcome::Full);
         }
         rows.push(new);
         store_factors.state.lock().unwrap().write(effects);
-        Ok(StoreAppPassword::Done)
+        Ok(CredentialStoreOutcome::Done)
     });
     let (rows, store_factors) = (Arc::clone(&stored), Arc::clone(&factors));
     store.expect_remove().returning(move |removal, effects| {

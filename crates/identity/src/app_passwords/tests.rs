@@ -32,19 +32,19 @@ impl AppPasswordStore for Memory {
         max: usize,
         verified: VerifiedProof,
         effects: SideEffects,
-    ) -> Result<StoreAppPassword, Unavailable> {
+    ) -> Result<CredentialStoreOutcome, Unavailable> {
         let mut stored = self.stored.lock().unwrap();
         if stored.len() >= max {
-            return Ok(StoreAppPassword::Full);
+            return Ok(CredentialStoreOutcome::Full);
         }
         let mut state = self.factors.state.lock().unwrap();
         let spent = matches!(verified, VerifiedProof::Password | VerifiedProof::SignIn);
         if !spent && !state.spend(verified) {
-            return Ok(StoreAppPassword::Stale);
+            return Ok(CredentialStoreOutcome::Stale);
         }
         stored.push(new);
         state.write(effects);
-        Ok(StoreAppPassword::Done)
+        Ok(CredentialStoreOutcome::Done)
     }
 
     async fn list(&self, _: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {

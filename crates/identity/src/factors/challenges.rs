@@ -11,7 +11,7 @@ use crate::passwords::throttle::{Bucket, GuessError, PasswordThrottle};
 use crate::people::account::Account;
 use crate::ports::{
     ChallengeStore, FactorState, GuessRules, NewChallenge, PasswordThrottleStore, RateLimitOutcome,
-    RateQuota, Redeemed, Redemption, SessionStarted, TokenHash,
+    RateQuota, Redemption, RedemptionOutcome, SessionStartOutcome, TokenHash,
 };
 use crate::sessions;
 use crate::sessions::StartError;
@@ -86,8 +86,8 @@ impl FactorChallenges {
         let expires_at = clock.now() + settings.get().challenge_lifetime;
         let challenge = NewChallenge { hash: token_hash::of_ours(&token), user, epoch, expires_at };
         match self.store.open(challenge).await? {
-            SessionStarted::Done => Ok(token),
-            SessionStarted::Stale => Err(StartError::Stale),
+            SessionStartOutcome::Done => Ok(token),
+            SessionStartOutcome::Stale => Err(StartError::Stale),
         }
     }
 
@@ -174,9 +174,9 @@ impl FactorChallenges {
         let at = self.proofs.clock.now();
         let redemption = Redemption { hash, user, verified, at, effects: redeemed };
         match self.store.redeem(redemption).await? {
-            Redeemed::Done => Ok(true),
-            Redeemed::Stale => Err(ProofError::Wrong),
-            Redeemed::Gone => Ok(false),
+            RedemptionOutcome::Done => Ok(true),
+            RedemptionOutcome::Stale => Err(ProofError::Wrong),
+            RedemptionOutcome::Gone => Ok(false),
         }
     }
 }

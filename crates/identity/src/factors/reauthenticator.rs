@@ -1,6 +1,6 @@
 //! Reauthentication, for actions that need more than a session.
 
-use pia_kernel::Reauthentication;
+use pia_kernel::ReauthenticationOutcome;
 
 use crate::factors::proofs::{FactorProofs, ProofError, ReauthProof, used_up};
 use crate::factors::reauthentication::{FRESH, OwnerError};
@@ -27,8 +27,10 @@ impl Reauthenticator {
         proof: Option<ReauthProof>,
     ) -> Result<(), OwnerError> {
         match self.check(caller, proof).await? {
-            Reauthentication::Fresh => Ok(()),
-            Reauthentication::Stale | Reauthentication::Delegated => Err(OwnerError::SignInAgain),
+            ReauthenticationOutcome::Fresh => Ok(()),
+            ReauthenticationOutcome::Stale | ReauthenticationOutcome::Delegated => {
+                Err(OwnerError::SignInAgain)
+            }
         }
     }
 
@@ -38,21 +40,21 @@ impl Reauthenticator {
         &self,
         caller: CallerState,
         proof: Option<ReauthProof>,
-    ) -> Result<Reauthentication, OwnerError> {
+    ) -> Result<ReauthenticationOutcome, OwnerError> {
         let Some(session_ref) = caller.credential.session() else {
-            return Ok(Reauthentication::Delegated);
+            return Ok(ReauthenticationOutcome::Delegated);
         };
         if let Some(proof) = proof {
             self.verify(session_ref, proof).await?;
-            return Ok(Reauthentication::Fresh);
+            return Ok(ReauthenticationOutcome::Fresh);
         }
         if caller.scope != SessionScope::Full && !caller.scope.is_browser() {
-            return Ok(Reauthentication::Delegated);
+            return Ok(ReauthenticationOutcome::Delegated);
         }
         let began_at = self.proofs.ports.starts.began_at(session_ref).await?;
         let now = self.proofs.clock.now();
         let is_fresh = began_at.is_some_and(|it| it + FRESH >= now);
-        Ok(if is_fresh { Reauthentication::Fresh } else { Reauthentication::Stale })
+        Ok(if is_fresh { ReauthenticationOutcome::Fresh } else { ReauthenticationOutcome::Stale })
     }
 
     async fn verify(&self, session_ref: SessionRef, proof: ReauthProof) -> Result<(), OwnerError> {

@@ -12,7 +12,9 @@ use crate::factors::proofs::{
 use crate::factors::reauthentication::OwnerError;
 use crate::factors::totp::{self, Enrolment};
 use crate::people::account::Account;
-use crate::ports::{Enrolled, Factor, FactorChange, FactorState, RecoveryHash, VerifiedProof};
+use crate::ports::{
+    EnrolmentOutcome, Factor, FactorChange, FactorState, RecoveryHash, VerifiedProof,
+};
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 
@@ -129,9 +131,9 @@ impl SecondFactors {
         let enrolment = totp::enrolment(&secret, &settings.get().issuer, &account.email)?;
         let sealed = ports.secrets.seal(user, PURPOSE, &secret).await?.ok_or(EnrolError::Gone)?;
         match ports.factors.begin(user, &sealed, clock.now()).await? {
-            Enrolled::Pending => Ok(enrolment),
-            Enrolled::AlreadyOn => Err(EnrolError::AlreadyOn),
-            Enrolled::Gone => Err(EnrolError::Gone),
+            EnrolmentOutcome::Pending => Ok(enrolment),
+            EnrolmentOutcome::AlreadyOn => Err(EnrolError::AlreadyOn),
+            EnrolmentOutcome::Gone => Err(EnrolError::Gone),
         }
     }
 

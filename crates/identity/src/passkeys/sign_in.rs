@@ -9,7 +9,7 @@ use crate::passkeys::options::{PasskeyOptions, hash_presented, start_ceremony};
 use crate::people::account::Account;
 use crate::ports::{
     AccountStore, CeremonyError, FailedSignIn, PasskeyUse, SignInLog, SignInMethod, SignInOutcome,
-    StoredPasskey, TokenUse,
+    StoredPasskey, TokenUseOutcome,
 };
 use crate::sessions::{Sessions, StartError};
 use crate::sign_in::SignedIn;
@@ -136,12 +136,12 @@ impl PasskeySignIn {
             if_rolled_back: cloned(passkey, at),
         };
         match self.ports.passkeys.store.sign_in(used).await? {
-            TokenUse::Noted => Ok(()),
-            TokenUse::RolledBack => {
+            TokenUseOutcome::Noted => Ok(()),
+            TokenUseOutcome::RolledBack => {
                 tracing::warn!(user.id = %user, "passkey signature counter decreased; the passkey may be cloned");
                 Err(PasskeySignInError::Refused)
             }
-            TokenUse::Blocked | TokenUse::Gone => Err(PasskeySignInError::Refused),
+            TokenUseOutcome::Blocked | TokenUseOutcome::Gone => Err(PasskeySignInError::Refused),
         }
     }
 

@@ -79,7 +79,7 @@ impl World {
     }
 
     /// Sets the state of the challenge and the outcome of storing the passkey.
-    fn answered(mut self, state: Option<&'static str>, added: PasskeyAdded) -> Self {
+    fn answered(mut self, state: Option<&'static str>, added: PasskeyCreationOutcome) -> Self {
         self.challenges.expect_take_registration().returning(move |_, _, now| {
             assert_eq!(now, NOW);
             Ok(state.map(|it| Secret::new(it.to_owned())))
@@ -249,9 +249,9 @@ async fn a_passkey_is_added_with_its_email() {
         assert_eq!(mail.letter, QueuedEmail::new("passkey-added").with("name", "My key"));
         assert_eq!(change.effects.audit[0].action, "passkey.added");
         assert_eq!((new.name.as_str(), new.credential.key.as_str()), ("My key", "key"));
-        Ok(PasskeyAdded::Stored)
+        Ok(PasskeyCreationOutcome::Stored)
     });
-    let world = world.answered(Some("a state"), PasskeyAdded::Known);
+    let world = world.answered(Some("a state"), PasskeyCreationOutcome::Known);
 
     let added =
         world.build().add(session_ref, &secret("token"), " My key ", "right").await.unwrap();
@@ -263,24 +263,30 @@ async fn a_passkey_is_added_with_its_email() {
 async fn each_failure_has_its_error() {
     type ErrorCheck = fn(&PasskeyAddError) -> bool;
     let state = Some("a state");
-    let cases: [(Option<&'static str>, PasskeyAdded, &str, ErrorCheck); 8] = [
-        (None, PasskeyAdded::Stored, "right", |it| matches!(it, PasskeyAddError::Over)),
-        (state, PasskeyAdded::Known, "right", |it| matches!(it, PasskeyAddError::Known)),
-        (state, PasskeyAdded::Full, "right", |it| {
+    let cases: [(Option<&'static str>, PasskeyCreationOutcome, &str, ErrorCheck); 8] = [
+        (None, PasskeyCreationOutcome::Stored, "right", |it| matches!(it, PasskeyAddError::Over)),
+        (state, PasskeyCreationOutcome::Known, "right", |it| matches!(it, PasskeyAddError::Known)),
+        (state, PasskeyCreationOutcome::Full, "right", |it| {
             matches!(it, PasskeyAddError::Full { limit: 20 })
         }),
-        (state, PasskeyAdded::SessionOver, "right", |it| matches!(it, PasskeyAddError::Gone)),
-        (state, PasskeyAdded::Stored, "forged", |it| matches!(it, PasskeyAddError::Refused)),
+        (state, PasskeyCreationOutcome::SessionOver, "right", |it| {
+            matches!(it, PasskeyAddError::Gone)
+        }),
+        (state, PasskeyCreationOutcome::Stored, "forged", |it| {
+            matches!(it, PasskeyAddError::Refused)
+        }),
         (
             state,
-            PasskeyAdded::Stored,
+            PasskeyCreationOutcome::Stored,
             "malformed",
             |it| matches!(it, PasskeyAddError::Malformed { field } if field == "credential.id"),
         ),
-        (state, PasskeyAdded::Stored, "unreadable", |it| {
+        (state, PasskeyCreationOutcome::Stored, "unreadable", |it| {
             matches!(it, PasskeyAddError::Unavailable(_))
         }),
-        (state, PasskeyAdded::Stored, "other", |it| matches!(it, PasskeyAddError::Refused)),
+        (state, PasskeyCreationOutcome::Stored, "other", |it| {
+            matches!(it, PasskeyAddError::Refused)
+        }),
     ];
     for (state, added, answer, is) in cases {
         let world = world().answered(state, added);

@@ -9,7 +9,7 @@ use crate::people;
 use crate::people::account::{Account, CustomerType};
 use crate::people::verification::Verification;
 use crate::ports::{
-    AccountStore, NewAccount, PasswordHasher, PresentedInvitation, Registered, Seats,
+    AccountCreationOutcome, AccountStore, NewAccount, PasswordHasher, PresentedInvitation, Seats,
 };
 use crate::violation::{Violation, name};
 
@@ -220,14 +220,16 @@ impl Registration {
         };
         let limit = self.ports.seats.limit();
         match self.ports.accounts.register(new, limit, effects).await? {
-            Registered::Stored | Registered::EmailTaken if needs_verification => {
+            AccountCreationOutcome::Stored | AccountCreationOutcome::EmailTaken
+                if needs_verification =>
+            {
                 verification.notify_owner(&account.email, user).await?;
                 Ok(RegistrationOutcome::Written)
             }
-            Registered::Stored => Ok(RegistrationOutcome::Made(Box::new(account))),
-            Registered::NotInvited => Err(RegisterError::Closed),
-            Registered::EmailTaken => Err(RegisterError::EmailTaken),
-            Registered::SeatsTaken => {
+            AccountCreationOutcome::Stored => Ok(RegistrationOutcome::Made(Box::new(account))),
+            AccountCreationOutcome::NotInvited => Err(RegisterError::Closed),
+            AccountCreationOutcome::EmailTaken => Err(RegisterError::EmailTaken),
+            AccountCreationOutcome::SeatsTaken => {
                 Err(RegisterError::SeatsTaken { limit: limit.unwrap_or_default() })
             }
         }

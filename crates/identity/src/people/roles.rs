@@ -6,7 +6,8 @@ use pia_kernel::{AuditEntry, Clock, QueuedEmail, SideEffects, Timestamp, Unavail
 
 use crate::people::role::Role;
 use crate::ports::{
-    ActivationChange, Deactivation, Member, Reactivation, RoleChange, RoleStore, SeatLimits, Seats,
+    ActivationChange, DeactivationOutcome, Member, ReactivationOutcome, RoleChangeOutcome,
+    RoleStore, SeatLimits, Seats,
 };
 use crate::sessions::caller_cache::CallerCache;
 
@@ -81,10 +82,10 @@ impl Roles {
         let change = self.store.set_role(user, role, max, effects).await?;
         self.caller_cache.forget_user(user);
         match change {
-            RoleChange::Done => Ok(()),
-            RoleChange::Unknown => Err(RoleError::Unknown),
-            RoleChange::LastAdmin => Err(RoleError::LastAdmin),
-            RoleChange::AdminsTaken => {
+            RoleChangeOutcome::Done => Ok(()),
+            RoleChangeOutcome::Unknown => Err(RoleError::Unknown),
+            RoleChangeOutcome::LastAdmin => Err(RoleError::LastAdmin),
+            RoleChangeOutcome::AdminsTaken => {
                 Err(RoleError::AdminsTaken { limit: max.unwrap_or_default() })
             }
         }
@@ -97,9 +98,9 @@ impl Roles {
         let change = self.store.deactivate(user, at, effects).await?;
         self.caller_cache.forget_user(user);
         match change {
-            Deactivation::Done => Ok(()),
-            Deactivation::Unknown => Err(RoleError::Unknown),
-            Deactivation::LastAdmin => Err(RoleError::LastAdmin),
+            DeactivationOutcome::Done => Ok(()),
+            DeactivationOutcome::Unknown => Err(RoleError::Unknown),
+            DeactivationOutcome::LastAdmin => Err(RoleError::LastAdmin),
         }
     }
 
@@ -110,12 +111,12 @@ impl Roles {
         let change = self.store.reactivate(user, limits, effects).await?;
         self.caller_cache.forget_user(user);
         match change {
-            Reactivation::Done => Ok(()),
-            Reactivation::Unknown => Err(RoleError::Unknown),
-            Reactivation::SeatsTaken => {
+            ReactivationOutcome::Done => Ok(()),
+            ReactivationOutcome::Unknown => Err(RoleError::Unknown),
+            ReactivationOutcome::SeatsTaken => {
                 Err(RoleError::SeatsTaken { limit: limits.accounts.unwrap_or_default() })
             }
-            Reactivation::AdminsTaken => {
+            ReactivationOutcome::AdminsTaken => {
                 Err(RoleError::AdminsTaken { limit: limits.admins.unwrap_or_default() })
             }
         }

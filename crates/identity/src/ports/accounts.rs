@@ -74,7 +74,7 @@ pub struct NewEmailToken {
 
 /// Outcome of creating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registered {
+pub enum AccountCreationOutcome {
     /// Account was created.
     Stored,
     /// Address has an account already.
@@ -108,7 +108,7 @@ pub trait AccountStore: Send + Sync {
         new: NewAccount,
         seats: Option<u32>,
         effects: SideEffects,
-    ) -> Result<Registered, Unavailable>;
+    ) -> Result<AccountCreationOutcome, Unavailable>;
 
     /// Returns the account with this address, in any spelling; `None` if there is none or it is
     /// deactivated. If an earlier version stored two accounts under two spellings of one domain,

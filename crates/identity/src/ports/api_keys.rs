@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{StoreAppPassword, VerifiedProof};
+use super::{CredentialStoreOutcome, VerifiedProof};
 use crate::people::account::ApiKeyRef;
 use crate::sessions::access_tokens::SessionRef;
 
@@ -93,7 +93,7 @@ pub trait ApiKeyStore: Send + Sync {
         max: usize,
         verified: VerifiedProof,
         effects: SideEffects,
-    ) -> Result<StoreAppPassword, Unavailable>;
+    ) -> Result<CredentialStoreOutcome, Unavailable>;
 
     /// Returns a user's keys in order of creation, expired ones included.
     async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;

@@ -40,7 +40,7 @@ pub struct AppPasswordEntry {
 
 /// Outcome of storing an app password or an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreAppPassword {
+pub enum CredentialStoreOutcome {
     /// App password or API key was stored.
     Done,
     /// The proof is no longer valid.
@@ -71,7 +71,7 @@ pub trait AppPasswordStore: Send + Sync {
         max: usize,
         verified: VerifiedProof,
         effects: SideEffects,
-    ) -> Result<StoreAppPassword, Unavailable>;
+    ) -> Result<CredentialStoreOutcome, Unavailable>;
 
     /// Returns a user's app passwords in order of creation.
     async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable>;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{EndEffects, SessionStarted, TokenHash};
+use super::{EndEffects, SessionStartOutcome, TokenHash};
 use crate::people::account::CredentialsEpoch;
 use crate::sessions::access_tokens::SessionRef;
 
@@ -98,7 +98,7 @@ impl FactorChange {
 
 /// Outcome of storing the secret of a new factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Enrolled {
+pub enum EnrolmentOutcome {
     /// Enrolment waits for its first code.
     Pending,
     /// Another factor is on.
@@ -127,7 +127,7 @@ pub trait FactorStore: Send + Sync {
         user: UserId,
         sealed: &[u8],
         at: Timestamp,
-    ) -> Result<Enrolled, Unavailable>;
+    ) -> Result<EnrolmentOutcome, Unavailable>;
 
     /// Enables the factor that is pending with `sealed`, after its code of `step` was presented,
     /// and replaces the recovery codes. Returns whether this call enabled it.
@@ -206,7 +206,7 @@ pub struct Redemption {
 
 /// Outcome of answering a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Redeemed {
+pub enum RedemptionOutcome {
     /// Challenge was completed and deleted.
     Done,
     /// The proof is no longer valid; the challenge remains.
@@ -224,7 +224,7 @@ pub enum Redeemed {
 pub trait ChallengeStore: Send + Sync {
     /// Stores a challenge, unless its account is gone or deactivated, or its credentials are not
     /// those of the challenge's epoch.
-    async fn open(&self, challenge: NewChallenge) -> Result<SessionStarted, Unavailable>;
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable>;
 
     /// Returns the account of the challenge, if it exists and was tried fewer
     /// than `max` times.
@@ -241,7 +241,7 @@ pub trait ChallengeStore: Send + Sync {
 
     /// Consumes a challenge and the proof that answers it, atomically. Of concurrent calls one is
     /// `Done`.
-    async fn redeem(&self, redemption: Redemption) -> Result<Redeemed, Unavailable>;
+    async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable>;
 
     /// Deletes challenges that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;

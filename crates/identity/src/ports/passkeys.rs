@@ -165,7 +165,7 @@ pub struct NewPasskey {
 
 /// Outcome of storing a passkey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PasskeyAdded {
+pub enum PasskeyCreationOutcome {
     /// Passkey was stored.
     Stored,
     /// Passkey was stored before, for this account or another.
@@ -225,7 +225,7 @@ pub struct PasskeyUse {
 
 /// Outcome of a passkey's use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenUse {
+pub enum TokenUseOutcome {
     /// Use was recorded.
     Noted,
     /// Counter did not increase, though the authenticator counts: a copy of the passkey exists,
@@ -260,7 +260,7 @@ pub trait PasskeyStore: Send + Sync {
         change: FactorChange,
         new: NewPasskey,
         max: usize,
-    ) -> Result<PasskeyAdded, Unavailable>;
+    ) -> Result<PasskeyCreationOutcome, Unavailable>;
 
     /// Returns the passkeys of a user in order of creation.
     async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable>;
@@ -285,5 +285,5 @@ pub trait PasskeyStore: Send + Sync {
     /// Records the use of a passkey, unless it is blocked; one whose counter went back is blocked.
     /// Of concurrent uses with one counter one is recorded; authenticators that do not count always
     /// report zero.
-    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUse, Unavailable>;
+    async fn sign_in(&self, used: PasskeyUse) -> Result<TokenUseOutcome, Unavailable>;
 }

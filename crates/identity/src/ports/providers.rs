@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
-use super::{ProviderIdentity, SessionStarted, TokenHash};
+use super::{ProviderIdentity, SessionStartOutcome, TokenHash};
 use crate::people::account::Account;
 use crate::providers::code_challenge::CodeChallenge;
 use crate::providers::flow::ProviderFlow;
@@ -185,7 +185,7 @@ pub struct NewSignInCode {
 
 /// Outcome of presenting a one-time code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeRedemption {
+pub enum CodeRedemptionOutcome {
     /// Code was valid and is consumed. The session counts only once it is
     /// [settled](SignInCodes::settle).
     Redeemed(UserId),
@@ -203,7 +203,7 @@ pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
 #[async_trait]
 pub trait SignInCodes: Send + Sync {
     /// Stores a code, unless its account is gone or deactivated.
-    async fn put(&self, new: NewSignInCode) -> Result<SessionStarted, Unavailable>;
+    async fn put(&self, new: NewSignInCode) -> Result<SessionStartOutcome, Unavailable>;
 
     /// Presents a code, which is consumed whatever the outcome.
     ///
@@ -216,7 +216,7 @@ pub trait SignInCodes: Send + Sync {
         challenge: Option<CodeChallenge>,
         at: Timestamp,
         if_replayed: ReplayEffects,
-    ) -> Result<CodeRedemption, Unavailable>;
+    ) -> Result<CodeRedemptionOutcome, Unavailable>;
 
     /// Records the session that a redeemed code started. Returns false if the code was presented
     /// again meanwhile: the session must not be used.

@@ -47,7 +47,7 @@ impl Member {
 
 /// Outcome of assigning a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RoleChange {
+pub enum RoleChangeOutcome {
     /// User has the role, now or from before.
     Done,
     /// Account does not exist.
@@ -60,7 +60,7 @@ pub enum RoleChange {
 
 /// Outcome of deactivating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deactivation {
+pub enum DeactivationOutcome {
     /// Account is inactive, now or from before.
     Done,
     /// Account does not exist.
@@ -71,7 +71,7 @@ pub enum Deactivation {
 
 /// Outcome of reactivating an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reactivation {
+pub enum ReactivationOutcome {
     /// Account is active, now or from before.
     Done,
     /// Account does not exist.
@@ -102,7 +102,7 @@ pub trait RoleStore: Send + Sync {
         role: Role,
         max_admins: Option<u32>,
         effects: SideEffects,
-    ) -> Result<RoleChange, Unavailable>;
+    ) -> Result<RoleChangeOutcome, Unavailable>;
 
     /// Deactivates an account. Its sessions, pending sign-ins and emailed links end.
     async fn deactivate(
@@ -110,7 +110,7 @@ pub trait RoleStore: Send + Sync {
         user: UserId,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<Deactivation, Unavailable>;
+    ) -> Result<DeactivationOutcome, Unavailable>;
 
     /// Reactivates an account, if a seat is available.
     async fn reactivate(
@@ -118,7 +118,7 @@ pub trait RoleStore: Send + Sync {
         user: UserId,
         limits: SeatLimits,
         effects: SideEffects,
-    ) -> Result<Reactivation, Unavailable>;
+    ) -> Result<ReactivationOutcome, Unavailable>;
 
     /// Ends the sessions and pending sign-ins of an account. Returns whether the account exists.
     async fn end_sessions(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;

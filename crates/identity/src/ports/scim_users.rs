@@ -128,7 +128,7 @@ pub enum TakenAttribute {
 
 /// Outcome of creating a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScimUserCreated {
+pub enum ScimUserCreationOutcome {
     /// Account was created.
     Stored,
     /// A user whom a SCIM client had deleted is managed again, still
@@ -142,7 +142,7 @@ pub enum ScimUserCreated {
 
 /// Outcome of changing a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScimUserChanged {
+pub enum ScimUserChangeOutcome {
     /// User has these attributes, now or from before.
     Done(Box<ScimUser>),
     /// No such user.
@@ -182,7 +182,7 @@ pub trait ScimUserStore: Send + Sync {
         new: NewScimUser,
         seats: Option<u32>,
         effects: SideEffects,
-    ) -> Result<ScimUserCreated, Unavailable>;
+    ) -> Result<ScimUserCreationOutcome, Unavailable>;
 
     /// Loads a user.
     async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable>;
@@ -193,7 +193,7 @@ pub trait ScimUserStore: Send + Sync {
     /// Applies all of the changes to the attributes as they then are, or none.
     /// A new email address counts as verified, and ends the links that were
     /// sent to the one before.
-    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChanged, Unavailable>;
+    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChangeOutcome, Unavailable>;
 
     /// Hides a user from SCIM clients until one creates them again. Returns
     /// whether there was such a user.

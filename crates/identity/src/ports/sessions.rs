@@ -90,7 +90,7 @@ pub struct PresentedToken {
 
 /// Outcome of presenting a refresh token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rotation {
+pub enum RotationOutcome {
     /// Successor is stored, now or earlier within the grace period.
     Rotated {
         /// Owner of the session.
@@ -106,7 +106,7 @@ pub enum Rotation {
 
 /// Outcome of storing a session or a step towards one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionStarted {
+pub enum SessionStartOutcome {
     /// Session was stored.
     Done,
     /// Account is gone or deactivated, its credentials were changed, or the app password was
@@ -143,7 +143,7 @@ pub trait SessionStore: Send + Sync {
         max: usize,
         effects: SideEffects,
         others: SessionStartEffects,
-    ) -> Result<SessionStarted, Unavailable>;
+    ) -> Result<SessionStartOutcome, Unavailable>;
 
     /// Sets the time of last use and the expiry of a browser's session, unless it has ended or was
     /// used within the last minute.
@@ -163,7 +163,7 @@ pub trait SessionStore: Send + Sync {
         &self,
         token: PresentedToken,
         if_reused: EndEffects,
-    ) -> Result<Rotation, Unavailable>;
+    ) -> Result<RotationOutcome, Unavailable>;
 
     /// Returns the session of a refresh token, consumed or not.
     async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable>;

@@ -8,8 +8,8 @@ use crate::people;
 use crate::people::account::Account;
 use crate::people::registration::RegistrationRules;
 use crate::ports::{
-    AccountStore, KnownAccount, LicenceInForce, NewAccount, ProviderAccounts, ProviderClaims,
-    ProviderIdentity, ProvisionedSignIn, Registered, Seats,
+    AccountCreationOutcome, AccountStore, KnownAccount, LicenceInForce, NewAccount,
+    ProviderAccounts, ProviderClaims, ProviderIdentity, ProvisionedSignIn, Seats,
 };
 use crate::providers::provider::Provider;
 use crate::providers::sign_in::ProviderSignInError;
@@ -107,12 +107,12 @@ impl ProviderAccountFinder {
         let effects = SideEffects::audit(now, account.user, "account.registered");
         let limit = self.seats.limit();
         match self.accounts.register(new, limit, effects).await? {
-            Registered::Stored => Ok(account),
-            Registered::NotInvited => Err(ProviderSignInError::RegistrationClosed),
-            Registered::SeatsTaken => {
+            AccountCreationOutcome::Stored => Ok(account),
+            AccountCreationOutcome::NotInvited => Err(ProviderSignInError::RegistrationClosed),
+            AccountCreationOutcome::SeatsTaken => {
                 Err(ProviderSignInError::SeatsTaken { limit: limit.unwrap_or_default() })
             }
-            Registered::EmailTaken => self.find_again(provider, &identity).await,
+            AccountCreationOutcome::EmailTaken => self.find_again(provider, &identity).await,
         }
     }
 

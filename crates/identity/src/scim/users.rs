@@ -7,8 +7,8 @@ use pia_kernel::{Clock, LiveSetting, SideEffects, Unavailable, UserId};
 use crate::people::registration::RegistrationRules;
 use crate::people::roles::{RoleError, Roles};
 use crate::ports::{
-    NewScimUser, ScimUserChanged, ScimUserCreated, ScimUserEdit, ScimUserPage, ScimUserQuery,
-    ScimUserStore, SeatLimits, Seats, TakenAttribute,
+    NewScimUser, ScimUserChangeOutcome, ScimUserCreationOutcome, ScimUserEdit, ScimUserPage,
+    ScimUserQuery, ScimUserStore, SeatLimits, Seats, TakenAttribute,
 };
 use crate::scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
 use crate::violation::Violation;
@@ -117,13 +117,15 @@ impl ScimUsers {
         let is_active = update.is_active.unwrap_or(true);
         let new = NewScimUser { user, attributes, is_active, created_at };
         match store.create(new, limit, effects).await? {
-            ScimUserCreated::Stored => {}
-            ScimUserCreated::Restored(user) => {
+            ScimUserCreationOutcome::Stored => {}
+            ScimUserCreationOutcome::Restored(user) => {
                 let update = ScimUserUpdate { changes: Vec::new(), is_active: Some(is_active) };
                 return self.change(user, None, update).await;
             }
-            ScimUserCreated::Taken(attribute) => return Err(ScimUserError::Taken(attribute)),
-            ScimUserCreated::SeatsTaken => {
+            ScimUserCreationOutcome::Taken(attribute) => {
+                return Err(ScimUserError::Taken(attribute));
+            }
+            ScimUserCreationOutcome::SeatsTaken => {
                 return Err(ScimUserError::SeatsTaken { limit: limit.unwrap_or_default() });
             }
         }
@@ -158,17 +160,17 @@ impl ScimUsers {
         roles.forget(user);
         let limits = SeatLimits::from_seats(&*self.0.seats);
         Err(match changed {
-            ScimUserChanged::Done(changed) => return Ok(*changed),
-            ScimUserChanged::Unknown => ScimUserError::Unknown,
-            ScimUserChanged::Stale => ScimUserError::Stale,
-            ScimUserChanged::Taken(attribute) => ScimUserError::Taken(attribute),
-            ScimUserChanged::Invalid(violation) => ScimUserError::Invalid(violation),
-            ScimUserChanged::Privileged => ScimUserError::Privileged,
-            ScimUserChanged::LastAdmin => RoleError::LastAdmin.into(),
-            ScimUserChanged::SeatsTaken => {
+            ScimUserChangeOutcome::Done(changed) => return Ok(*changed),
+            ScimUserChangeOutcome::Unknown => ScimUserError::Unknown,
+            ScimUserChangeOutcome::Stale => ScimUserError::Stale,
+            ScimUserChangeOutcome::Taken(attribute) => ScimUserError::Taken(attribute),
+            ScimUserChangeOutcome::Invalid(violation) => ScimUserError::Invalid(violation),
+            ScimUserChangeOutcome::Privileged => ScimUserError::Privileged,
+            ScimUserChangeOutcome::LastAdmin => RoleError::LastAdmin.into(),
+            ScimUserChangeOutcome::SeatsTaken => {
                 ScimUserError::SeatsTaken { limit: limits.accounts.unwrap_or_default() }
             }
-            ScimUserChanged::AdminsTaken => {
+            ScimUserChangeOutcome::AdminsTaken => {
                 RoleError::AdminsTaken { limit: limits.admins.unwrap_or_default() }.into()
             }
         })

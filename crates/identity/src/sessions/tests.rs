@@ -55,15 +55,15 @@ fn fixture(store: MockSessionStore, previous_key: Option<&str>) -> Fixture {
 }
 
 async fn refresh_when(
-    rotation: fn() -> Result<Rotation, Unavailable>,
+    rotation: fn() -> Result<RotationOutcome, Unavailable>,
 ) -> Result<SessionTokens, RefreshError> {
     let mut store = MockSessionStore::new();
     store.expect_rotate().returning(move |_, _| rotation());
     fixture(store, None).sessions.refresh(&secret("a token"), device()).await
 }
 
-fn rotated() -> Rotation {
-    Rotation::Rotated { user: UserId::generate(), session: SessionId::generate() }
+fn rotated() -> RotationOutcome {
+    RotationOutcome::Rotated { user: UserId::generate(), session: SessionId::generate() }
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_session_starts_with_its_limits_and_its_audit_entry() {
                 && (others.if_new_device)(user, at).mail == [email.clone()]
         })
         .once()
-        .returning(|_, _, _, _| Ok(SessionStarted::Done));
+        .returning(|_, _, _, _| Ok(SessionStartOutcome::Done));
     let fixture = fixture(store, None);
 
     let grant = fixture.sessions.start(&account(user), PASSWORD, device()).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_session_starts_with_its_limits_and_its_audit_entry() {
 #[tokio::test]
 async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Done));
+    store.expect_begin().returning(|_, _, _, _| Ok(SessionStartOutcome::Done));
     let sessions = fixture(store, None).sessions;
 
     let grant = sessions.start(&account(UserId::generate()), PASSWORD, device()).await.unwrap();
@@ -109,7 +109,7 @@ async fn only_a_keyed_hash_of_the_token_reaches_the_store() {
 #[tokio::test]
 async fn stale_credentials_start_no_session() {
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Stale));
+    store.expect_begin().returning(|_, _, _, _| Ok(SessionStartOutcome::Stale));
     let sessions = fixture(store, None).sessions;
 
     let started = sessions.start(&account(UserId::generate()), PASSWORD, device()).await;
@@ -147,12 +147,18 @@ async fn a_presented_token_has_the_grace_period_and_the_new_lifetime() {
 
 #[tokio::test]
 async fn a_token_used_twice_is_refused_as_reused() {
-    assert!(matches!(refresh_when(|| Ok(Rotation::Reused)).await, Err(RefreshError::Reused)));
+    assert!(matches!(
+        refresh_when(|| Ok(RotationOutcome::Reused)).await,
+        Err(RefreshError::Reused)
+    ));
 }
 
 #[tokio::test]
 async fn an_unknown_token_is_refused() {
-    assert!(matches!(refresh_when(|| Ok(Rotation::Refused)).await, Err(RefreshError::Invalid)));
+    assert!(matches!(
+        refresh_when(|| Ok(RotationOutcome::Refused)).await,
+        Err(RefreshError::Invalid)
+    ));
 }
 
 #[tokio::test]
@@ -181,7 +187,7 @@ async fn a_token_of_the_previous_key_is_tried_too() {
     let mut calls = 0;
     store.expect_rotate().times(2).returning(move |_, _| {
         calls += 1;
-        Ok(if calls == 1 { Rotation::Refused } else { rotated() })
+        Ok(if calls == 1 { RotationOutcome::Refused } else { rotated() })
     });
 
     let outcome =
@@ -204,7 +210,7 @@ async fn a_response_lost_during_a_key_change_can_be_repeated() {
         .returning(move |requested| Ok((requested == stored).then(SessionId::generate)));
     store.expect_rotate().returning(move |presented, _| {
         let again = presented.hash == hash && presented.successor == stored;
-        Ok(if again { rotated() } else { Rotation::Refused })
+        Ok(if again { rotated() } else { RotationOutcome::Refused })
     });
 
     let outcome = fixture(store, Some("the key before")).sessions.refresh(&token, device()).await;
@@ -236,7 +242,7 @@ async fn signing_out_removes_the_session_from_the_cache() {
 async fn a_reused_token_clears_the_cache() {
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
-    store.expect_rotate().returning(|_, _| Ok(Rotation::Reused));
+    store.expect_rotate().returning(|_, _| Ok(RotationOutcome::Reused));
     let fixture = fixture(store, None);
     fixture.caller_cache.fresh(session_ref).await.unwrap();
 
@@ -249,7 +255,7 @@ async fn a_reused_token_clears_the_cache() {
 async fn a_new_session_removes_the_users_others_from_the_cache() {
     let session_ref = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let mut store = MockSessionStore::new();
-    store.expect_begin().returning(|_, _, _, _| Ok(SessionStarted::Done));
+    store.expect_begin().returning(|_, _, _, _| Ok(SessionStartOutcome::Done));
     let fixture = fixture(store, None);
     fixture.caller_cache.fresh(session_ref).await.unwrap();
 

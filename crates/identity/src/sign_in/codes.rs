@@ -7,8 +7,8 @@ use pia_kernel::{Clock, Secret, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::people::account::Account;
 use crate::ports::{
-    AccountStore, CodeRedemption, NewSignInCode, SessionStarted, SignInCodes, SignInMethod,
-    TokenHash,
+    AccountStore, CodeRedemptionOutcome, NewSignInCode, SessionStartOutcome, SignInCodes,
+    SignInMethod, TokenHash,
 };
 use crate::providers::code_challenge::CodeChallenge;
 use crate::sessions;
@@ -62,8 +62,8 @@ impl OneTimeCodes {
         let hash = sessions::token_hash::of_ours(&code);
         let expires_at = self.clock.now() + LIFETIME;
         match self.store.put(NewSignInCode { hash, user, challenge, expires_at }).await? {
-            SessionStarted::Done => Ok(code),
-            SessionStarted::Stale => Err(StartError::Stale),
+            SessionStartOutcome::Done => Ok(code),
+            SessionStartOutcome::Stale => Err(StartError::Stale),
         }
     }
 
@@ -91,9 +91,9 @@ impl OneTimeCodes {
         let challenge = CodeChallenge::from_verifier(verifier);
         let presented = self.store.redeem(hash, challenge, self.clock.now(), replayed).await?;
         let user = match presented {
-            CodeRedemption::Redeemed(user) => user,
-            CodeRedemption::Refused => return Err(RedeemError::InvalidGrant),
-            CodeRedemption::Replayed(user) => {
+            CodeRedemptionOutcome::Redeemed(user) => user,
+            CodeRedemptionOutcome::Refused => return Err(RedeemError::InvalidGrant),
+            CodeRedemptionOutcome::Replayed(user) => {
                 self.caller_cache.forget_user(user);
                 return Err(RedeemError::InvalidGrant);
             }

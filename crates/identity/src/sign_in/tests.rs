@@ -13,7 +13,7 @@ use crate::factors;
 use crate::fakes::{self, Factors};
 use crate::ports::{
     MockAccountStore, MockAppPasswordStore, MockPasswordHasher, MockPasswordThrottleStore,
-    MockSessionStore, MockSignInLog, RateLimitOutcome, SessionStarted,
+    MockSessionStore, MockSignInLog, RateLimitOutcome, SessionStartOutcome,
 };
 use crate::sessions::SessionSettings;
 use crate::sessions::access_tokens::{AccessTokens, TokenNames};
@@ -53,7 +53,7 @@ struct World {
     factor_on: bool,
     requires_verification: bool,
     /// Outcome of starting a session.
-    started: SessionStarted,
+    started: SessionStartOutcome,
 }
 
 impl World {
@@ -70,7 +70,7 @@ impl World {
             note: || Ok(()),
             factor_on: false,
             requires_verification: false,
-            started: SessionStarted::Done,
+            started: SessionStartOutcome::Done,
         }
     }
 
@@ -201,7 +201,7 @@ fn credentials(hash: Option<&str>) -> Credentials {
     Credentials { account, password_hash: hash.map(|it| Secret::new(it.to_owned())) }
 }
 
-fn sessions(started: SessionStarted, clock: &Arc<dyn Clock>) -> Sessions {
+fn sessions(started: SessionStartOutcome, clock: &Arc<dyn Clock>) -> Sessions {
     let mut store = MockSessionStore::new();
     store.expect_begin().returning(move |_, _, _, _| Ok(started));
     store.expect_end().returning(|_, _, _| Ok(None));
@@ -294,7 +294,7 @@ async fn a_change_meanwhile_is_reported_as_a_wrong_password() {
     for app_password in [None, Some(AppPasswordId::generate())] {
         let world = World {
             app_password,
-            started: SessionStarted::Stale,
+            started: SessionStartOutcome::Stale,
             ..World::with(Found::With("kept"), || Ok(Verdict::Right))
         };
 
@@ -442,7 +442,9 @@ async fn a_wrong_second_factor_is_recorded_for_its_account() {
 
 #[tokio::test]
 async fn a_second_factor_is_refused_after_the_password_was_changed() {
-    for (started, accepted) in [(SessionStarted::Done, true), (SessionStarted::Stale, false)] {
+    for (started, accepted) in
+        [(SessionStartOutcome::Done, true), (SessionStartOutcome::Stale, false)]
+    {
         let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
         let sign_in = World { factor_on: true, started, ..world }.build(&Steps::default());
         let password = Secret::new("a perfectly fine passphrase".to_owned());

@@ -80,7 +80,7 @@ async fn a_document_is_stored_as_plain_text_with_the_hash_of_its_file() {
         .expect_put()
         .withf(move |_, content, defaults, _| is_expected(content) && *defaults == DEFAULTS)
         .once()
-        .returning(|_, content, _, _| Ok(DocumentStored::Created(content.id)));
+        .returning(|_, content, _, _| Ok(DocumentStoreOutcome::Created(content.id)));
     let draft = DocumentDraft { source_uri: Some(" wiki/1 ".to_owned()), ..draft("abc") };
 
     let submission = documents(store).submit(None, base(), draft).await.unwrap();
@@ -135,14 +135,15 @@ async fn each_outcome_of_the_store_has_a_result() {
         documents(store).submit(None, base(), draft("abc")).await
     };
 
-    let unchanged = submit(DocumentStored::Unchanged(id, DocumentStatus::Ready)).await.unwrap();
+    let unchanged =
+        submit(DocumentStoreOutcome::Unchanged(id, DocumentStatus::Ready)).await.unwrap();
     assert_eq!((unchanged.status, unchanged.changed), (DocumentStatus::Ready, false));
-    assert!(submit(DocumentStored::Replaced(id)).await.unwrap().changed);
-    let duplicate = submit(DocumentStored::Duplicate(id)).await;
+    assert!(submit(DocumentStoreOutcome::Replaced(id)).await.unwrap().changed);
+    let duplicate = submit(DocumentStoreOutcome::Duplicate(id)).await;
     assert!(matches!(duplicate, Err(KnowledgeError::Duplicate(it)) if it == id));
-    let unknown = submit(DocumentStored::Unknown).await;
+    let unknown = submit(DocumentStoreOutcome::Unknown).await;
     assert!(matches!(unknown, Err(KnowledgeError::NotFound)));
-    let exceeded = submit(DocumentStored::QuotaExceeded(quota)).await;
+    let exceeded = submit(DocumentStoreOutcome::QuotaExceeded(quota)).await;
     assert!(matches!(exceeded, Err(KnowledgeError::QuotaExceeded(it)) if it == quota));
 }
 
@@ -157,7 +158,7 @@ async fn new_content_keeps_the_stored_type_which_it_must_have() {
             (content.id, &content.title, content.content_type) == (it.document, &None, None)
         })
         .once()
-        .returning(|it, _, _, _| Ok(DocumentStored::Replaced(it.document)));
+        .returning(|it, _, _, _| Ok(DocumentStoreOutcome::Replaced(it.document)));
     let use_case = documents(store);
     let draft =
         |content: &[u8]| ContentDraft { content: Some(content.to_vec()), ..Default::default() };

@@ -10,7 +10,7 @@ use crate::document::DocumentStatus;
 use crate::draft::ContentType;
 use crate::ports::chunk_store::{ChunkId, ChunkStore, IndexedChunk, StoredPassage};
 use crate::ports::ingest_queue::{
-    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, Reserved,
+    IngestClaim, IngestJob, IngestQueue, NewChunk, NewChunks, PendingChunk, ReservationOutcome,
 };
 use crate::retrieval::SearchedBase;
 
@@ -90,16 +90,16 @@ impl IngestQueue for InMemory {
         tokens: i64,
         default_quota: i64,
         _now: Timestamp,
-    ) -> Result<Reserved, Unavailable> {
+    ) -> Result<ReservationOutcome, Unavailable> {
         self.step(Step::Reserve, |state| {
             let charged = state.rows.charged;
-            let Some(row) = state.held(claim) else { return Reserved::Lost };
+            let Some(row) = state.held(claim) else { return ReservationOutcome::Lost };
             row.reserved = 0;
             if charged + tokens > default_quota {
-                return Reserved::QuotaExceeded;
+                return ReservationOutcome::QuotaExceeded;
             }
             row.reserved = tokens;
-            Reserved::Done
+            ReservationOutcome::Done
         })
     }
 

@@ -21,7 +21,7 @@ pub struct GroupQuotas {
 
 /// Outcome of a change of a base, its groups or its personas.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BaseChanged {
+pub enum BaseChangeOutcome {
     /// Change was stored.
     Done,
     /// No such base or persona.
@@ -70,7 +70,7 @@ pub trait BaseStore: Send + Sync {
         base: KnowledgeBase,
         defaults: GroupQuotas,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable>;
+    ) -> Result<BaseChangeOutcome, Unavailable>;
 
     /// Renames a base.
     async fn rename(
@@ -78,7 +78,7 @@ pub trait BaseStore: Send + Sync {
         base: KnowledgeBaseId,
         name: &str,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable>;
+    ) -> Result<BaseChangeOutcome, Unavailable>;
 
     /// Replaces a base's prompt. Returns false if there is no such base.
     async fn set_prompt(
@@ -102,7 +102,7 @@ pub trait BaseStore: Send + Sync {
         groups: &[GroupId],
         defaults: GroupQuotas,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable>;
+    ) -> Result<BaseChangeOutcome, Unavailable>;
 
     /// Loads the bases that are bound to a persona, by id; `None` if there is
     /// no such persona.
@@ -115,5 +115,5 @@ pub trait BaseStore: Send + Sync {
         bases: &[KnowledgeBaseId],
         defaults: GroupQuotas,
         effects: SideEffects,
-    ) -> Result<BaseChanged, Unavailable>;
+    ) -> Result<BaseChangeOutcome, Unavailable>;
 }

@@ -28,7 +28,7 @@ pub struct NewContent {
 
 /// Outcome of storing a document's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentStored {
+pub enum DocumentStoreOutcome {
     /// Document is new.
     Created(DocumentId),
     /// Content was replaced, or is to be ingested again after a failure.
@@ -112,7 +112,7 @@ pub trait DocumentStore: Send + Sync {
         content: NewContent,
         defaults: GroupQuotas,
         change: ContentChange,
-    ) -> Result<DocumentStored, Unavailable>;
+    ) -> Result<DocumentStoreOutcome, Unavailable>;
 
     /// Replaces the content of a document, as [`put`](Self::put) does.
     async fn replace(
@@ -121,7 +121,7 @@ pub trait DocumentStore: Send + Sync {
         content: NewContent,
         defaults: GroupQuotas,
         change: ContentChange,
-    ) -> Result<DocumentStored, Unavailable>;
+    ) -> Result<DocumentStoreOutcome, Unavailable>;
 
     /// Deletes a document; searches do not find it once this returns. Returns
     /// false if there is none.

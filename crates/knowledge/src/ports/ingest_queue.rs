@@ -86,7 +86,7 @@ pub struct PendingChunk {
 
 /// Outcome of reserving tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reserved {
+pub enum ReservationOutcome {
     /// Tokens are reserved.
     Done,
     /// Group would exceed its tokens of the month.
@@ -98,7 +98,7 @@ pub enum Reserved {
 /// Queue of the documents that wait to be ingested.
 ///
 /// Every method with a claim checks it in the transaction of its change, and
-/// returns false or [`Reserved::Lost`] if it was lost.
+/// returns false or [`ReservationOutcome::Lost`] if it was lost.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait IngestQueue: Send + Sync {
@@ -137,7 +137,7 @@ pub trait IngestQueue: Send + Sync {
         tokens: i64,
         default_quota: i64,
         now: Timestamp,
-    ) -> Result<Reserved, Unavailable>;
+    ) -> Result<ReservationOutcome, Unavailable>;
 
     /// Returns the beginning of the new content, up to a few thousand characters.
     async fn beginning(&self, claim: IngestClaim) -> Result<String, Unavailable>;

@@ -82,7 +82,7 @@ impl Scene {
         self
     }
 
-    async fn deliver(self) -> Delivery {
+    async fn deliver(self) -> DeliveryOutcome {
         let ports = OutboxSenderPorts {
             outbox: Arc::new(self.outbox),
             letters: Arc::new(self.renderer),
@@ -99,7 +99,7 @@ async fn an_accepted_email_is_deleted() {
     let mut scene = Scene::with(mail(email(None))).answering(RelayOutcome::Accepted);
     scene.outbox.expect_sent().withf(|it| *it == claim(START)).once().returning(|_| Ok(()));
 
-    assert_eq!(scene.deliver().await, Delivery::Sent);
+    assert_eq!(scene.deliver().await, DeliveryOutcome::Sent);
 }
 
 #[tokio::test]
@@ -111,28 +111,28 @@ async fn a_claim_lasts_longer_than_a_delivery() {
     let (renderer, relay) = (MockEmailRenderer::new(), MockRelay::new());
     let scene = Scene { now: START, outbox, renderer, relay };
 
-    assert_eq!(scene.deliver().await, Delivery::Nothing);
+    assert_eq!(scene.deliver().await, DeliveryOutcome::Nothing);
 }
 
 #[tokio::test]
 async fn a_refused_email_is_abandoned() {
     let scene = Scene::with(mail(email(None))).answering(RelayOutcome::Refused("550".into()));
 
-    assert_eq!(scene.abandoned_because("550").deliver().await, Delivery::Abandoned);
+    assert_eq!(scene.abandoned_because("550").deliver().await, DeliveryOutcome::Abandoned);
 }
 
 #[tokio::test]
 async fn a_temporarily_rejected_email_is_retried() {
     let scene = Scene::with(mail(email(None))).answering(RelayOutcome::TryLater("451".into()));
 
-    assert_eq!(scene.postponed_because("451").deliver().await, Delivery::Postponed);
+    assert_eq!(scene.postponed_because("451").deliver().await, DeliveryOutcome::Postponed);
 }
 
 #[tokio::test]
 async fn an_unreachable_relay_is_reported_as_away() {
     let scene = Scene::with(mail(email(None))).answering(RelayOutcome::Away("refused".into()));
 
-    assert_eq!(scene.postponed_because("refused").deliver().await, Delivery::RelayAway);
+    assert_eq!(scene.postponed_because("refused").deliver().await, DeliveryOutcome::RelayAway);
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn an_email_is_abandoned_after_three_days() {
     let late = START + Duration::from_hours(72);
     let scene = Scene::with(mail(email(None))).answering(RelayOutcome::TryLater("451".into()));
 
-    assert_eq!(scene.at(late).abandoned_because("451").deliver().await, Delivery::Abandoned);
+    assert_eq!(scene.at(late).abandoned_because("451").deliver().await, DeliveryOutcome::Abandoned);
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn an_expired_link_is_not_sent() {
 
     let delivery = scene.abandoned_because("the time for what it asks has passed").deliver().await;
 
-    assert_eq!(delivery, Delivery::Abandoned);
+    assert_eq!(delivery, DeliveryOutcome::Abandoned);
 }
 
 #[tokio::test]
@@ -159,7 +159,7 @@ async fn an_email_of_an_unknown_template_waits_for_a_newer_version() {
 
     let delivery = scene.postponed_because("no email template has this name").deliver().await;
 
-    assert_eq!(delivery, Delivery::Postponed);
+    assert_eq!(delivery, DeliveryOutcome::Postponed);
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn an_invalid_email_is_abandoned() {
     let scene = Scene::with(mail(email(None))).unreadable(RenderError::Field("link"));
     let reason = "field `link` of the email is missing or has another type";
 
-    assert_eq!(scene.abandoned_because(reason).deliver().await, Delivery::Abandoned);
+    assert_eq!(scene.abandoned_because(reason).deliver().await, DeliveryOutcome::Abandoned);
 }
 
 #[tokio::test]
@@ -179,14 +179,20 @@ async fn an_email_sealed_under_another_key_waits_for_three_days() {
         Scene::with(ClaimResult::Locked(claim(START))).postponed_because(reason).deliver().await;
     let last = Scene::with(ClaimResult::Locked(claim(START))).at(late).abandoned_because(reason);
 
-    assert_eq!((first, last.deliver().await), (Delivery::Postponed, Delivery::Abandoned));
+    assert_eq!(
+        (first, last.deliver().await),
+        (DeliveryOutcome::Postponed, DeliveryOutcome::Abandoned)
+    );
 }
 
 #[tokio::test]
 async fn an_unreadable_email_is_abandoned() {
     let scene = Scene::with(ClaimResult::Ruined(claim(START)));
 
-    assert_eq!(scene.abandoned_because("it cannot be opened").deliver().await, Delivery::Abandoned);
+    assert_eq!(
+        scene.abandoned_because("it cannot be opened").deliver().await,
+        DeliveryOutcome::Abandoned
+    );
 }
 
 #[tokio::test]
@@ -208,7 +214,7 @@ async fn deliveries_are_counted() {
     let clock = Arc::new(FixedClock(START));
     let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), clock);
 
-    while sender.deliver_next().await.unwrap() != Delivery::Nothing {}
+    while sender.deliver_next().await.unwrap() != DeliveryOutcome::Nothing {}
     sender.rest().await.unwrap();
 
     let tally = sender.tally();

@@ -49,7 +49,7 @@ pub struct TokenRotation {
 
 /// Outcome of changing a connector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConnectorChanged {
+pub enum ConnectorChangeOutcome {
     /// Change is stored.
     Done,
     /// Connector does not exist.
@@ -73,7 +73,7 @@ pub trait ConnectorStore: Send + Sync {
         &self,
         new: NewConnector,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable>;
+    ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
     /// Lists all connectors, by name.
     async fn list(&self, now: Timestamp) -> Result<Vec<Connector>, Unavailable>;
@@ -87,14 +87,14 @@ pub trait ConnectorStore: Send + Sync {
         id: ConnectorId,
         groups: Vec<GroupId>,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable>;
+    ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
     /// Deletes a connector with its operator and its tokens.
     async fn delete(
         &self,
         id: ConnectorId,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable>;
+    ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
     /// Stores a further token.
     async fn add_token(
@@ -102,23 +102,23 @@ pub trait ConnectorStore: Send + Sync {
         id: ConnectorId,
         token: NewConnectorToken,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable>;
+    ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
     /// Replaces a token of a connector, and deletes its expired ones. The outcome is
-    /// [`ConnectorChanged::NotFound`] if the old token is not valid.
+    /// [`ConnectorChangeOutcome::NotFound`] if the old token is not valid.
     async fn rotate_token(
         &self,
         id: ConnectorId,
         rotation: TokenRotation,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable>;
+    ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
     /// Deletes all tokens of a connector.
     async fn revoke_tokens(
         &self,
         id: ConnectorId,
         effects: SideEffects,
-    ) -> Result<ConnectorChanged, Unavailable>;
+    ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
     /// Finds the connector of a token that has not expired.
     async fn find_token(

@@ -27,7 +27,7 @@ pub struct CallRecord {
 
 /// Outcome of registering a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PodRegistered {
+pub enum PodRegistrationOutcome {
     /// Pod is stored.
     Done {
         /// Expiry of its token; `None` if it needs none.
@@ -52,7 +52,11 @@ pub enum PodStanding {
 #[async_trait]
 pub trait PodRegistry: Send + Sync {
     /// Stores a pod that has described itself, or its new description.
-    async fn put(&self, pod: ConnectedPod, now: Timestamp) -> Result<PodRegistered, Unavailable>;
+    async fn put(
+        &self,
+        pod: ConnectedPod,
+        now: Timestamp,
+    ) -> Result<PodRegistrationOutcome, Unavailable>;
 
     /// Says that pods are connected until a time. Returns those whose standing is to
     /// change.

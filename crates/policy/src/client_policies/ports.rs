@@ -23,7 +23,7 @@ pub struct PolicyUpdate {
 
 /// Outcome of storing a client policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PolicyStored {
+pub enum PolicyStoreOutcome {
     /// Policy was stored.
     Done,
     /// No such policy.
@@ -36,7 +36,7 @@ pub enum PolicyStored {
 
 /// Outcome of deleting a client policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PolicyDeleted {
+pub enum PolicyDeletionOutcome {
     /// Policy was deleted.
     Done,
     /// No such policy.
@@ -47,7 +47,7 @@ pub enum PolicyDeleted {
 
 /// Outcome of assigning a client policy to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PolicyAssigned {
+pub enum PolicyAssignmentOutcome {
     /// Group has the policy.
     Done,
     /// No such group.
@@ -85,7 +85,7 @@ pub trait ClientPolicyStore: Send + Sync {
         policy: ClientPolicy,
         by: UserId,
         effects: SideEffects,
-    ) -> Result<PolicyStored, Unavailable>;
+    ) -> Result<PolicyStoreOutcome, Unavailable>;
 
     /// Replaces the contents of a policy.
     async fn replace(
@@ -93,7 +93,7 @@ pub trait ClientPolicyStore: Send + Sync {
         policy: ClientPolicyId,
         update: PolicyUpdate,
         effects: SideEffects,
-    ) -> Result<PolicyStored, Unavailable>;
+    ) -> Result<PolicyStoreOutcome, Unavailable>;
 
     /// Deletes a policy that no group has.
     async fn delete(
@@ -101,7 +101,7 @@ pub trait ClientPolicyStore: Send + Sync {
         policy: ClientPolicyId,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PolicyDeleted, Unavailable>;
+    ) -> Result<PolicyDeletionOutcome, Unavailable>;
 
     /// Loads the versions of a policy, newest first; `None` if there is no
     /// such policy.
@@ -126,5 +126,5 @@ pub trait ClientPolicyStore: Send + Sync {
         group: GroupId,
         policy: Option<ClientPolicyId>,
         effects: SideEffects,
-    ) -> Result<PolicyAssigned, Unavailable>;
+    ) -> Result<PolicyAssignmentOutcome, Unavailable>;
 }

@@ -29,7 +29,7 @@ pub struct TriageUpdate {
 
 /// Outcome of changing a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FeedbackUpdated {
+pub enum FeedbackChangeOutcome {
     /// Report was changed; the new entry.
     Done(Box<FeedbackEntry>),
     /// No such report.
@@ -62,7 +62,7 @@ pub trait FeedbackStore: Send + Sync {
         id: FeedbackId,
         update: TriageUpdate,
         effects: SideEffects,
-    ) -> Result<FeedbackUpdated, Unavailable>;
+    ) -> Result<FeedbackChangeOutcome, Unavailable>;
 
     /// Deletes the answers in reports received before `answers`, and the
     /// reports received before `reports`. Returns the number of changed rows.

@@ -10,7 +10,7 @@ use super::usage::GroupUse;
 
 /// Outcome of creating a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupAdded {
+pub enum GroupCreationOutcome {
     /// Group was stored.
     Stored,
     /// Another group has this name, in any case.
@@ -19,7 +19,7 @@ pub enum GroupAdded {
 
 /// Outcome of renaming a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupRenamed {
+pub enum GroupRenameOutcome {
     /// Group has the name, now or from before.
     Done,
     /// No such group.
@@ -30,7 +30,7 @@ pub enum GroupRenamed {
 
 /// Outcome of deleting a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupRemoved {
+pub enum GroupDeletionOutcome {
     /// Group was deleted.
     Done,
     /// No such group.
@@ -43,7 +43,7 @@ pub enum GroupRemoved {
 
 /// Outcome of changing a group's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingsChanged {
+pub enum SettingsChangeOutcome {
     /// Group has these settings, now or from before.
     Done(GroupSettings),
     /// No such group.
@@ -54,7 +54,7 @@ pub enum SettingsChanged {
 
 /// Outcome of moving a user to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemberMoved {
+pub enum MemberMoveOutcome {
     /// User is a member, now or from before.
     Done,
     /// No such group.
@@ -65,7 +65,7 @@ pub enum MemberMoved {
 
 /// Outcome of setting the id that an identity provider knows a group by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExternalIdSet {
+pub enum ExternalIdOutcome {
     /// Group has the id, now or from before.
     Done,
     /// No such group.
@@ -90,7 +90,7 @@ pub enum MembershipChange {
 
 /// Outcome of changing a group's members.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MembersChanged {
+pub enum MembersChangeOutcome {
     /// These users were moved.
     Done(Vec<UserId>),
     /// No such group.
@@ -127,7 +127,11 @@ pub trait GroupStore: Send + Sync {
     async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable>;
 
     /// Stores a group with default settings.
-    async fn add(&self, group: Group, effects: SideEffects) -> Result<GroupAdded, Unavailable>;
+    async fn add(
+        &self,
+        group: Group,
+        effects: SideEffects,
+    ) -> Result<GroupCreationOutcome, Unavailable>;
 
     /// Renames a group.
     async fn rename(
@@ -135,14 +139,14 @@ pub trait GroupStore: Send + Sync {
         group: GroupId,
         name: GroupName,
         effects: SideEffects,
-    ) -> Result<GroupRenamed, Unavailable>;
+    ) -> Result<GroupRenameOutcome, Unavailable>;
 
     /// Deletes a group that is not in use.
     async fn remove(
         &self,
         group: GroupId,
         effects: SideEffects,
-    ) -> Result<GroupRemoved, Unavailable>;
+    ) -> Result<GroupDeletionOutcome, Unavailable>;
 
     /// Returns the settings of a group; `None` if there is no such group.
     async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable>;
@@ -153,7 +157,7 @@ pub trait GroupStore: Send + Sync {
         group: GroupId,
         changes: &[SettingChange],
         effects: SideEffects,
-    ) -> Result<SettingsChanged, Unavailable>;
+    ) -> Result<SettingsChangeOutcome, Unavailable>;
 
     /// Moves a user from their group into this one.
     async fn put(
@@ -161,7 +165,7 @@ pub trait GroupStore: Send + Sync {
         user: UserId,
         group: GroupId,
         effects: SideEffects,
-    ) -> Result<MemberMoved, Unavailable>;
+    ) -> Result<MemberMoveOutcome, Unavailable>;
 
     /// Loads the ids and email addresses of all members, by id.
     async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable>;
@@ -175,7 +179,7 @@ pub trait GroupStore: Send + Sync {
         changes: &[MembershipChange],
         at: Timestamp,
         effects: MemberEffects,
-    ) -> Result<MembersChanged, Unavailable>;
+    ) -> Result<MembersChangeOutcome, Unavailable>;
 
     /// Sets or clears the id that an identity provider knows a group by.
     async fn set_external_id(
@@ -183,7 +187,7 @@ pub trait GroupStore: Send + Sync {
         group: GroupId,
         external_id: Option<String>,
         effects: SideEffects,
-    ) -> Result<ExternalIdSet, Unavailable>;
+    ) -> Result<ExternalIdOutcome, Unavailable>;
 }
 
 /// Caches of groups and their members, from which this process must evict what

@@ -35,7 +35,7 @@ async fn a_group_is_created_under_its_trimmed_name_with_an_audit_entry() {
             group.name.as_str() == "Sales" && is_audited(effects, by, &named, "Group.Created")
         })
         .once()
-        .returning(|_, _| Ok(GroupAdded::Stored));
+        .returning(|_, _| Ok(GroupCreationOutcome::Stored));
 
     let group = groups(store, unnotified()).create(by, " Sales ").await.unwrap();
 
@@ -75,11 +75,11 @@ async fn the_watch_is_notified_of_changed_and_deleted_groups() {
     store
         .expect_change()
         .withf(move |_, _, effects| is_audited(effects, None, &object, "Group.SettingsChanged"))
-        .returning(|_, _, _| Ok(SettingsChanged::Done(GroupSettings::default())));
+        .returning(|_, _, _| Ok(SettingsChangeOutcome::Done(GroupSettings::default())));
     store
         .expect_remove()
         .withf(move |_, effects| is_audited(effects, None, &named, "Group.Deleted"))
-        .returning(|_, _| Ok(GroupRemoved::Done));
+        .returning(|_, _| Ok(GroupDeletionOutcome::Done));
     let mut watch = MockGroupWatch::new();
     watch.expect_group_changed().withf(move |it| *it == group).times(2).return_const(());
     let groups = groups(store, watch);
@@ -102,7 +102,7 @@ async fn the_watch_is_notified_of_moved_members() {
                 && entry.action == "Group.MemberAdded"
         })
         .once()
-        .returning(|_, _, _| Ok(MemberMoved::Done));
+        .returning(|_, _, _| Ok(MemberMoveOutcome::Done));
     let mut watch = MockGroupWatch::new();
     watch.expect_member_moved().withf(move |it| *it == user).once().return_const(());
 
@@ -113,19 +113,22 @@ async fn the_watch_is_notified_of_moved_members() {
 async fn refusals_of_the_store_are_reported() {
     let group = GroupId::generate();
     let mut store = MockGroupStore::new();
-    store.expect_add().returning(|_, _| Ok(GroupAdded::NameTaken));
-    store.expect_rename().once().returning(|_, _, _| Ok(GroupRenamed::NameTaken));
-    store.expect_rename().returning(|_, _, _| Ok(GroupRenamed::Unknown));
-    store.expect_remove().once().returning(|_, _| Ok(GroupRemoved::IsDefault));
-    store.expect_remove().once().returning(|_, _| Ok(GroupRemoved::InUse(GroupUse::default())));
-    store.expect_remove().returning(|_, _| Ok(GroupRemoved::Unknown));
+    store.expect_add().returning(|_, _| Ok(GroupCreationOutcome::NameTaken));
+    store.expect_rename().once().returning(|_, _, _| Ok(GroupRenameOutcome::NameTaken));
+    store.expect_rename().returning(|_, _, _| Ok(GroupRenameOutcome::Unknown));
+    store.expect_remove().once().returning(|_, _| Ok(GroupDeletionOutcome::IsDefault));
+    store
+        .expect_remove()
+        .once()
+        .returning(|_, _| Ok(GroupDeletionOutcome::InUse(GroupUse::default())));
+    store.expect_remove().returning(|_, _| Ok(GroupDeletionOutcome::Unknown));
     store
         .expect_change()
         .once()
-        .returning(|_, _, _| Ok(SettingsChanged::Refused(SettingsError::TooManyTypes)));
-    store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
-    store.expect_put().once().returning(|_, _, _| Ok(MemberMoved::UnknownGroup));
-    store.expect_put().returning(|_, _, _| Ok(MemberMoved::UnknownAccount));
+        .returning(|_, _, _| Ok(SettingsChangeOutcome::Refused(SettingsError::TooManyTypes)));
+    store.expect_change().returning(|_, _, _| Ok(SettingsChangeOutcome::Unknown));
+    store.expect_put().once().returning(|_, _, _| Ok(MemberMoveOutcome::UnknownGroup));
+    store.expect_put().returning(|_, _, _| Ok(MemberMoveOutcome::UnknownAccount));
     let mut watch = MockGroupWatch::new();
     watch.expect_group_changed().return_const(());
     watch.expect_member_moved().return_const(());
@@ -173,7 +176,7 @@ async fn everybody_whom_an_identity_provider_moved_is_reported() {
             SideEffects::of_object(NOW, None, format!("group:{group}"), "Group.MemberAdded");
         let entry = effects(users[0], group, at).audit.remove(0);
         assert_eq!((entry.subject, &entry.object), (Some(users[0]), &expected.audit[0].object));
-        Ok(MembersChanged::Done(users.to_vec()))
+        Ok(MembersChangeOutcome::Done(users.to_vec()))
     });
     let mut watch = unnotified();
     watch.expect_member_moved().times(2).return_const(());

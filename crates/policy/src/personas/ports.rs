@@ -20,7 +20,7 @@ pub struct PersonaUpdate {
 
 /// Outcome of replacing a persona's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PersonaReplaced {
+pub enum PersonaChangeOutcome {
     /// Contents were replaced.
     Done,
     /// No such persona.
@@ -31,7 +31,7 @@ pub enum PersonaReplaced {
 
 /// Outcome of assigning a persona to groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PersonaAssigned {
+pub enum PersonaAssignmentOutcome {
     /// Exactly these groups have it.
     Done,
     /// No such persona.
@@ -65,7 +65,7 @@ pub struct PersonaQuotas {
 
 /// Outcome of binding plugins to a persona.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PersonaBound {
+pub enum PersonaBindingOutcome {
     /// Exactly these plugins are bound.
     Done,
     /// No such persona.
@@ -115,7 +115,7 @@ pub trait PersonaStore: Send + Sync {
         persona: PersonaId,
         update: PersonaUpdate,
         effects: SideEffects,
-    ) -> Result<PersonaReplaced, Unavailable>;
+    ) -> Result<PersonaChangeOutcome, Unavailable>;
 
     /// Deletes a persona. Its groups are informed with their next pull.
     /// Returns false if there is none.
@@ -133,7 +133,7 @@ pub trait PersonaStore: Send + Sync {
         groups: &[GroupId],
         defaults: PersonaQuotas,
         effects: SideEffects,
-    ) -> Result<PersonaAssigned, Unavailable>;
+    ) -> Result<PersonaAssignmentOutcome, Unavailable>;
 
     /// Binds exactly these plugins to a persona.
     async fn bind(
@@ -141,5 +141,5 @@ pub trait PersonaStore: Send + Sync {
         persona: PersonaId,
         plugins: &[PluginId],
         effects: SideEffects,
-    ) -> Result<PersonaBound, Unavailable>;
+    ) -> Result<PersonaBindingOutcome, Unavailable>;
 }

@@ -20,7 +20,7 @@ pub struct PluginUpdate {
 
 /// Outcome of changing a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PluginChanged {
+pub enum PluginChangeOutcome {
     /// Plugin was changed.
     Done,
     /// No such plugin.
@@ -72,7 +72,7 @@ pub trait PluginStore: Send + Sync {
         update: PluginUpdate,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable>;
+    ) -> Result<PluginChangeOutcome, Unavailable>;
 
     /// Deletes a plugin and its files.
     async fn delete(
@@ -80,7 +80,7 @@ pub trait PluginStore: Send + Sync {
         plugin: PluginId,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable>;
+    ) -> Result<PluginChangeOutcome, Unavailable>;
 
     /// Assigns a plugin to exactly these groups.
     async fn assign(
@@ -88,7 +88,7 @@ pub trait PluginStore: Send + Sync {
         plugin: PluginId,
         groups: &[GroupId],
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable>;
+    ) -> Result<PluginChangeOutcome, Unavailable>;
 
     /// Replaces the plugin's package, if the signer of the new one is
     /// trusted.
@@ -98,7 +98,7 @@ pub trait PluginStore: Send + Sync {
         package: (SignedPackage, Bytes),
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable>;
+    ) -> Result<PluginChangeOutcome, Unavailable>;
 
     /// Replaces the plugin's icon with a PNG image, or removes it.
     async fn store_icon(
@@ -107,7 +107,7 @@ pub trait PluginStore: Send + Sync {
         icon: Option<Bytes>,
         at: Timestamp,
         effects: SideEffects,
-    ) -> Result<PluginChanged, Unavailable>;
+    ) -> Result<PluginChangeOutcome, Unavailable>;
 
     /// Loads a plugin's icon.
     async fn icon(&self, plugin: PluginId) -> Result<Option<Vec<u8>>, Unavailable>;

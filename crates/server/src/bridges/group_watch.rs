@@ -30,7 +30,9 @@ mod tests {
 
     use pia_identity::{CallerState, MockAccountStore, SessionRef};
     use pia_kernel::{Clock, LiveSetting, SessionId, SystemClock};
-    use pia_policy::{GroupSettings, MemberMoved, MockGroupStore, SettingChange, SettingsChanged};
+    use pia_policy::{
+        GroupSettings, MemberMoveOutcome, MockGroupStore, SettingChange, SettingsChangeOutcome,
+    };
 
     use super::*;
     use crate::compose::GroupPolicy;
@@ -44,8 +46,8 @@ mod tests {
         let caller_cache = CallerCache::new(Arc::new(accounts), Arc::new(SystemClock));
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(Some(GroupSettings::default())));
-        store.expect_change().returning(|_, _, _| Ok(SettingsChanged::Unknown));
-        store.expect_put().returning(|_, _, _| Ok(MemberMoved::Done));
+        store.expect_change().returning(|_, _, _| Ok(SettingsChangeOutcome::Unknown));
+        store.expect_put().returning(|_, _, _| Ok(MemberMoveOutcome::Done));
         let free = LiveSetting::new(GroupId::generate());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let policy = GroupPolicy::over(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, LiveSetting, Unavailable};
 use pia_policy::{Feature, VerifyingKey};
-use pia_sealing::{AcceptNew, KeyGuard, MasterKeyError, MasterKeys, Sealer, ServerSeal};
+use pia_sealing::{AcceptNew, KeyGuardOutcome, MasterKeyError, MasterKeys, Sealer, ServerSeal};
 use pia_settings::{Encryption, LiveConfig};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAddresses, SqlFirstAdmin};
@@ -88,10 +88,10 @@ pub(crate) async fn master_keys(
         current: encryption.master_key.clone(),
         previous: encryption.previous_master_key.clone(),
     };
-    match KeyGuard::check(&keys, accept, &SqlKeyRegister::new(db.clone())).await? {
-        KeyGuard::Known => {}
-        KeyGuard::Succeeded => tracing::info!("master key rotated from the previous one"),
-        KeyGuard::Abandoned => {
+    match KeyGuardOutcome::check(&keys, accept, &SqlKeyRegister::new(db.clone())).await? {
+        KeyGuardOutcome::Known => {}
+        KeyGuardOutcome::Succeeded => tracing::info!("master key rotated from the previous one"),
+        KeyGuardOutcome::Abandoned => {
             tracing::warn!("master key replaced; data encrypted under the old one is unreadable");
         }
     }

@@ -11,14 +11,14 @@ use pia_policy::MAX_LICENCE_BYTES;
 
 /// Result of reading a path.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum FileRead {
+pub(crate) enum FileReadOutcome {
     Missing,
     /// Content, truncated to one byte more than the maximum.
     Content(Vec<u8>),
     Failed(String),
 }
 
-impl FileRead {
+impl FileReadOutcome {
     /// Reads a path. Follows links, as secrets are mounted into containers so.
     pub(crate) fn at(path: &Path) -> Self {
         match content(path) {

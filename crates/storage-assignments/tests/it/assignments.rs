@@ -2,8 +2,8 @@
 
 use futures_util::future::join_all;
 use pia_assignments::{
-    AssignmentCreated, AssignmentStatus, AssignmentStore, Collected, EventKind, FailureCode,
-    RunStore,
+    AssignmentCreationOutcome, AssignmentStatus, AssignmentStore, CollectionOutcome, EventKind,
+    FailureCode, RunStore,
 };
 use pia_kernel::{AssignmentId, SideEffects, UserId};
 use pia_storage::Database;
@@ -50,19 +50,19 @@ async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
 
     let created = join_all((0..50).map(|_| store.create(assignment(user, at(0)), 2))).await;
 
-    let done = created.iter().filter(|it| *it.as_ref().unwrap() == AssignmentCreated::Done);
+    let done = created.iter().filter(|it| *it.as_ref().unwrap() == AssignmentCreationOutcome::Done);
     assert_eq!(done.count(), 2);
-    assert!(created.iter().all(|it| *it.as_ref().unwrap() != AssignmentCreated::Gone));
+    assert!(created.iter().all(|it| *it.as_ref().unwrap() != AssignmentCreationOutcome::Gone));
     let listed = store.list(user, 0, 100).await.unwrap();
     assert_eq!(listed.len(), 2);
     // One that has ended does not count, and those of others do not.
     let end = forced(EventKind::Cancelled, at(1));
     assert!(store.cancel(user, listed[0].id, end).await.unwrap());
     let create = async |user| store.create(assignment(user, at(2)), 2).await.unwrap();
-    assert_eq!(create(user).await, AssignmentCreated::Done);
-    assert_eq!(create(user).await, AssignmentCreated::TooMany);
-    assert_eq!(create(person(&db).await).await, AssignmentCreated::Done);
-    assert_eq!(create(UserId::generate()).await, AssignmentCreated::Gone);
+    assert_eq!(create(user).await, AssignmentCreationOutcome::Done);
+    assert_eq!(create(user).await, AssignmentCreationOutcome::TooMany);
+    assert_eq!(create(person(&db).await).await, AssignmentCreationOutcome::Done);
+    assert_eq!(create(UserId::generate()).await, AssignmentCreationOutcome::Gone);
 }
 
 async fn only_one_that_waits_is_discarded(db: Database) {
@@ -124,7 +124,7 @@ async fn an_assignment_belongs_to_its_user(db: Database) {
     assert!(store.list(bob, 0, 9).await.unwrap().is_empty());
     assert!(!store.cancel(bob, id, forced(EventKind::Cancelled, at(1))).await.unwrap());
     let collected = store.collect(bob, id, forced(EventKind::Redacted, at(1))).await.unwrap();
-    assert_eq!(collected, Collected::NotFound);
+    assert_eq!(collected, CollectionOutcome::NotFound);
     assert_eq!(load(&db, ada, id).await.assignment.status, AssignmentStatus::Queued);
 
     execute(&db, "DELETE FROM accounts").await;
@@ -187,7 +187,7 @@ async fn collecting_deletes_contents_once(db: Database) {
         store.collect(user, id, end).await.unwrap()
     };
     assert!(store.change(run.claim, continued(0, at(1))).await.unwrap());
-    assert_eq!(collect(2).await, Collected::Unfinished);
+    assert_eq!(collect(2).await, CollectionOutcome::Unfinished);
     assert!(store.change(run.claim, completed(at(2))).await.unwrap());
     let before = load(&db, user, id).await;
     assert_eq!(before.artifact_json.as_deref(), Some(r#"{"choices":[]}"#));
@@ -198,7 +198,7 @@ async fn collecting_deletes_contents_once(db: Database) {
 
     let collected = join_all((3..13).map(collect)).await;
 
-    assert!(collected.iter().all(|it| *it == Collected::Done));
+    assert!(collected.iter().all(|it| *it == CollectionOutcome::Done));
     let after = load(&db, user, id).await;
     assert_eq!((&after.artifact_json, &after.artifact_text), (&None, &None));
     assert!(after.plaintext_dropped_at.is_some_and(|it| it >= at(3)));

@@ -6,9 +6,9 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_assignments::{
-    AssignmentCreated, AssignmentDetails, AssignmentStore, EventKind, FailureCode, ForcedEnd,
-    NewAssignment, NewEvent, Run, RunChange, RunClaim, RunFailure, RunOutcome, RunStore, Skill,
-    WorkerId, built_in_skills,
+    AssignmentCreationOutcome, AssignmentDetails, AssignmentStore, EventKind, FailureCode,
+    ForcedEnd, NewAssignment, NewEvent, Run, RunChange, RunClaim, RunFailure, RunOutcome, RunStore,
+    Skill, WorkerId, built_in_skills,
 };
 use pia_kernel::{AssignmentId, Secret, Timestamp, UserId};
 use pia_sealing::{MasterKeys, Sealer};
@@ -95,7 +95,7 @@ pub(crate) fn assignment(user: UserId, created_at: Timestamp) -> NewAssignment {
 pub(crate) async fn queued(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
     let new = assignment(user, at(seconds));
     let id = new.id;
-    assert_eq!(store(db).create(new, 1_000).await.unwrap(), AssignmentCreated::Done);
+    assert_eq!(store(db).create(new, 1_000).await.unwrap(), AssignmentCreationOutcome::Done);
     id
 }
 

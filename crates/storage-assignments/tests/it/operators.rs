@@ -1,7 +1,7 @@
 //! Contract tests of operators.
 
 use futures_util::future::join_all;
-use pia_assignments::{Operator, OperatorChanged, OperatorStore, OperatorUpdate, Skill};
+use pia_assignments::{Operator, OperatorChangeOutcome, OperatorStore, OperatorUpdate, Skill};
 use pia_kernel::{GroupId, OperatorId, SideEffects};
 use pia_policy::{Group, GroupName, GroupStore};
 use pia_storage::Database;
@@ -54,14 +54,14 @@ fn effects() -> SideEffects {
     SideEffects::of_object(at(0), None, "operator:1".to_owned(), "Operator.Created")
 }
 
-async fn create(db: &Database, operator: &Operator) -> OperatorChanged {
+async fn create(db: &Database, operator: &Operator) -> OperatorChangeOutcome {
     SqlOperators::new(db.clone()).create(operator.clone(), effects()).await.unwrap()
 }
 
 async fn built_in_operators_are_stored_once_and_updated(db: Database) {
     let store = SqlOperators::new(db.clone());
     let custom = operator("Mine", "taken");
-    assert_eq!(create(&db, &custom).await, OperatorChanged::Done);
+    assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
     let mut shipped = Operator { is_custom: false, ..operator("Brief", "brief") };
     let taken = Operator { is_custom: false, ..operator("Taken", "Taken") };
     let all = || vec![shipped.clone(), taken.clone()];
@@ -70,10 +70,13 @@ async fn built_in_operators_are_stored_once_and_updated(db: Database) {
         put.unwrap();
     }
     let grant = store.grant(shipped.id, vec![DEFAULT], effects()).await;
-    assert_eq!(grant.unwrap(), OperatorChanged::Done);
+    assert_eq!(grant.unwrap(), OperatorChangeOutcome::Done);
     let name = "Briefings".to_owned();
     let update = OperatorUpdate { name, is_active: false, skill: None, at: at(1) };
-    assert_eq!(store.update(shipped.id, update, effects()).await.unwrap(), OperatorChanged::Done);
+    assert_eq!(
+        store.update(shipped.id, update, effects()).await.unwrap(),
+        OperatorChangeOutcome::Done
+    );
     shipped.skill.steps.pop();
     shipped.updated_at = at(2);
     store.put_built_in(vec![shipped.clone()]).await.unwrap();
@@ -90,7 +93,7 @@ async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
         ["beta", "Alpha", "foreign", "inactive"].map(|it| operator(it, it));
     inactive.is_active = false;
     for it in [&beta, &alpha, &foreign, &inactive] {
-        assert_eq!(create(&db, it).await, OperatorChanged::Done);
+        assert_eq!(create(&db, it).await, OperatorChangeOutcome::Done);
     }
     let both = vec![DEFAULT, other, DEFAULT];
     for (id, groups) in [
@@ -101,7 +104,7 @@ async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
         (inactive.id, both),
     ] {
         let granted = store.grant(id, groups, effects()).await.unwrap();
-        assert_eq!(granted, OperatorChanged::Done);
+        assert_eq!(granted, OperatorChangeOutcome::Done);
     }
 
     let granted = store.granted(user).await.unwrap();
@@ -121,20 +124,20 @@ async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {
 
     let created = join_all(all.iter().map(|it| create(&db, it))).await;
 
-    assert_eq!(created.iter().filter(|it| **it == OperatorChanged::Done).count(), 1);
-    assert_eq!(created.iter().filter(|it| **it == OperatorChanged::NameTaken).count(), 3);
+    assert_eq!(created.iter().filter(|it| **it == OperatorChangeOutcome::Done).count(), 1);
+    assert_eq!(created.iter().filter(|it| **it == OperatorChangeOutcome::NameTaken).count(), 3);
     let other = operator("Other", "other");
-    assert_eq!(create(&db, &other).await, OperatorChanged::Done);
+    assert_eq!(create(&db, &other).await, OperatorChangeOutcome::Done);
     let skill = Some(Skill { name: "pLAN".to_owned(), ..brief() });
     let update = OperatorUpdate { name: "Other".to_owned(), is_active: true, skill, at: at(1) };
     let updated = store.update(other.id, update, effects()).await.unwrap();
-    assert_eq!(updated, OperatorChanged::NameTaken);
+    assert_eq!(updated, OperatorChangeOutcome::NameTaken);
     assert_eq!(store.list().await.unwrap()[0], other);
 }
 
 async fn an_operator_is_changed(db: Database) {
     let (store, custom) = (SqlOperators::new(db.clone()), operator("Plan", "plan"));
-    assert_eq!(create(&db, &custom).await, OperatorChanged::Done);
+    assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
     let skill = Skill { name: "planning".to_owned(), ..brief() };
     let update = OperatorUpdate {
         name: "Planning".to_owned(),
@@ -146,16 +149,16 @@ async fn an_operator_is_changed(db: Database) {
     let change = async |id| store.update(id, update.clone(), effects()).await.unwrap();
     let delete = async |id| store.delete(id, effects()).await.unwrap();
 
-    assert_eq!(change(unknown).await, OperatorChanged::NotFound);
-    assert_eq!(change(custom.id).await, OperatorChanged::Done);
+    assert_eq!(change(unknown).await, OperatorChangeOutcome::NotFound);
+    assert_eq!(change(custom.id).await, OperatorChangeOutcome::Done);
 
     let (name, is_active) = ("Planning".to_owned(), false);
     let expected = Operator { name, is_active, skill, updated_at: at(5), ..custom };
     assert_eq!(store.list().await.unwrap(), [expected]);
-    assert_eq!(create(&db, &operator("Plan", "plan")).await, OperatorChanged::Done);
-    assert_eq!(delete(unknown).await, OperatorChanged::NotFound);
-    assert_eq!(delete(custom.id).await, OperatorChanged::Done);
-    assert_eq!(delete(custom.id).await, OperatorChanged::NotFound);
+    assert_eq!(create(&db, &operator("Plan", "plan")).await, OperatorChangeOutcome::Done);
+    assert_eq!(delete(unknown).await, OperatorChangeOutcome::NotFound);
+    assert_eq!(delete(custom.id).await, OperatorChangeOutcome::Done);
+    assert_eq!(delete(custom.id).await, OperatorChangeOutcome::NotFound);
     assert_eq!(store.list().await.unwrap().len(), 1);
 }
 
@@ -173,23 +176,26 @@ async fn built_in_operators_keep_their_skill(db: Database) {
     let updated = store.update(shipped.id, update, effects()).await.unwrap();
     let deleted = store.delete(shipped.id, effects()).await.unwrap();
 
-    assert_eq!((updated, deleted), (OperatorChanged::BuiltIn, OperatorChanged::BuiltIn));
+    assert_eq!(
+        (updated, deleted),
+        (OperatorChangeOutcome::BuiltIn, OperatorChangeOutcome::BuiltIn)
+    );
     assert_eq!(store.list().await.unwrap(), [shipped]);
 }
 
 async fn unknown_groups_are_refused(db: Database) {
     let (store, custom) = (SqlOperators::new(db.clone()), operator("Plan", "plan"));
-    assert_eq!(create(&db, &custom).await, OperatorChanged::Done);
+    assert_eq!(create(&db, &custom).await, OperatorChangeOutcome::Done);
     let grant = async |id, groups| store.grant(id, groups, effects()).await.unwrap();
-    assert_eq!(grant(custom.id, vec![DEFAULT]).await, OperatorChanged::Done);
+    assert_eq!(grant(custom.id, vec![DEFAULT]).await, OperatorChangeOutcome::Done);
 
     let unknown = grant(custom.id, vec![DEFAULT, GroupId::generate()]).await;
     let nowhere = Operator { groups: vec![GroupId::generate()], ..operator("New", "new") };
 
-    assert_eq!(unknown, OperatorChanged::UnknownGroup);
-    assert_eq!(create(&db, &nowhere).await, OperatorChanged::UnknownGroup);
+    assert_eq!(unknown, OperatorChangeOutcome::UnknownGroup);
+    assert_eq!(create(&db, &nowhere).await, OperatorChangeOutcome::UnknownGroup);
     let missing = grant(OperatorId::generate(), vec![DEFAULT]).await;
-    assert_eq!(missing, OperatorChanged::NotFound);
+    assert_eq!(missing, OperatorChangeOutcome::NotFound);
     let expected = Operator { groups: vec![DEFAULT], ..custom };
     assert_eq!(store.list().await.unwrap(), [expected]);
 }
@@ -199,7 +205,7 @@ async fn a_deleted_group_loses_its_operators(db: Database) {
     let sales = group(&db, "Sales").await;
     assert_eq!(
         create(&db, &Operator { groups: vec![sales], ..custom.clone() }).await,
-        OperatorChanged::Done
+        OperatorChangeOutcome::Done
     );
     assert_eq!(store.list().await.unwrap()[0].groups, [sales]);
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pia_assignments::{
-    AssignmentStatus, AssignmentStore, Attempt, Collected, EventKind, NewEvent, Run, RunChange,
-    RunClaim, RunOutcome, RunStore, WorkerId,
+    AssignmentStatus, AssignmentStore, Attempt, CollectionOutcome, EventKind, NewEvent, Run,
+    RunChange, RunClaim, RunOutcome, RunStore, WorkerId,
 };
 use pia_kernel::{AssignmentId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -218,7 +218,10 @@ impl Walk {
         let collected = self.store.collect(self.user, id, end).await.unwrap();
         let model = self.model(id);
         let is_final = model.status.is_final();
-        assert_eq!(collected, if is_final { Collected::Done } else { Collected::Unfinished });
+        assert_eq!(
+            collected,
+            if is_final { CollectionOutcome::Done } else { CollectionOutcome::Unfinished }
+        );
         if is_final && !model.is_redacted {
             model.is_redacted = true;
             model.kinds.push("redacted");

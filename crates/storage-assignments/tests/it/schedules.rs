@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_assignments::{
     AssignmentStatus, CatchUp, DueSchedule, LastStart, NewAssignment, Recurrence, Schedule,
-    ScheduleCreated, ScheduleStart, ScheduleStarted, ScheduleStore, SkipReason,
+    ScheduleCreationOutcome, ScheduleStart, ScheduleStartOutcome, ScheduleStore, SkipReason,
 };
 use pia_kernel::{ScheduleId, Timestamp, UserId};
 use pia_storage::Database;
@@ -46,7 +46,7 @@ async fn list(db: &Database, user: UserId) -> Vec<Schedule> {
 pub(crate) async fn created(db: &Database, user: UserId, next_at: Option<Timestamp>) -> Schedule {
     let new = schedule(next_at);
     let created = ScheduleStore::create(&store(db), user, new.clone(), 20).await.unwrap();
-    assert_eq!(created, ScheduleCreated::Done);
+    assert_eq!(created, ScheduleCreationOutcome::Done);
     new
 }
 
@@ -94,10 +94,10 @@ async fn concurrent_creations_stay_within_the_limit(db: Database) {
 
     let created = join_all((0..8).map(create)).await;
 
-    let done = created.iter().filter(|it| matches!(it, Ok(ScheduleCreated::Done))).count();
+    let done = created.iter().filter(|it| matches!(it, Ok(ScheduleCreationOutcome::Done))).count();
     assert_eq!((done, list(&db, user).await.len()), (3, 3), "{created:?}");
     let gone = ScheduleStore::create(&store, UserId::generate(), schedule(None), 3).await;
-    assert_eq!(gone.unwrap(), ScheduleCreated::Gone);
+    assert_eq!(gone.unwrap(), ScheduleCreationOutcome::Gone);
 }
 
 async fn only_schedules_whose_time_has_come_are_due(db: Database) {
@@ -125,7 +125,7 @@ async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
 
     let started: Vec<_> = started.into_iter().map(Result::unwrap).collect();
     let mut done = started.iter().filter_map(|it| match it {
-        ScheduleStarted::Done(id) => Some(*id),
+        ScheduleStartOutcome::Done(id) => Some(*id),
         _ => None,
     });
     let id = done.next().unwrap();
@@ -148,18 +148,18 @@ async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
     let now = due(&db, at(DAY)).await.remove(0);
     let full = store.start(start(&now, Ok(assignment(user, at(DAY)))), 1).await.unwrap();
     let reason = list(&db, user).await[0].last.unwrap().outcome.unwrap_err();
-    assert_eq!((full, reason), (ScheduleStarted::Skipped, SkipReason::TooManyAssignments));
+    assert_eq!((full, reason), (ScheduleStartOutcome::Skipped, SkipReason::TooManyAssignments));
 
     let now = due(&db, at(2 * DAY)).await.remove(0);
     let missed = store.start(start(&now, Err(SkipReason::Missed)), 1).await.unwrap();
     let last = list(&db, user).await[0].last.unwrap();
-    assert_eq!(missed, ScheduleStarted::Skipped);
+    assert_eq!(missed, ScheduleStartOutcome::Skipped);
     assert_eq!(last, LastStart { due_at: at(2 * DAY), outcome: Err(SkipReason::Missed) });
 
     let now = due(&db, at(3 * DAY)).await.remove(0);
     ScheduleStore::delete(&store, user, now.id).await.unwrap();
     let deleted = store.start(start(&now, Ok(assignment(user, at(DAY)))), 10).await.unwrap();
-    assert_eq!(deleted, ScheduleStarted::Lost);
+    assert_eq!(deleted, ScheduleStartOutcome::Lost);
 }
 
 async fn an_unreadable_input_delays_no_other(db: Database) {

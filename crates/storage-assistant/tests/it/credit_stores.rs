@@ -6,7 +6,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_assistant::{
-    Admission, AdmissionRequest, BudgetRefusal, CreditHolder, CreditStore, Micros, Rates,
+    AdmissionOutcome, AdmissionRequest, BudgetRefusal, CreditHolder, CreditStore, Micros, Rates,
     ReservationGuard, Weeks,
 };
 use pia_kernel::{Clock, CreditLimits, GroupId, LiveSetting, SystemClock, Timestamp, UserId};
@@ -86,8 +86,8 @@ pub(crate) async fn admitted(
     request: AdmissionRequest,
 ) -> ReservationGuard {
     match credit_store.admit(request).await.unwrap() {
-        Admission::Granted { reservation, .. } => reservation,
-        Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
+        AdmissionOutcome::Granted { reservation, .. } => reservation,
+        AdmissionOutcome::Refused(refusal) => panic!("refused: {refusal:?}"),
     }
 }
 
@@ -96,8 +96,8 @@ pub(crate) async fn refused(
     request: AdmissionRequest,
 ) -> BudgetRefusal {
     match credit_store.admit(request).await.unwrap() {
-        Admission::Refused(refusal) => refusal,
-        Admission::Granted { .. } => panic!("admitted"),
+        AdmissionOutcome::Refused(refusal) => refusal,
+        AdmissionOutcome::Granted { .. } => panic!("admitted"),
     }
 }
 

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_assistant::{
-    Admission, CreditHolder, CreditStore, Period, Rates, UsageLog, UsageRecord, Weeks,
+    AdmissionOutcome, CreditHolder, CreditStore, Period, Rates, UsageLog, UsageRecord, Weeks,
 };
 use pia_kernel::{
     ApiKeyId, BudgetPeriod, CreditLimits, GroupId, LiveSetting, SideEffects, Timestamp, UserId,
@@ -128,11 +128,11 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
     let reservations: Vec<_> = answers
         .into_iter()
         .filter_map(|it| match it {
-            Admission::Granted { reservation, output, .. } => {
+            AdmissionOutcome::Granted { reservation, output, .. } => {
                 assert_eq!(output, 2000);
                 Some(reservation)
             }
-            Admission::Refused(refusal) => {
+            AdmissionOutcome::Refused(refusal) => {
                 assert_eq!(refusal.period, Period::Budget(BudgetPeriod::GroupWeekly));
                 None
             }
@@ -157,11 +157,11 @@ async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
         let credit_store = stores[at % 2].clone();
         async move {
             match credit_store.admit(request(ada, 2)).await.unwrap() {
-                Admission::Granted { reservation, .. } => {
+                AdmissionOutcome::Granted { reservation, .. } => {
                     reservation.settle(credits(1), Some(usage(ada.member)));
                     1
                 }
-                Admission::Refused(_) => 0,
+                AdmissionOutcome::Refused(_) => 0,
             }
         }
     });
@@ -188,8 +188,8 @@ async fn unspent_credits_are_available_at_once(db: Database) {
         let reservation = admitted(&credit_store, request(ada, 10)).await;
         reservation.settle(credits(0), None);
         match credit_store.admit(request(ada, 20)).await.unwrap() {
-            Admission::Granted { output, .. } => assert_eq!(output, 20_000),
-            Admission::Refused(refusal) => panic!("refused: {refusal:?}"),
+            AdmissionOutcome::Granted { output, .. } => assert_eq!(output, 20_000),
+            AdmissionOutcome::Refused(refusal) => panic!("refused: {refusal:?}"),
         }
     }
 
@@ -250,7 +250,7 @@ async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
             );
         });
         let ours = tokio::time::timeout(LIMIT, credit_store.admit(request(ada, 2))).await;
-        assert!(matches!(ours, Ok(Ok(Admission::Granted { .. }))), "{at}: {ours:?}");
+        assert!(matches!(ours, Ok(Ok(AdmissionOutcome::Granted { .. }))), "{at}: {ours:?}");
         tokio::task::spawn_blocking(|| ends.join().unwrap()).await.unwrap();
     }
 
@@ -401,7 +401,8 @@ async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Databa
         async move { credit_store.admit(request(holder, 1)).await.unwrap() }
     }));
     let admissions = both.await;
-    let granted = admissions.iter().filter(|it| matches!(it, Admission::Granted { .. })).count();
+    let granted =
+        admissions.iter().filter(|it| matches!(it, AdmissionOutcome::Granted { .. })).count();
     let pools: Vec<_> = first
         .windows
         .values()

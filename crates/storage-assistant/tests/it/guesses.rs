@@ -1,6 +1,6 @@
 //! Contract tests of admission by cached windows.
 
-use pia_assistant::{Admission, CreditHolder, CreditStore};
+use pia_assistant::{AdmissionOutcome, CreditHolder, CreditStore};
 use pia_kernel::{CreditLimits, SideEffects};
 use pia_storage::{Database, DatabaseKind};
 use pia_storage_assistant::SqlCreditStore;
@@ -75,10 +75,10 @@ async fn alternating_instances_never_exceed_the_limit(db: Database) {
     // Some take turns, some come several times, and so know what they wrote.
     for at in [0, 1, 0, 0, 1, 2, 2, 2, 0, 1, 1, 2, 0] {
         match stores[at].admit(request(ada, 2)).await.unwrap() {
-            Admission::Granted { reservation, output, .. } => {
+            AdmissionOutcome::Granted { reservation, output, .. } => {
                 reservations.push((reservation, output));
             }
-            Admission::Refused(_) => {}
+            AdmissionOutcome::Refused(_) => {}
         }
         sound(&stores[0]).await;
     }

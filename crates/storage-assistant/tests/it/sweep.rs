@@ -212,7 +212,10 @@ async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
             assert!(too_late.is_err(), "{too_late:?}");
             assert_eq!(open[0], ("hourly".to_owned(), 0, 6));
             assert_eq!(reaped, 0);
-            assert!(matches!(again, Ok(pia_assistant::Admission::Granted { .. })), "{again:?}");
+            assert!(
+                matches!(again, Ok(pia_assistant::AdmissionOutcome::Granted { .. })),
+                "{again:?}"
+            );
             drop((hold, in_time, again));
             settled(&credit_store).await;
             sound(&credit_store).await;

@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{Cursor, UserId};
 use pia_storage::schema::{chats as table, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx};
-use pia_sync::{ChatListRequest, ChatPage, ChatStore, IfNoneMatch, ListedChats, NewChat};
+use pia_sync::{ChatListOutcome, ChatListRequest, ChatPage, ChatStore, IfNoneMatch, NewChat};
 
 use crate::people::{at, chat, chats, delete, person, put};
 
@@ -25,8 +25,8 @@ const ALL: ChatListRequest =
 
 async fn page(db: &Database, user: UserId, part: ChatListRequest) -> ChatPage {
     match chats(db).list(user, part, IfNoneMatch::Never).await.unwrap() {
-        ListedChats::Page(page) => page,
-        ListedChats::Unchanged(version) => panic!("{version}"),
+        ChatListOutcome::Page(page) => page,
+        ChatListOutcome::Unchanged(version) => panic!("{version}"),
     }
 }
 
@@ -151,8 +151,11 @@ async fn an_unchanged_list_is_not_sent_again(db: Database) {
     put(&db, ada, &chat(2, 10), 100).await;
     let changed = chats(&db).list(ada, ALL, known()).await.unwrap();
 
-    assert_eq!((&same, &any), (&ListedChats::Unchanged(version), &ListedChats::Unchanged(version)));
-    let ListedChats::Page(changed) = changed else { panic!("{changed:?}") };
+    assert_eq!(
+        (&same, &any),
+        (&ChatListOutcome::Unchanged(version), &ChatListOutcome::Unchanged(version))
+    );
+    let ChatListOutcome::Page(changed) = changed else { panic!("{changed:?}") };
     assert_eq!((changed.version.epoch, changed.version.version), (version.epoch, 2));
     let behind = Cursor { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
     let end = page(&db, ada, ChatListRequest { after: Some(behind), ..ALL }).await;
@@ -186,6 +189,6 @@ async fn a_restored_server_does_not_confuse_versions_with_lost_ones(db: Database
 
     let listing = chats(&db).list(ada, ALL, IfNoneMatch::OneOf(vec![lost])).await.unwrap();
 
-    let ListedChats::Page(page) = listing else { panic!("{listing:?}") };
+    let ChatListOutcome::Page(page) = listing else { panic!("{listing:?}") };
     assert_eq!((numbers(&page).0, page.version.version), (vec![1, 3], lost.version));
 }

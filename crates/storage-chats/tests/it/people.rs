@@ -10,7 +10,7 @@ use pia_storage::schema::{accounts, ledgers, person_salts};
 use pia_storage::{Database, DbError, DbInstant, DbUid, TakeLedger, in_tx, on_conn};
 use pia_storage_chats::SqlChats;
 use pia_storage_sealing::SqlSalts;
-use pia_sync::{ChatId, ChatLimits, ChatStore, ChatWritten, NewChat};
+use pia_sync::{ChatId, ChatLimits, ChatStore, ChatWriteOutcome, NewChat};
 use uuid::Uuid;
 
 /// Limits that no test reaches.
@@ -90,7 +90,7 @@ pub(crate) fn sealed_chat(number: u128, updated_at: i64) -> NewChat {
     NewChat { encrypted: true, ..chat(number, updated_at) }
 }
 
-pub(crate) async fn put(db: &Database, user: UserId, chat: &NewChat, now: i64) -> ChatWritten {
+pub(crate) async fn put(db: &Database, user: UserId, chat: &NewChat, now: i64) -> ChatWriteOutcome {
     chats(db).put(user, chat, MANY, at(now)).await.unwrap()
 }
 

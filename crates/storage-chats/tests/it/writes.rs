@@ -6,7 +6,7 @@ use futures_util::future::{join, join_all};
 use pia_kernel::{StorageUse, Timestamp, UserId};
 use pia_storage::schema::{chats as table, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
-use pia_sync::{ChatLimits, ChatStore, ChatWritten, NewChat};
+use pia_sync::{ChatLimits, ChatStore, ChatWriteOutcome, NewChat};
 
 use crate::people::{
     MANY, at, chat, chats, delete, encrypt, id, person, put, remove, sealed_chat, shred,
@@ -52,16 +52,16 @@ async fn version(db: &Database, user: UserId) -> i64 {
     found.unwrap()
 }
 
-fn created(micros: i64) -> ChatWritten {
-    ChatWritten::Created { created_at: at(micros) }
+fn created(micros: i64) -> ChatWriteOutcome {
+    ChatWriteOutcome::Created { created_at: at(micros) }
 }
 
-fn replaced(micros: i64) -> ChatWritten {
-    ChatWritten::Replaced { created_at: at(micros) }
+fn replaced(micros: i64) -> ChatWriteOutcome {
+    ChatWriteOutcome::Replaced { created_at: at(micros) }
 }
 
-fn is_newer(written: &ChatWritten, updated_at: i64) -> bool {
-    matches!(written, ChatWritten::Newer(it) if it.updated_at == at(updated_at))
+fn is_newer(written: &ChatWriteOutcome, updated_at: i64) -> bool {
+    matches!(written, ChatWriteOutcome::Newer(it) if it.updated_at == at(updated_at))
 }
 
 async fn a_chat_is_found_by_its_owner_alone(db: Database) {
@@ -102,7 +102,7 @@ async fn an_older_version_is_rejected_with_the_stored_one(db: Database) {
 
     assert!(is_newer(&older, 20) && is_newer(&plain, 20), "{older:?} {plain:?}");
     assert_eq!(equal, replaced(20));
-    let ChatWritten::Newer(stored) = older else { panic!("{older:?}") };
+    let ChatWriteOutcome::Newer(stored) = older else { panic!("{older:?}") };
     assert!(stored.encrypted);
     assert_eq!(stored.text, chat(1, 20).text);
 }
@@ -113,11 +113,11 @@ async fn the_latest_of_concurrent_versions_is_stored(db: Database) {
 
     let written = join_all(versions.iter().map(|it| put(&db, ada, it, 1000))).await;
 
-    let first = written.iter().filter(|it| matches!(it, ChatWritten::Created { .. })).count();
+    let first = written.iter().filter(|it| matches!(it, ChatWriteOutcome::Created { .. })).count();
     assert_eq!(first, 1, "{written:?}");
     assert_eq!(text(&db, ada, 1).await.unwrap(), r#"{"number":1,"updatedAt":115}"#);
     for (version, written) in versions.iter().zip(&written) {
-        if let ChatWritten::Newer(newer) = written {
+        if let ChatWriteOutcome::Newer(newer) = written {
             assert!(newer.updated_at > version.updated_at);
         }
     }
@@ -169,7 +169,7 @@ async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
         (put(&db, ada, &chat(1, 11), 600).await, put(&db, ada, &chat(1, 500), 600).await);
     let after = put(&db, ada, &chat(1, 501), 600).await;
 
-    assert_eq!((before, same), (ChatWritten::Deleted, ChatWritten::Deleted));
+    assert_eq!((before, same), (ChatWriteOutcome::Deleted, ChatWriteOutcome::Deleted));
     assert_eq!(after, created(10));
     assert!(text(&db, ada, 1).await.is_some());
 }
@@ -199,7 +199,7 @@ async fn an_encrypted_account_rejects_plain_chats(db: Database) {
 
     let plain = [chat(1, 20), chat(2, 20), chat(1, 5)];
     for chat in &plain {
-        assert_eq!(put(&db, ada, chat, 100).await, ChatWritten::Plain);
+        assert_eq!(put(&db, ada, chat, 100).await, ChatWriteOutcome::Plain);
     }
     assert_eq!(put(&db, ada, &sealed_chat(1, 10), 100).await, replaced(10));
     assert_eq!(put(&db, ada, &sealed_chat(2, 10), 100).await, created(10));
@@ -217,7 +217,7 @@ async fn no_plain_chat_is_stored_after_encryption_is_enabled(db: Database) {
         for (number, written) in (1..).zip(written) {
             assert_eq!(text(&db, ada, number).await.is_some(), written == created(10));
         }
-        assert_eq!(put(&db, ada, &chat(9, 10), 100).await, ChatWritten::Plain);
+        assert_eq!(put(&db, ada, &chat(9, 10), 100).await, ChatWriteOutcome::Plain);
     }
 }
 
@@ -230,15 +230,15 @@ async fn the_number_of_chats_is_limited(db: Database) {
     let written = join_all(all.iter().map(|it| store.put(ada, it, three, at(100)))).await;
 
     let count =
-        |what: &ChatWritten| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
-    assert_eq!((count(&created(10)), count(&ChatWritten::Full { current: 3 })), (3, 5));
+        |what: &ChatWriteOutcome| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
+    assert_eq!((count(&created(10)), count(&ChatWriteOutcome::Full { current: 3 })), (3, 5));
     let existing = (1..=8).zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
     let existing = existing.unwrap().0;
     assert_eq!(store.put(ada, &chat(existing, 11), three, at(100)).await.unwrap(), replaced(10));
     delete(&db, ada, existing, 100).await;
     assert_eq!(store.put(ada, &chat(99, 11), three, at(100)).await.unwrap(), created(11));
     let back = store.put(ada, &chat(existing, 101), three, at(200)).await.unwrap();
-    assert_eq!(back, ChatWritten::Full { current: 3 }, "one that comes back counts too");
+    assert_eq!(back, ChatWriteOutcome::Full { current: 3 }, "one that comes back counts too");
 }
 
 /// Returns the counted bytes, and asserts that they are those stored.
@@ -263,15 +263,15 @@ async fn the_number_of_bytes_is_limited(db: Database) {
     let written = join_all(all.iter().map(|it| store.put(ada, it, three, at(100)))).await;
 
     let count =
-        |what: &ChatWritten| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
-    assert_eq!((count(&created(10)), count(&ChatWritten::OutOfStorage(full))), (3, 5));
+        |what: &ChatWriteOutcome| written.iter().filter(|it| it.as_ref().unwrap() == what).count();
+    assert_eq!((count(&created(10)), count(&ChatWriteOutcome::OutOfStorage(full))), (3, 5));
     assert_eq!(stored(&db, ada).await.unsigned_abs(), 3 * size);
     let existing = all.iter().zip(&written).find(|(_, it)| *it.as_ref().unwrap() == created(10));
     let existing = existing.unwrap().0.id;
     let text = |length: u64| vec![b'x'; usize::try_from(length).unwrap()];
     let version = |at, length| NewChat { id: existing, text: text(length), ..chat(1, at) };
     for (length, expected) in [
-        (size + 2, ChatWritten::OutOfStorage(full)),
+        (size + 2, ChatWriteOutcome::OutOfStorage(full)),
         (size + 1, replaced(10)),
         (size - 5, replaced(10)),
     ] {
@@ -299,7 +299,7 @@ async fn a_groups_storage_limit_overrides_the_usual_one(db: Database) {
     let second = put(&db, ada, &chat(2, 10), 100).await;
 
     let full = StorageUse { current: 27, limit: 40 };
-    assert_eq!((first, second), (created(10), ChatWritten::OutOfStorage(full)));
+    assert_eq!((first, second), (created(10), ChatWriteOutcome::OutOfStorage(full)));
 }
 
 async fn a_deleted_account_gets_no_chats(db: Database) {
@@ -310,7 +310,7 @@ async fn a_deleted_account_gets_no_chats(db: Database) {
     assert!(row(&db, ada, 1).await.is_none());
     assert!(!chats(&db).delete(ada, id(1), at(100)).await.unwrap());
     let written = chats(&db).put(ada, &chat(1, 10), MANY, at(100)).await.unwrap();
-    assert_eq!(written, ChatWritten::Gone);
+    assert_eq!(written, ChatWriteOutcome::Gone);
 }
 
 async fn a_chat_cannot_be_read_without_its_salt(db: Database) {

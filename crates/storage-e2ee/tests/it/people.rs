@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_e2ee::{ApprovalForm, DeviceForm, DeviceId, Devices, KeyForm, Recovery, RecoveryForm};
-use pia_kernel::{Reauthentication, Secret, Timestamp, UserId};
+use pia_kernel::{ReauthenticationOutcome, Secret, Timestamp, UserId};
 use pia_sealing::{MasterKeys, Sealer};
 use pia_storage::schema::{accounts, audit_entries, audit_identities, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -93,8 +93,8 @@ impl Person {
     }
 
     /// Returns the user with a proof that the account is theirs.
-    pub(crate) fn owner(&self) -> (UserId, Reauthentication) {
-        (self.user, Reauthentication::Fresh)
+    pub(crate) fn owner(&self) -> (UserId, ReauthenticationOutcome) {
+        (self.user, ReauthenticationOutcome::Fresh)
     }
 
     /// Registers a device and returns its onboarding session.

@@ -9,7 +9,7 @@ use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
 use futures_util::join;
-use pia_identity::{NewSession, SessionStarted, SignInOutcome};
+use pia_identity::{NewSession, SessionStartOutcome, SignInOutcome};
 use pia_kernel::SessionId;
 use pia_storage::schema::{accounts, app_passwords, refresh_tokens, sessions, sign_ins};
 use pia_storage::{
@@ -34,17 +34,17 @@ impl SessionStart {
         &self,
         db: &Database,
         conn: Object<AsyncPostgres>,
-    ) -> Result<SessionStarted, DbError> {
+    ) -> Result<SessionStartOutcome, DbError> {
         let mut conn = Pipelined::new(conn);
         let outcome = match self.load_state(&conn).await {
             Ok(Some(found)) => match self.write(db, &mut conn, found).await {
-                Ok(()) => Ok(SessionStarted::Done),
+                Ok(()) => Ok(SessionStartOutcome::Done),
                 Err(err) if conn.roll_back().await.is_err() => return Err(err),
                 Err(err) => Err(err),
             },
             Ok(None) => {
                 conn.roll_back().await?;
-                Ok(SessionStarted::Stale)
+                Ok(SessionStartOutcome::Stale)
             }
             Err(err) if conn.roll_back().await.is_err() => return Err(err.into()),
             Err(err) => Err(err.into()),

@@ -4,7 +4,7 @@ use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_identity::{NewSession, SessionStarted, SignInOutcome};
+use pia_identity::{NewSession, SessionStartOutcome, SignInOutcome};
 use pia_kernel::SessionId;
 use pia_storage::schema::{app_passwords, refresh_tokens, sessions, sign_ins};
 use pia_storage::{AsyncSqlite, Database, DbError, DbInstant, DbUid, WriteEffects};
@@ -20,16 +20,16 @@ impl SessionStart {
         &self,
         db: &Database,
         conn: &mut AsyncSqlite,
-    ) -> Result<SessionStarted, DbError> {
+    ) -> Result<SessionStartOutcome, DbError> {
         let Self { new, effects, others, .. } = self;
         let (session, at) = (DbUid(new.session.0), DbInstant(new.at));
         if !conn.lock_unchanged(new.user, new.epoch).await? {
-            return Ok(SessionStarted::Stale);
+            return Ok(SessionStartOutcome::Stale);
         }
         if let Some(id) = new.app_password {
             let used = diesel::update(app_passwords::table.find(DbUid(id.0)));
             if used.set(app_passwords::used_at.eq(at)).execute(conn).await? == 0 {
-                return Ok(SessionStarted::Stale);
+                return Ok(SessionStartOutcome::Stale);
             }
         }
         let on_new_device = is_new_device(conn, new).await?;
@@ -46,7 +46,7 @@ impl SessionStart {
             diesel::delete(sessions::table.find(ended)).execute(conn).await?;
             conn.write_effects(db, &(others.if_ended)(new.user, new.at)).await?;
         }
-        Ok(SessionStarted::Done)
+        Ok(SessionStartOutcome::Done)
     }
 }
 

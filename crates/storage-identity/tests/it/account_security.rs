@@ -2,7 +2,7 @@
 
 use pia_identity::{
     AccountStore, ChallengeStore, CredentialsEpoch, FactorStore, NewChallenge, RoleStore,
-    SessionStarted, SessionStore, TokenHash,
+    SessionStartOutcome, SessionStore, TokenHash,
 };
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::Database;
@@ -28,7 +28,7 @@ async fn signed_in(db: &Database, user: UserId, token: u8) -> impl AsyncFn() -> 
     sessions.begin(session, 10, SideEffects::default(), nothing()).await.unwrap();
     let (hash, epoch) = (TokenHash([token + 100; 32]), epoch(db, user).await);
     let challenge = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
-    assert_eq!(challenges.open(challenge).await.unwrap(), SessionStarted::Done);
+    assert_eq!(challenges.open(challenge).await.unwrap(), SessionStartOutcome::Done);
     let accounts = SqlAccounts::new(db.clone());
     async move || {
         let caller = accounts.caller_state(user, id, START).await.unwrap();
@@ -47,7 +47,7 @@ async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
     assert_eq!((adas().await, bobs().await), ((false, false), (true, true)));
     assert_eq!(audited(&db, ada, "ended").await, 1);
     let outdated = begin_as_of(&db, ada, CredentialsEpoch::default(), 3).await;
-    assert_eq!(outdated, SessionStarted::Stale);
+    assert_eq!(outdated, SessionStartOutcome::Stale);
 }
 
 async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {

@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, InvitationStore, NewAccount, NewInvitation, PresentedInvitation,
-    ProviderAccounts, Registered, Role, RoleStore, TokenHash, readable_email,
+    AccountCreationOutcome, AccountStore, InvitationStore, NewAccount, NewInvitation,
+    PresentedInvitation, ProviderAccounts, Role, RoleStore, TokenHash, readable_email,
 };
 use pia_kernel::{InvitationId, SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations};
@@ -80,8 +80,8 @@ async fn one_of_concurrent_registrations_in_both_forms_is_stored(db: Database) {
     let all = all.map(|it| accounts.register(newcomer(it), None, SideEffects::default()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
-    let taken = outcomes.iter().filter(|it| **it == Registered::EmailTaken).count();
+    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let taken = outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
     assert_eq!((stored, taken), (1, 31));
 }
 
@@ -92,7 +92,7 @@ async fn an_address_stored_by_an_earlier_version_is_taken(db: Database) {
     for email in [TYPED, SENT] {
         let new = newcomer(&readable_email(email));
         let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
-        assert_eq!(registered, Registered::EmailTaken);
+        assert_eq!(registered, AccountCreationOutcome::EmailTaken);
     }
 }
 
@@ -139,7 +139,7 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
         assert_eq!(found(&db, &email).await, [Some(user); 3]);
     }
     let again = SqlAccounts::new(db).register(newcomer(TYPED), None, SideEffects::default()).await;
-    assert_eq!(again.unwrap(), Registered::EmailTaken);
+    assert_eq!(again.unwrap(), AccountCreationOutcome::EmailTaken);
 }
 
 /// Simulates rows of an older version that runs beside this one.
@@ -192,5 +192,5 @@ async fn an_older_invitation_is_valid_for_its_address(db: Database) {
     let invitation = Some(PresentedInvitation { hash, max_admins: None });
     let new = NewAccount { invitation, ..newcomer(SENT) };
     let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
-    assert_eq!(registered, Registered::Stored);
+    assert_eq!(registered, AccountCreationOutcome::Stored);
 }

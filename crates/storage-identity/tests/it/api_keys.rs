@@ -6,9 +6,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyRemoval, ApiKeyStore, KeyScope, KeyUse,
-    NewApiKey, RecoveryHash, SessionRef, SessionScope, SessionStore, Step, StoreAppPassword,
-    TokenHash, VerifiedProof,
+    AccountStore, ApiKeyEntry, ApiKeyHash, ApiKeyRef, ApiKeyRemoval, ApiKeyStore,
+    CredentialStoreOutcome, KeyScope, KeyUse, NewApiKey, RecoveryHash, SessionRef, SessionScope,
+    SessionStore, Step, TokenHash, VerifiedProof,
 };
 use pia_kernel::{ApiKeyId, SessionId, SideEffects, UserId};
 use pia_storage::schema::api_keys;
@@ -56,7 +56,7 @@ fn new_in(session: SessionId, user: UserId, number: u8) -> NewApiKey {
     NewApiKey { entry, by: SessionRef { user, session }, hash: ApiKeyHash([number; 32]) }
 }
 
-async fn add(db: &Database, new: NewApiKey, verified: VerifiedProof) -> StoreAppPassword {
+async fn add(db: &Database, new: NewApiKey, verified: VerifiedProof) -> CredentialStoreOutcome {
     let effects = SideEffects::audit(START, new.by.user, "added");
     SqlApiKeys::new(db.clone()).add(new, 3, verified, effects).await.unwrap()
 }
@@ -65,7 +65,7 @@ async fn add(db: &Database, new: NewApiKey, verified: VerifiedProof) -> StoreApp
 pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
     let new = new(db, user, number).await;
     let key = new.entry.id;
-    assert_eq!(add(db, new, VerifiedProof::Password).await, StoreAppPassword::Done);
+    assert_eq!(add(db, new, VerifiedProof::Password).await, CredentialStoreOutcome::Done);
     ApiKeyRef { user, key }
 }
 
@@ -120,10 +120,10 @@ async fn concurrent_keys_respect_the_limit(db: Database) {
     let all = (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password));
     let all = join_all(all).await;
 
-    let stored = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
+    let stored = all.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
     let listed = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
     assert_eq!((stored, listed), (3, 3));
-    assert_eq!(all.iter().filter(|it| **it == StoreAppPassword::Full).count(), 13);
+    assert_eq!(all.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
 
@@ -134,7 +134,7 @@ async fn a_consumed_proof_creates_no_key(db: Database) {
     let by_paper =
         add(&db, new(&db, ada, 2).await, VerifiedProof::RecoveryCode(RecoveryHash([7; 32]))).await;
 
-    assert_eq!((by_code, by_paper), (StoreAppPassword::Stale, StoreAppPassword::Stale));
+    assert_eq!((by_code, by_paper), (CredentialStoreOutcome::Stale, CredentialStoreOutcome::Stale));
     assert_eq!(audited(&db, ada, "added").await, 0);
 }
 
@@ -147,7 +147,7 @@ async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
     deactivate(&db, bob).await;
 
     for over in [new_in(SessionId::generate(), ada, 4), new_in(his, ada, 5), late, shut_out] {
-        assert_eq!(add(&db, over, VerifiedProof::Password).await, StoreAppPassword::Gone);
+        assert_eq!(add(&db, over, VerifiedProof::Password).await, CredentialStoreOutcome::Gone);
     }
 }
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AppPasswordHash, AppPasswordStore, FactorChange, FactorStore, NewAppPassword,
-    NewSession, RecoveryHash, SessionRef, SessionScope, SessionStarts, SessionStore, Step,
-    StoreAppPassword, TokenHash, VerifiedProof,
+    AccountStore, AppPasswordHash, AppPasswordStore, CredentialStoreOutcome, FactorChange,
+    FactorStore, NewAppPassword, NewSession, RecoveryHash, SessionRef, SessionScope, SessionStarts,
+    SessionStore, Step, TokenHash, VerifiedProof,
 };
 use pia_kernel::{AppPasswordId, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -55,7 +55,11 @@ fn ended(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::audit(at, user, "ended")
 }
 
-async fn add(db: &Database, new: NewAppPassword, verified: VerifiedProof) -> StoreAppPassword {
+async fn add(
+    db: &Database,
+    new: NewAppPassword,
+    verified: VerifiedProof,
+) -> CredentialStoreOutcome {
     let effects = added(new.by.user);
     SqlAppPasswords::new(db.clone()).add(new, 3, verified, effects).await.unwrap()
 }
@@ -84,7 +88,7 @@ async fn an_app_password_is_found_for_its_owner_only(db: Database) {
         add(&db, first, VerifiedProof::SignIn).await,
     );
 
-    assert_eq!(stored, (StoreAppPassword::Done, StoreAppPassword::Done));
+    assert_eq!(stored, (CredentialStoreOutcome::Done, CredentialStoreOutcome::Done));
     let find = async |user, byte| passwords.find(user, AppPasswordHash([byte; 32])).await.unwrap();
     assert_eq!(
         (find(ada, 1).await, find(bob, 1).await, find(ada, 9).await),
@@ -104,9 +108,9 @@ async fn concurrent_app_passwords_respect_the_limit(db: Database) {
     )
     .await;
 
-    let stored = all.iter().filter(|it| **it == StoreAppPassword::Done).count();
+    let stored = all.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
     assert_eq!((stored, names(&db, ada).await.len()), (3, 3));
-    assert_eq!(all.iter().filter(|it| **it == StoreAppPassword::Full).count(), 13);
+    assert_eq!(all.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(audited(&db, ada, "added").await, 3);
 }
 
@@ -130,9 +134,12 @@ async fn a_recovery_code_creates_one_app_password(db: Database) {
     let by_used_code = add(&db, new(&db, ada, 17).await, VerifiedProof::Code(Step(1))).await;
     let by_code = add(&db, new(&db, ada, 18).await, VerifiedProof::Code(Step(2))).await;
 
-    assert_eq!(by_paper.iter().filter(|it| **it == StoreAppPassword::Done).count(), 1);
-    assert_eq!(by_paper.iter().filter(|it| **it == StoreAppPassword::Stale).count(), 15);
-    assert_eq!((by_used_code, by_code), (StoreAppPassword::Stale, StoreAppPassword::Done));
+    assert_eq!(by_paper.iter().filter(|it| **it == CredentialStoreOutcome::Done).count(), 1);
+    assert_eq!(by_paper.iter().filter(|it| **it == CredentialStoreOutcome::Stale).count(), 15);
+    assert_eq!(
+        (by_used_code, by_code),
+        (CredentialStoreOutcome::Stale, CredentialStoreOutcome::Done)
+    );
 }
 
 async fn without_a_factor_no_code_is_accepted(db: Database) {
@@ -142,7 +149,7 @@ async fn without_a_factor_no_code_is_accepted(db: Database) {
     let by_paper =
         add(&db, new(&db, ada, 2).await, VerifiedProof::RecoveryCode(RecoveryHash([7; 32]))).await;
 
-    assert_eq!((by_code, by_paper), (StoreAppPassword::Stale, StoreAppPassword::Stale));
+    assert_eq!((by_code, by_paper), (CredentialStoreOutcome::Stale, CredentialStoreOutcome::Stale));
 }
 
 async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Database) {
@@ -198,7 +205,7 @@ async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
     let missing = new_in(SessionId::generate(), UserId::generate(), 2);
     let gone = add(&db, missing, VerifiedProof::Password).await;
 
-    assert_eq!((deactivated, gone), (StoreAppPassword::Gone, StoreAppPassword::Gone));
+    assert_eq!((deactivated, gone), (CredentialStoreOutcome::Gone, CredentialStoreOutcome::Gone));
 }
 
 async fn app_passwords_are_deleted_with_their_account(db: Database) {
@@ -231,7 +238,7 @@ async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
     let late = NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired, ada, 2) };
 
     for over in [new_in(SessionId::generate(), ada, 1), new_in(his, ada, 1), late] {
-        assert_eq!(add(&db, over, VerifiedProof::Password).await, StoreAppPassword::Gone);
+        assert_eq!(add(&db, over, VerifiedProof::Password).await, CredentialStoreOutcome::Gone);
     }
 
     assert_eq!(names(&db, ada).await, Vec::<String>::new());

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    ChallengeStore, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redeemed, Redemption,
-    SessionStore, Step, TokenHash, VerifiedProof,
+    ChallengeStore, FactorChange, FactorStore, NewChallenge, RecoveryHash, Redemption,
+    RedemptionOutcome, SessionStore, Step, TokenHash, VerifiedProof,
 };
 use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -57,12 +57,12 @@ async fn redeem(
     user: UserId,
     token: TokenHash,
     verified: VerifiedProof,
-) -> Redeemed {
+) -> RedemptionOutcome {
     let redemption = Redemption { hash: token, user, verified, at: START, effects: redeemed };
     challenges.redeem(redemption).await.unwrap()
 }
 
-fn count(all: &[Redeemed], outcome: Redeemed) -> usize {
+fn count(all: &[RedemptionOutcome], outcome: RedemptionOutcome) -> usize {
     all.iter().filter(|it| **it == outcome).count()
 }
 
@@ -94,7 +94,10 @@ async fn one_of_concurrent_answers_is_accepted(db: Database) {
         (0..64).map(|it| redeem(challenges, user, TOKEN, VerifiedProof::Code(Step(20 + it))));
     let all = join_all(answers).await;
 
-    assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Gone)), (1, 63));
+    assert_eq!(
+        (count(&all, RedemptionOutcome::Done), count(&all, RedemptionOutcome::Gone)),
+        (1, 63)
+    );
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
@@ -110,7 +113,10 @@ async fn one_code_redeems_one_of_concurrent_challenges(db: Database) {
         tokens.iter().map(|it| redeem(challenges, user, *it, VerifiedProof::Code(Step(20))));
     let all = join_all(answers).await;
 
-    assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Stale)), (1, 63));
+    assert_eq!(
+        (count(&all, RedemptionOutcome::Done), count(&all, RedemptionOutcome::Stale)),
+        (1, 63)
+    );
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
@@ -124,7 +130,10 @@ async fn one_recovery_code_redeems_one_of_concurrent_challenges(db: Database) {
 
     let all = join_all(tokens.iter().map(|it| redeem(challenges, user, *it, code))).await;
 
-    assert_eq!((count(&all, Redeemed::Done), count(&all, Redeemed::Stale)), (1, 63));
+    assert_eq!(
+        (count(&all, RedemptionOutcome::Done), count(&all, RedemptionOutcome::Stale)),
+        (1, 63)
+    );
     assert_eq!(audited(&db, user, "redeemed with nine left").await, 1);
 }
 
@@ -136,7 +145,10 @@ async fn a_stale_proof_leaves_the_challenge_open(db: Database) {
     let unknown = redeem(&challenges, user, TOKEN, unknown).await;
     let good = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(11))).await;
 
-    assert_eq!((used, unknown, good), (Redeemed::Stale, Redeemed::Stale, Redeemed::Done));
+    assert_eq!(
+        (used, unknown, good),
+        (RedemptionOutcome::Stale, RedemptionOutcome::Stale, RedemptionOutcome::Done)
+    );
     assert_eq!(audited(&db, user, "redeemed").await, 1);
 }
 
@@ -151,8 +163,8 @@ async fn a_challenge_is_redeemed_by_its_own_user_in_time(db: Database) {
     let foreign = redeem(&challenges, eve, TOKEN, verified).await;
     let late = challenges.redeem(late).await.unwrap();
 
-    assert_eq!((foreign, late), (Redeemed::Gone, Redeemed::Gone));
-    assert_eq!(redeem(&challenges, user, TOKEN, verified).await, Redeemed::Done);
+    assert_eq!((foreign, late), (RedemptionOutcome::Gone, RedemptionOutcome::Gone));
+    assert_eq!(redeem(&challenges, user, TOKEN, verified).await, RedemptionOutcome::Done);
 }
 
 async fn challenges_are_deleted_when_the_factor_is_disabled(db: Database) {
@@ -174,7 +186,7 @@ async fn challenges_are_deleted_when_the_factor_is_disabled(db: Database) {
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
     assert_eq!(
         redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await,
-        Redeemed::Gone
+        RedemptionOutcome::Gone
     );
 }
 
@@ -186,7 +198,7 @@ async fn a_deactivated_account_has_no_challenges(db: Database) {
     assert_eq!(challenges.owner(TOKEN, 5, START).await.unwrap(), None);
     assert_eq!(
         redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(20))).await,
-        Redeemed::Gone
+        RedemptionOutcome::Gone
     );
 }
 

@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Enrolled, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash, SessionRef,
-    SessionStarted, SessionStore, SignInMethod, Step, TokenHash, VerifiedProof,
+    EnrolmentOutcome, Factor, FactorChange, FactorState, FactorStore, NewSession, RecoveryHash,
+    SessionRef, SessionStartOutcome, SessionStore, SignInMethod, Step, TokenHash, VerifiedProof,
 };
 use pia_kernel::{SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::sessions;
@@ -57,7 +57,7 @@ fn codes(numbers: std::ops::Range<u8>) -> Vec<RecoveryHash> {
 /// Enables a factor whose first code was of step 10, with codes 0 to 9.
 pub(crate) async fn enable(db: &Database, user: UserId) {
     let factors = SqlFactors::new(db.clone());
-    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Pending);
+    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), EnrolmentOutcome::Pending);
     let session = begin_session(db, user, ENABLING).await;
     let change = FactorChange { effects: SideEffects::default(), ..change(user, session) };
     assert!(factors.enable(change, b"sealed", Step(10), &codes(0..10)).await.unwrap());
@@ -117,7 +117,7 @@ async fn a_second_enrolment_replaces_the_first(db: Database) {
     ];
 
     let stored = Factor { sealed: b"second".to_vec(), state: FactorState::Pending { at: later } };
-    assert_eq!((none, enrolled), (None, [Enrolled::Pending; 2]));
+    assert_eq!((none, enrolled), (None, [EnrolmentOutcome::Pending; 2]));
     assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
 }
 
@@ -153,7 +153,7 @@ async fn an_enabled_factor_is_not_replaced(db: Database) {
 
     let enrolled = factors.begin(user, b"another", START).await.unwrap();
 
-    assert_eq!(enrolled, Enrolled::AlreadyOn);
+    assert_eq!(enrolled, EnrolmentOutcome::AlreadyOn);
     assert_eq!(factors.factor(user).await.unwrap().unwrap().sealed, b"sealed");
 }
 
@@ -330,7 +330,7 @@ async fn factors_are_deleted_with_their_account(db: Database) {
     remove(&db, user).await;
 
     assert_eq!(factors.factor(user).await.unwrap(), None);
-    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), Enrolled::Gone);
+    assert_eq!(factors.begin(user, b"sealed", START).await.unwrap(), EnrolmentOutcome::Gone);
 }
 
 async fn an_ended_session_changes_nothing(db: Database) {
@@ -372,9 +372,13 @@ async fn each_change_outdates_pending_sign_ins(db: Database) {
     assert!(factors.disable(change(), VerifiedProof::Password).await.unwrap());
 
     for before in before {
-        assert_eq!(begin_as_of(&db, user, before, 9).await, SessionStarted::Stale, "{before:?}");
+        assert_eq!(
+            begin_as_of(&db, user, before, 9).await,
+            SessionStartOutcome::Stale,
+            "{before:?}"
+        );
     }
-    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStarted::Done);
+    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStartOutcome::Done);
 }
 
 async fn enabling_a_factor_ends_concurrently_started_sessions(db: Database) {

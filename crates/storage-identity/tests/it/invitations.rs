@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount, NewInvitation, PresentedInvitation,
-    Registered, Role, RoleStore, TokenHash,
+    AccountCreationOutcome, AccountStore, DEFAULT_GROUP, InvitationStore, NewAccount,
+    NewInvitation, PresentedInvitation, Role, RoleStore, TokenHash,
 };
 use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, Timestamp};
 use pia_storage::Database;
@@ -54,7 +54,7 @@ fn invited(email: &str, hash: TokenHash) -> NewAccount {
     NewAccount { invitation, ..newcomer(email) }
 }
 
-async fn register(db: &Database, new: NewAccount, seats: Option<u32>) -> Registered {
+async fn register(db: &Database, new: NewAccount, seats: Option<u32>) -> AccountCreationOutcome {
     let effects = SideEffects::audit(START, new.account.user, "made");
     SqlAccounts::new(db.clone()).register(new, seats, effects).await.unwrap()
 }
@@ -74,7 +74,7 @@ async fn an_invited_account_has_the_role_and_group_of_its_invitation(db: Databas
     let outcome = register(&db, new, Some(2)).await;
 
     let account = SqlAccounts::new(db.clone()).find(user).await.unwrap().unwrap();
-    assert_eq!(outcome, Registered::Stored);
+    assert_eq!(outcome, AccountCreationOutcome::Stored);
     assert_eq!((account.role, account.group), (Role::KbManager, DEFAULT_GROUP));
     assert_eq!((audited(&db, user, "made").await, all(&db, START).await.len()), (1, 0));
 }
@@ -85,8 +85,8 @@ async fn one_of_concurrent_uses_of_an_invitation_creates_an_account(db: Database
     let all = (0..16).map(|n| register(&db, invited(&format!("{n}@example.org"), TOKEN), None));
     let outcomes = join_all(all).await;
 
-    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
-    let late = outcomes.iter().filter(|it| **it == Registered::NotInvited).count();
+    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let late = outcomes.iter().filter(|it| **it == AccountCreationOutcome::NotInvited).count();
     assert_eq!((stored, late), (1, 15));
 }
 
@@ -97,8 +97,11 @@ async fn an_invitation_for_an_address_is_invalid_for_others(db: Database) {
     let unknown = register(&db, invited("ada@example.org", TokenHash([8; 32])), None).await;
     let right = register(&db, invited("ada@example.org", TOKEN), None).await;
 
-    assert_eq!((other, unknown), (Registered::NotInvited, Registered::NotInvited));
-    assert_eq!(right, Registered::Stored);
+    assert_eq!(
+        (other, unknown),
+        (AccountCreationOutcome::NotInvited, AccountCreationOutcome::NotInvited)
+    );
+    assert_eq!(right, AccountCreationOutcome::Stored);
 }
 
 async fn an_invitation_expires(db: Database) {
@@ -111,7 +114,7 @@ async fn an_invitation_expires(db: Database) {
 
     let (late, early) = (register(&db, late, None).await, register(&db, early, None).await);
 
-    assert_eq!((late, early), (Registered::NotInvited, Registered::Stored));
+    assert_eq!((late, early), (AccountCreationOutcome::NotInvited, AccountCreationOutcome::Stored));
     assert_eq!(audited(&db, refused, "made").await, 0);
 }
 
@@ -123,8 +126,11 @@ async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
     let full = register(&db, invited("b@example.org", TOKEN), Some(1)).await;
     let made = register(&db, invited("b@example.org", TOKEN), Some(2)).await;
 
-    assert_eq!((taken, full), (Registered::EmailTaken, Registered::SeatsTaken));
-    assert_eq!(made, Registered::Stored);
+    assert_eq!(
+        (taken, full),
+        (AccountCreationOutcome::EmailTaken, AccountCreationOutcome::SeatsTaken)
+    );
+    assert_eq!(made, AccountCreationOutcome::Stored);
 }
 
 async fn an_invalid_invitation_reveals_neither_accounts_nor_seats(db: Database) {
@@ -133,7 +139,10 @@ async fn an_invalid_invitation_reveals_neither_accounts_nor_seats(db: Database) 
     let known = register(&db, invited("ada@example.org", TOKEN), Some(1)).await;
     let unknown = register(&db, invited("b@example.org", TOKEN), None).await;
 
-    assert_eq!((known, unknown), (Registered::NotInvited, Registered::NotInvited));
+    assert_eq!(
+        (known, unknown),
+        (AccountCreationOutcome::NotInvited, AccountCreationOutcome::NotInvited)
+    );
 }
 
 async fn concurrent_invited_administrators_respect_the_limit(db: Database) {
@@ -146,7 +155,7 @@ async fn concurrent_invited_administrators_respect_the_limit(db: Database) {
         .map(|n| register(&db, invited(&format!("{n}@example.org"), TokenHash([n; 32])), None));
     let outcomes = join_all(all).await;
 
-    let made = outcomes.iter().filter(|it| **it == Registered::Stored).count();
+    let made = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
     let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
     assert_eq!((made, admins.len(), self::all(&db, START).await.len()), (1, 1, 7));
 }
@@ -163,7 +172,11 @@ async fn a_concurrent_use_and_revocation_exclude_each_other(db: Database) {
         let (registered, revoked) = futures_util::join!(register(&db, new, None), revoke);
 
         let revoked = revoked.unwrap();
-        let expected = if revoked { Registered::NotInvited } else { Registered::Stored };
+        let expected = if revoked {
+            AccountCreationOutcome::NotInvited
+        } else {
+            AccountCreationOutcome::Stored
+        };
         assert_eq!(registered, expected);
         assert_eq!(audited(&db, user, "revoked").await, i64::from(revoked));
     }

@@ -4,8 +4,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AppPasswordStore, ChallengeStore, CodeChallenge, CredentialsEpoch, Enrolled, FactorStore,
-    NewChallenge, NewSession, NewSignInCode, SessionStarted, SessionStore, SignInCodes, TokenHash,
+    AppPasswordStore, ChallengeStore, CodeChallenge, CredentialsEpoch, EnrolmentOutcome,
+    FactorStore, NewChallenge, NewSession, NewSignInCode, SessionStartOutcome, SessionStore,
+    SignInCodes, TokenHash,
 };
 use pia_kernel::{AppPasswordId, SideEffects, UserId};
 use pia_storage::schema::app_passwords;
@@ -29,25 +30,25 @@ async fn begin(
     user: UserId,
     token: u8,
     with: Option<AppPasswordId>,
-) -> SessionStarted {
+) -> SessionStartOutcome {
     let new = new_session(user, TokenHash([token; 32]), START);
     let new = NewSession { app_password: with, ..new };
     SqlSessions::new(db.clone()).begin(new, 100, SideEffects::default(), nothing()).await.unwrap()
 }
 
-async fn open(db: &Database, user: UserId, token: u8) -> SessionStarted {
+async fn open(db: &Database, user: UserId, token: u8) -> SessionStartOutcome {
     let (hash, epoch) = (TokenHash([token; 32]), CredentialsEpoch::default());
     let new = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
 }
 
-async fn put(db: &Database, user: UserId, token: u8) -> SessionStarted {
+async fn put(db: &Database, user: UserId, token: u8) -> SessionStartOutcome {
     let (hash, challenge) = (TokenHash([token; 32]), CodeChallenge([token; 32]));
     let new = NewSignInCode { hash, user, challenge, expires_at: START + HOUR };
     SqlSignInCodes::new(db.clone()).put(new).await.unwrap()
 }
 
-async fn enrol(db: &Database, user: UserId) -> Enrolled {
+async fn enrol(db: &Database, user: UserId) -> EnrolmentOutcome {
     SqlFactors::new(db.clone()).begin(user, b"sealed", START).await.unwrap()
 }
 
@@ -82,9 +83,9 @@ async fn sign_ins_concurrent_with_a_deletion_do_not_fail(db: Database) {
         let late = [begin(&db, user, 99, None).await, open(&db, user, 99).await];
         assert_eq!(
             (late, put(&db, user, 99).await),
-            ([SessionStarted::Stale; 2], SessionStarted::Stale)
+            ([SessionStartOutcome::Stale; 2], SessionStartOutcome::Stale)
         );
-        assert_eq!(enrol(&db, user).await, Enrolled::Gone);
+        assert_eq!(enrol(&db, user).await, EnrolmentOutcome::Gone);
     }
 }
 
@@ -102,7 +103,7 @@ async fn sessions_started_during_the_deletion_of_their_app_password_end_with_it(
         );
 
         assert!(removed.unwrap());
-        assert_eq!(begin(&db, user, 99, Some(id)).await, SessionStarted::Stale);
+        assert_eq!(begin(&db, user, 99, Some(id)).await, SessionStartOutcome::Stale);
         for token in tokens() {
             assert_eq!(sessions.session_of(TokenHash([token; 32])).await.unwrap(), None);
         }

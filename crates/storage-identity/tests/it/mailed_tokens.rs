@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, AddressChange, AddressChangeOutcome, EmailTokenPurpose, EmailTokenStore,
-    NewEmailToken, Registered, TokenHash,
+    AccountCreationOutcome, AccountStore, AddressChange, AddressChangeOutcome, EmailTokenPurpose,
+    EmailTokenStore, NewEmailToken, TokenHash,
 };
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mailed_tokens, mails};
@@ -206,7 +206,7 @@ async fn a_new_account_is_stored_with_its_token(db: Database) {
     let registered =
         SqlAccounts::new(db.clone()).register(new, None, SideEffects::default()).await.unwrap();
 
-    assert_eq!(registered, Registered::Stored);
+    assert_eq!(registered, AccountCreationOutcome::Stored);
     assert!(verify(&tokens, user, 1, START).await);
 }
 

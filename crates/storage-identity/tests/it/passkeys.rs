@@ -4,8 +4,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    FactorChange, NewPasskey, PasskeyAdded, PasskeyChange, PasskeyCredential, PasskeyEntry,
-    PasskeyStore, PasskeyUse, SessionStarted, SessionStore, TokenHash, TokenUse,
+    FactorChange, NewPasskey, PasskeyChange, PasskeyCreationOutcome, PasskeyCredential,
+    PasskeyEntry, PasskeyStore, PasskeyUse, SessionStartOutcome, SessionStore, TokenHash,
+    TokenUseOutcome,
 };
 use pia_kernel::{PasskeyId, QueuedEmail, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{mails, sessions};
@@ -54,7 +55,7 @@ pub(crate) async fn add_to(db: &Database, user: UserId) {
     let session = session(db, user, 250).await;
     let store = SqlPasskeys::new(db.clone());
     let change = FactorChange { effects: SideEffects::default(), ..change(user, session, "added") };
-    assert_eq!(store.add(change, passkey(1, 0), 10).await.unwrap(), PasskeyAdded::Stored);
+    assert_eq!(store.add(change, passkey(1, 0), 10).await.unwrap(), PasskeyCreationOutcome::Stored);
 }
 
 fn nothing(_: UserId, _: Timestamp) -> SideEffects {
@@ -74,7 +75,12 @@ fn passkey(number: u8, counter: u32) -> NewPasskey {
     NewPasskey { id: PasskeyId::generate(), name: format!("Key {number}"), credential }
 }
 
-async fn add(db: &Database, user: UserId, session: SessionId, new: &NewPasskey) -> PasskeyAdded {
+async fn add(
+    db: &Database,
+    user: UserId,
+    session: SessionId,
+    new: &NewPasskey,
+) -> PasskeyCreationOutcome {
     let change = change(user, session, "added");
     SqlPasskeys::new(db.clone()).add(change, new.clone(), 20).await.unwrap()
 }
@@ -83,7 +89,7 @@ async fn remove_passkey(db: &Database, user: UserId, session: SessionId, id: Pas
     SqlPasskeys::new(db.clone()).remove(change(user, session, "removed"), id).await.unwrap()
 }
 
-async fn sign_in(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> TokenUse {
+async fn sign_in(db: &Database, user: UserId, id: PasskeyId, counter: u32) -> TokenUseOutcome {
     let effects = SideEffects::audit(START, user, "used");
     let if_rolled_back = SideEffects::about(START, user, "rolled back");
     let used = PasskeyUse { id, user, counter, at: START, effects, if_rolled_back };
@@ -111,8 +117,8 @@ async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
     let (first, second) = (passkey(1, 0), passkey(2, 5));
     let eve = person(&db, "eve@example.org").await;
 
-    assert_eq!(add(&db, user, session, &first).await, PasskeyAdded::Stored);
-    assert_eq!(add(&db, user, session, &second).await, PasskeyAdded::Stored);
+    assert_eq!(add(&db, user, session, &first).await, PasskeyCreationOutcome::Stored);
+    assert_eq!(add(&db, user, session, &second).await, PasskeyCreationOutcome::Stored);
     sign_in(&db, user, second.id, 6).await;
 
     let entry = |it: &NewPasskey, used_at| PasskeyEntry {
@@ -154,7 +160,10 @@ async fn one_of_concurrent_passkeys_of_one_credential_is_stored(db: Database) {
         .map(|(user, session)| async { add(db, *user, *session, &passkey(1, 0)).await });
     let all = join_all(adding).await;
 
-    assert_eq!((count(&all, &PasskeyAdded::Stored), count(&all, &PasskeyAdded::Known)), (1, 15));
+    assert_eq!(
+        (count(&all, &PasskeyCreationOutcome::Stored), count(&all, &PasskeyCreationOutcome::Known)),
+        (1, 15)
+    );
 }
 
 async fn concurrent_passkeys_respect_the_limit(db: Database) {
@@ -164,7 +173,10 @@ async fn concurrent_passkeys_respect_the_limit(db: Database) {
     let adding = (0..32).map(|it| async move { add(db, user, session, &passkey(it, 0)).await });
     let all = join_all(adding).await;
 
-    assert_eq!((count(&all, &PasskeyAdded::Stored), count(&all, &PasskeyAdded::Full)), (20, 12));
+    assert_eq!(
+        (count(&all, &PasskeyCreationOutcome::Stored), count(&all, &PasskeyCreationOutcome::Full)),
+        (20, 12)
+    );
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 20);
 }
 
@@ -193,7 +205,7 @@ async fn an_ended_session_changes_nothing(db: Database) {
     add(&db, user, first, &new).await;
 
     for over in [SessionId::generate(), eves] {
-        assert_eq!(add(&db, user, over, &passkey(2, 0)).await, PasskeyAdded::SessionOver);
+        assert_eq!(add(&db, user, over, &passkey(2, 0)).await, PasskeyCreationOutcome::SessionOver);
         assert!(!remove_passkey(&db, user, over, new.id).await);
     }
 
@@ -209,7 +221,7 @@ async fn a_foreign_passkey_is_not_removed(db: Database) {
     add(&db, user, session_of_ada, &new).await;
 
     assert!(!remove_passkey(&db, eve, eves, new.id).await);
-    assert_eq!(sign_in(&db, eve, new.id, 0).await, TokenUse::Gone);
+    assert_eq!(sign_in(&db, eve, new.id, 0).await, TokenUseOutcome::Gone);
     let stored = passkeys.of_user(user).await.unwrap();
     assert_eq!(stored.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
 }
@@ -236,7 +248,8 @@ async fn a_counter_only_increases(db: Database) {
         all.push(sign_in(&db, user, new.id, counter).await);
     }
 
-    let (noted, back, blocked) = (TokenUse::Noted, TokenUse::RolledBack, TokenUse::Blocked);
+    let (noted, back, blocked) =
+        (TokenUseOutcome::Noted, TokenUseOutcome::RolledBack, TokenUseOutcome::Blocked);
     assert_eq!(all, [noted, back, blocked, blocked, blocked]);
     assert_eq!(audited(&db, user, "used").await, 1);
     assert_eq!(audited(&db, user, "rolled back").await, 1);
@@ -263,8 +276,8 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     assert_eq!((still[0].name.as_str(), still[0].blocked_at), ("Work", Some(START)));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
     assert_eq!(audited(&db, user, "unblocked").await, 1);
-    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUse::Noted);
-    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUse::RolledBack);
+    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 3).await, TokenUseOutcome::RolledBack);
 }
 
 async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
@@ -275,8 +288,11 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
 
     let all = join_all((0..32).map(|_| sign_in(db, user, id, 8))).await;
 
-    assert_eq!((count(&all, &TokenUse::Noted), count(&all, &TokenUse::RolledBack)), (1, 1));
-    assert_eq!(count(&all, &TokenUse::Blocked), 30);
+    assert_eq!(
+        (count(&all, &TokenUseOutcome::Noted), count(&all, &TokenUseOutcome::RolledBack)),
+        (1, 1)
+    );
+    assert_eq!(count(&all, &TokenUseOutcome::Blocked), 30);
 }
 
 async fn a_passkey_without_a_counter_is_reusable(db: Database) {
@@ -285,10 +301,10 @@ async fn a_passkey_without_a_counter_is_reusable(db: Database) {
     add(&db, user, session, &new).await;
 
     for _ in 0..3 {
-        assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUse::Noted);
+        assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUseOutcome::Noted);
     }
-    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Noted);
-    assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUse::RolledBack);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Noted);
+    assert_eq!(sign_in(&db, user, new.id, 0).await, TokenUseOutcome::RolledBack);
 }
 
 async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
@@ -297,20 +313,20 @@ async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
     add(&db, user, session, &new).await;
     remove_passkey(&db, user, session, new.id).await;
 
-    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Gone);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Gone);
     assert_eq!(audited(&db, user, "rolled back").await, 0);
 }
 
 async fn a_removed_passkey_starts_no_session(db: Database) {
     let (user, session, store) = ada(&db).await;
     let key = passkey(1, 0);
-    assert_eq!(add(&db, user, session, &key).await, PasskeyAdded::Stored);
+    assert_eq!(add(&db, user, session, &key).await, PasskeyCreationOutcome::Stored);
     let used = epoch(&db, user).await;
 
     assert!(store.remove(change(user, session, "removed"), key.id).await.unwrap());
 
-    assert_eq!(begin_as_of(&db, user, used, 9).await, SessionStarted::Stale);
-    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStarted::Done);
+    assert_eq!(begin_as_of(&db, user, used, 9).await, SessionStartOutcome::Stale);
+    assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStartOutcome::Done);
 }
 
 async fn passkeys_of_a_deactivated_account_are_not_found(db: Database) {
@@ -321,8 +337,8 @@ async fn passkeys_of_a_deactivated_account_are_not_found(db: Database) {
     deactivate(&db, user).await;
 
     assert_eq!(passkeys.find(&[1; 16]).await.unwrap(), None);
-    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUse::Gone);
-    assert_eq!(add(&db, user, session, &passkey(2, 0)).await, PasskeyAdded::SessionOver);
+    assert_eq!(sign_in(&db, user, new.id, 1).await, TokenUseOutcome::Gone);
+    assert_eq!(add(&db, user, session, &passkey(2, 0)).await, PasskeyCreationOutcome::SessionOver);
     assert!(!remove_passkey(&db, user, session, new.id).await);
 }
 

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use pia_identity::{
     AccountStore, AppAccess, AppAccessRevoked, ChallengeStore, CredentialsEpoch, EmailTokenPurpose,
     EmailTokenStore, NewChallenge, PasskeyStore, PasswordChange, PasswordReset, PasswordStore,
-    SessionRef, SessionStarted, SessionStore, TokenHash,
+    SessionRef, SessionStartOutcome, SessionStore, TokenHash,
 };
 use pia_kernel::{AppPasswordId, QueuedEmail, Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{accounts, app_passwords, mailed_tokens, mails};
@@ -197,7 +197,7 @@ async fn a_reset_revokes_possibly_compromised_access(db: Database) {
     let expires_at = START + Duration::from_mins(5);
     let epoch = epoch(&db, user).await;
     let new = NewChallenge { hash: challenge, user, epoch, expires_at };
-    assert_eq!(challenges.open(new).await.unwrap(), SessionStarted::Done);
+    assert_eq!(challenges.open(new).await.unwrap(), SessionStartOutcome::Done);
     put(&db, user, token(2, RESET)).await;
     add_app_password(&db, user).await;
     let of_a_script = api_keys::key(&db, user, 8).await;
@@ -362,7 +362,7 @@ async fn open_as_of(
     user: UserId,
     epoch: CredentialsEpoch,
     token: u8,
-) -> SessionStarted {
+) -> SessionStartOutcome {
     let (hash, expires_at) = (TokenHash([token; 32]), START + Duration::from_mins(5));
     let new = NewChallenge { hash, user, epoch, expires_at };
     SqlChallenges::new(db.clone()).open(new).await.unwrap()
@@ -380,11 +380,11 @@ async fn a_sign_in_with_the_previous_password_is_stale(db: Database) {
     let third = epoch(&db, user).await;
 
     for before in [first, second] {
-        assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStarted::Stale);
-        assert_eq!(open_as_of(&db, user, before, 1).await, SessionStarted::Stale);
+        assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStartOutcome::Stale);
+        assert_eq!(open_as_of(&db, user, before, 1).await, SessionStartOutcome::Stale);
     }
-    assert_eq!(begin_as_of(&db, user, third, 1).await, SessionStarted::Done);
-    assert_eq!(open_as_of(&db, user, third, 1).await, SessionStarted::Done);
+    assert_eq!(begin_as_of(&db, user, third, 1).await, SessionStartOutcome::Done);
+    assert_eq!(open_as_of(&db, user, third, 1).await, SessionStartOutcome::Done);
 }
 
 async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Database) {
@@ -412,5 +412,5 @@ async fn rehashing_does_not_outdate_sign_ins(db: Database) {
     accounts.rehash(user, &secret("first"), &secret("anew")).await.unwrap();
 
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("anew"));
-    assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStarted::Done);
+    assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStartOutcome::Done);
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    Account, AccountStore, CredentialsEpoch, EndEffects, NewAccount, NewSession, Registered,
-    SessionStartEffects, SessionStarted, SessionStore, SignInDevice, SignInMethod, TokenHash,
+    Account, AccountCreationOutcome, AccountStore, CredentialsEpoch, EndEffects, NewAccount,
+    NewSession, SessionStartEffects, SessionStartOutcome, SessionStore, SignInDevice, SignInMethod,
+    TokenHash,
 };
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::schema::{accounts, audit_entries, audit_identities};
@@ -61,7 +62,7 @@ pub(crate) async fn begin_as_of(
     user: UserId,
     epoch: CredentialsEpoch,
     token: u8,
-) -> SessionStarted {
+) -> SessionStartOutcome {
     let new = NewSession { epoch, ..new_session(user, TokenHash([token; 32]), START) };
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 100, SideEffects::default(), nothing()).await.unwrap()
@@ -89,7 +90,7 @@ pub(crate) async fn person(db: &Database, email: &str) -> UserId {
     let (new, accounts) = (newcomer(email), SqlAccounts::new(db.clone()));
     let user = new.account.user;
     let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
-    assert_eq!(registered, Registered::Stored);
+    assert_eq!(registered, AccountCreationOutcome::Stored);
     user
 }
 

@@ -6,9 +6,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    Account, AccountStore, CodeChallenge, KnownAccount, NewAccount, NewProviderFlow, Provider,
-    ProviderAccounts, ProviderFlow, ProviderFlows, ProviderIdentity, RedirectTarget, Registered,
-    TokenHash,
+    Account, AccountCreationOutcome, AccountStore, CodeChallenge, KnownAccount, NewAccount,
+    NewProviderFlow, Provider, ProviderAccounts, ProviderFlow, ProviderFlows, ProviderIdentity,
+    RedirectTarget, TokenHash,
 };
 use pia_kernel::{Secret, SideEffects, UserId};
 use pia_storage::schema::provider_flows;
@@ -157,7 +157,7 @@ async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
     let account = new.account.clone();
     let accounts = SqlAccounts::new(db.clone());
     let stored = accounts.register(new, None, SideEffects::default()).await.unwrap();
-    assert_eq!(stored, Registered::Stored);
+    assert_eq!(stored, AccountCreationOutcome::Stored);
     (account, SqlProviderAccounts::new(db.clone()))
 }
 
@@ -201,8 +201,8 @@ async fn one_of_concurrent_accounts_of_one_identity_is_stored(db: Database) {
     });
     let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    assert_eq!(all.iter().filter(|it| **it == Registered::Stored).count(), 1);
-    assert_eq!(all.iter().filter(|it| **it == Registered::EmailTaken).count(), 31);
+    assert_eq!(all.iter().filter(|it| **it == AccountCreationOutcome::Stored).count(), 1);
+    assert_eq!(all.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count(), 31);
 }
 
 async fn an_identity_is_deleted_with_its_account(db: Database) {

@@ -1,7 +1,7 @@
 //! Contract tests of registrations.
 
 use futures_util::future::join_all;
-use pia_identity::{AccountStore, Registered};
+use pia_identity::{AccountCreationOutcome, AccountStore};
 use pia_kernel::SideEffects;
 use pia_storage::Database;
 use pia_storage_identity::SqlAccounts;
@@ -24,8 +24,8 @@ async fn one_of_concurrent_registrations_of_one_address_is_stored(db: Database) 
     let all = all.map(|it| accounts.register(newcomer(it), Some(1000), SideEffects::default()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
-    let taken = outcomes.iter().filter(|it| **it == Registered::EmailTaken).count();
+    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let taken = outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
     assert_eq!((stored, taken), (1, 63));
 }
 
@@ -37,8 +37,8 @@ async fn concurrent_registrations_do_not_exceed_the_seats(db: Database) {
     });
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == Registered::Stored).count();
-    let full = outcomes.iter().filter(|it| **it == Registered::SeatsTaken).count();
+    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let full = outcomes.iter().filter(|it| **it == AccountCreationOutcome::SeatsTaken).count();
     assert_eq!((stored, full), (10, 54));
 }
 
@@ -52,7 +52,10 @@ async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database)
     let other =
         accounts.register(newcomer("new@example.org"), Some(1), SideEffects::default()).await;
 
-    assert_eq!((same.unwrap(), other.unwrap()), (Registered::EmailTaken, Registered::Stored));
+    assert_eq!(
+        (same.unwrap(), other.unwrap()),
+        (AccountCreationOutcome::EmailTaken, AccountCreationOutcome::Stored)
+    );
 }
 
 async fn an_account_is_stored_with_its_effects(db: Database) {
@@ -75,7 +78,10 @@ async fn a_refused_registration_leaves_no_effects(db: Database) {
     let taken = accounts.register(same, None, SideEffects::audit(START, other, "made")).await;
     let full = accounts.register(late, Some(1), SideEffects::audit(START, latecomer, "made")).await;
 
-    assert_eq!((taken.unwrap(), full.unwrap()), (Registered::EmailTaken, Registered::SeatsTaken));
+    assert_eq!(
+        (taken.unwrap(), full.unwrap()),
+        (AccountCreationOutcome::EmailTaken, AccountCreationOutcome::SeatsTaken)
+    );
     assert_eq!(audited(&db, other, "made").await, 0);
     assert_eq!(audited(&db, latecomer, "made").await, 0);
     assert_eq!(accounts.find(latecomer).await.unwrap(), None);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use pia_identity::{
-    PresentedToken, Revoked, Rotation, SessionRef, SessionStore, SignInDevice, TokenHash,
+    PresentedToken, Revoked, RotationOutcome, SessionRef, SessionStore, SignInDevice, TokenHash,
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -56,7 +56,7 @@ impl Person {
         self.sessions.revoke(by, which, START, revoked).await.unwrap()
     }
 
-    async fn refresh(&self, token: u8) -> Rotation {
+    async fn refresh(&self, token: u8) -> RotationOutcome {
         let presented = PresentedToken {
             hash: self.hash(token),
             successor: self.hash(token + 1),
@@ -122,7 +122,7 @@ async fn revoking_one_session_ends_no_other(db: Database) {
 
     assert_eq!((ended, again, own), (Some(1), Some(0), Some(1)));
     assert_eq!(ada.live().await, []);
-    assert_eq!([ada.refresh(1).await, ada.refresh(10).await], [Rotation::Refused; 2]);
+    assert_eq!([ada.refresh(1).await, ada.refresh(10).await], [RotationOutcome::Refused; 2]);
     assert_eq!(audited(&db, ada.user, "revoked").await, 2);
 }
 
@@ -197,13 +197,13 @@ async fn a_revoked_session_stays_ended_despite_concurrent_refreshes(db: Database
         let which = if salt % 2 == 0 { Revoked::Others } else { Revoked::One(ended.session) };
         let (refreshed, revoked) = join(refreshes, ada.revoke(own, which)).await;
 
-        let went_on = Rotation::Rotated { user: ended.user, session: ended.session };
+        let went_on = RotationOutcome::Rotated { user: ended.user, session: ended.session };
         assert!(
-            refreshed.iter().all(|it| [went_on, Rotation::Refused].contains(it)),
+            refreshed.iter().all(|it| [went_on, RotationOutcome::Refused].contains(it)),
             "{refreshed:?}"
         );
         assert_eq!(revoked, Some(1));
-        assert_eq!([ada.refresh(1).await, ada.refresh(2).await], [Rotation::Refused; 2]);
+        assert_eq!([ada.refresh(1).await, ada.refresh(2).await], [RotationOutcome::Refused; 2]);
         assert_eq!(ada.live().await, [own.session]);
     }
 }

@@ -4,9 +4,9 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, ChallengeStore, CredentialsEpoch, Deactivation, NewChallenge, PresentedToken,
-    Reactivation, Role, RoleChange, RoleStore, Rotation, SeatLimits, SessionStarted, SessionStore,
-    TokenHash,
+    AccountStore, ChallengeStore, CredentialsEpoch, DeactivationOutcome, NewChallenge,
+    PresentedToken, ReactivationOutcome, Role, RoleChangeOutcome, RoleStore, RotationOutcome,
+    SeatLimits, SessionStartOutcome, SessionStore, TokenHash,
 };
 use pia_kernel::{QueuedEmail, SideEffects, UserId};
 use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
@@ -42,7 +42,7 @@ async fn people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
         let user = person(db, &format!("{n}@{}.org", role.name())).await;
         let granted =
             SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
-        assert_eq!(granted, RoleChange::Done);
+        assert_eq!(granted, RoleChangeOutcome::Done);
         people.push(user);
     }
     people
@@ -57,7 +57,7 @@ async fn active_admins(db: &Database) -> usize {
     admins.iter().filter(|it| it.is_active_admin()).count()
 }
 
-async fn deactivate(db: &Database, user: UserId) -> Deactivation {
+async fn deactivate(db: &Database, user: UserId) -> DeactivationOutcome {
     SqlRoles::new(db.clone()).deactivate(user, START, nothing()).await.unwrap()
 }
 
@@ -67,7 +67,7 @@ async fn a_role_is_granted_once_with_its_effects(db: Database) {
     for _ in 0..2 {
         let effects = SideEffects::about(START, user, "granted");
         let change = roles.set_role(user, Role::OrgManager, Some(0), effects).await.unwrap();
-        assert_eq!(change, RoleChange::Done);
+        assert_eq!(change, RoleChangeOutcome::Done);
     }
 
     assert_eq!(role_of(&db, user).await, Role::OrgManager);
@@ -80,20 +80,23 @@ async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
     let all = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let full = outcomes.iter().filter(|it| **it == RoleChange::AdminsTaken).count();
+    let full = outcomes.iter().filter(|it| **it == RoleChangeOutcome::AdminsTaken).count();
     assert_eq!((full, active_admins(&db).await), (15, 1));
 }
 
 async fn the_last_active_administrator_stays_one(db: Database) {
     let (roles, admins) = (SqlRoles::new(db.clone()), people(&db, Role::Admin, 2).await);
-    assert_eq!(deactivate(&db, admins[0]).await, Deactivation::Done);
+    assert_eq!(deactivate(&db, admins[0]).await, DeactivationOutcome::Done);
     let last = admins[1];
 
     let effects = || SideEffects::about(START, last, "tried");
     let demoted = roles.set_role(last, Role::User, None, effects()).await.unwrap();
     let deactivated = roles.deactivate(last, START, effects()).await.unwrap();
 
-    assert_eq!((demoted, deactivated), (RoleChange::LastAdmin, Deactivation::LastAdmin));
+    assert_eq!(
+        (demoted, deactivated),
+        (RoleChangeOutcome::LastAdmin, DeactivationOutcome::LastAdmin)
+    );
     assert_eq!(role_of(&db, last).await, Role::Admin);
     assert_eq!(audited(&db, last, "tried").await, 0);
 }
@@ -104,7 +107,10 @@ async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
     let all = admins.iter().map(|it| roles.set_role(*it, Role::User, None, nothing()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    assert!(outcomes.contains(&RoleChange::Done) && outcomes.contains(&RoleChange::LastAdmin));
+    assert!(
+        outcomes.contains(&RoleChangeOutcome::Done)
+            && outcomes.contains(&RoleChangeOutcome::LastAdmin)
+    );
     assert_eq!(active_admins(&db).await, 1);
 }
 
@@ -113,7 +119,10 @@ async fn one_of_two_concurrently_deactivated_administrators_stays(db: Database) 
 
     let outcomes = join_all(admins.iter().map(|it| deactivate(&db, *it))).await;
 
-    assert!(outcomes.contains(&Deactivation::Done) && outcomes.contains(&Deactivation::LastAdmin));
+    assert!(
+        outcomes.contains(&DeactivationOutcome::Done)
+            && outcomes.contains(&DeactivationOutcome::LastAdmin)
+    );
     assert_eq!(active_admins(&db).await, 1);
 }
 
@@ -123,8 +132,10 @@ async fn one_of_a_demoted_and_a_deactivated_administrator_stays(db: Database) {
     let demote = roles.set_role(admins[0], Role::User, None, nothing());
     let (demoted, deactivated) = futures_util::join!(demote, deactivate(&db, admins[1]));
 
-    let refused =
-        (demoted.unwrap() == RoleChange::LastAdmin, deactivated == Deactivation::LastAdmin);
+    let refused = (
+        demoted.unwrap() == RoleChangeOutcome::LastAdmin,
+        deactivated == DeactivationOutcome::LastAdmin,
+    );
     assert!(refused == (true, false) || refused == (false, true), "{refused:?}");
     assert_eq!(active_admins(&db).await, 1);
 }
@@ -138,8 +149,11 @@ async fn a_missing_account_is_reported_without_effects(db: Database) {
     let reactivated = roles.reactivate(missing, SeatLimits::default(), effects()).await.unwrap();
     let found = roles.member("nobody@example.org").await.unwrap();
 
-    assert_eq!(granted, RoleChange::Unknown);
-    assert_eq!((deactivated, reactivated), (Deactivation::Unknown, Reactivation::Unknown));
+    assert_eq!(granted, RoleChangeOutcome::Unknown);
+    assert_eq!(
+        (deactivated, reactivated),
+        (DeactivationOutcome::Unknown, ReactivationOutcome::Unknown)
+    );
     assert_eq!((found, audited(&db, missing, "tried").await), (None, 0));
 }
 
@@ -170,7 +184,7 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
     let rotated = sessions.rotate(presented, |_, _| nothing()).await.unwrap();
     let state = SqlAccounts::new(db.clone()).caller_state(user, id, START).await.unwrap();
     let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
-    assert_eq!((rotated, state, owner), (Rotation::Refused, None, None));
+    assert_eq!((rotated, state, owner), (RotationOutcome::Refused, None, None));
     assert_eq!(audited(&db, user, "shut out").await, 1);
 }
 
@@ -237,9 +251,9 @@ async fn no_concurrently_started_session_outlives_a_deactivation(db: Database) {
     let late = new_session(user, TokenHash([99; 32]), START);
     let late = sessions.begin(late, 100, nothing(), only(|_, _| nothing())).await;
 
-    assert_eq!(deactivated, Deactivation::Done);
+    assert_eq!(deactivated, DeactivationOutcome::Done);
     assert!(started.iter().all(Result::is_ok));
-    assert_eq!(late.unwrap(), SessionStarted::Stale);
+    assert_eq!(late.unwrap(), SessionStartOutcome::Stale);
     for n in 0..16 {
         assert_eq!(sessions.session_of(TokenHash([n; 32])).await.unwrap(), None);
     }
@@ -255,8 +269,8 @@ async fn reactivating_needs_a_seat(db: Database) {
     let all = users.iter().map(|it| roles.reactivate(*it, limits, nothing()));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let active = outcomes.iter().filter(|it| **it == Reactivation::Done).count();
-    let full = outcomes.iter().filter(|it| **it == Reactivation::SeatsTaken).count();
+    let active = outcomes.iter().filter(|it| **it == ReactivationOutcome::Done).count();
+    let full = outcomes.iter().filter(|it| **it == ReactivationOutcome::SeatsTaken).count();
     assert_eq!((active, full), (3, 13));
 }
 
@@ -269,8 +283,8 @@ async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: 
     let active = roles.reactivate(admins[0], limits(2), nothing()).await.unwrap();
     let again = roles.reactivate(admins[0], limits(0), nothing()).await.unwrap();
 
-    assert_eq!(full, Reactivation::AdminsTaken);
-    assert_eq!((active, again), (Reactivation::Done, Reactivation::Done));
+    assert_eq!(full, ReactivationOutcome::AdminsTaken);
+    assert_eq!((active, again), (ReactivationOutcome::Done, ReactivationOutcome::Done));
 }
 
 async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(db: Database) {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, NewSession, PresentedToken, Rotation, SessionEntry, SessionStore, SignInDevice,
-    TokenHash,
+    AccountStore, NewSession, PresentedToken, RotationOutcome, SessionEntry, SessionStore,
+    SignInDevice, TokenHash,
 };
 use pia_kernel::{PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -47,11 +47,16 @@ impl Chain {
         chain
     }
 
-    async fn present(&self, token: u8, after: Duration) -> Rotation {
+    async fn present(&self, token: u8, after: Duration) -> RotationOutcome {
         self.present_on(SignInDevice::default(), token, after).await
     }
 
-    async fn present_on(&self, device: SignInDevice, token: u8, after: Duration) -> Rotation {
+    async fn present_on(
+        &self,
+        device: SignInDevice,
+        token: u8,
+        after: Duration,
+    ) -> RotationOutcome {
         let presented = PresentedToken {
             hash: self.hash(token),
             successor: self.hash(token + 1),
@@ -80,8 +85,8 @@ impl Chain {
         TokenHash(hash)
     }
 
-    fn rotated(&self) -> Rotation {
-        Rotation::Rotated { user: self.user, session: self.session }
+    fn rotated(&self) -> RotationOutcome {
+        RotationOutcome::Rotated { user: self.user, session: self.session }
     }
 }
 
@@ -114,8 +119,8 @@ async fn a_replay_after_the_grace_ends_the_session(db: Database) {
 
     let replay = chain.present(1, GRACE + Duration::from_micros(1)).await;
 
-    assert_eq!(replay, Rotation::Reused);
-    assert_eq!(chain.present(2, GRACE).await, Rotation::Refused);
+    assert_eq!(replay, RotationOutcome::Reused);
+    assert_eq!(chain.present(2, GRACE).await, RotationOutcome::Refused);
     assert_eq!(audited(&db, chain.user, "reused").await, 1);
 }
 
@@ -126,8 +131,8 @@ async fn a_replay_after_the_successor_was_used_ends_the_session(db: Database) {
 
     let replay = chain.present(1, Duration::ZERO).await;
 
-    assert_eq!(replay, Rotation::Reused);
-    assert_eq!(chain.present(3, Duration::ZERO).await, Rotation::Refused);
+    assert_eq!(replay, RotationOutcome::Reused);
+    assert_eq!(chain.present(3, Duration::ZERO).await, RotationOutcome::Refused);
 }
 
 async fn an_ended_session_stays_ended_despite_concurrent_rotations(db: Database) {
@@ -138,9 +143,9 @@ async fn an_ended_session_stays_ended_despite_concurrent_rotations(db: Database)
 
         let outcomes = join_all((0..16).map(|n| chain.present(2 - n % 2, late))).await;
 
-        assert!(outcomes.contains(&Rotation::Reused), "{outcomes:?}");
+        assert!(outcomes.contains(&RotationOutcome::Reused), "{outcomes:?}");
         for token in 1..4 {
-            assert_eq!(chain.present(token, late).await, Rotation::Refused, "token {token}");
+            assert_eq!(chain.present(token, late).await, RotationOutcome::Refused, "token {token}");
         }
         assert_eq!(audited(&db, chain.user, "reused").await, 1);
     }
@@ -162,7 +167,7 @@ async fn an_expired_session_is_not_continued(db: Database) {
 
     let late = chain.present(1, LIFETIME).await;
 
-    assert_eq!(late, Rotation::Refused);
+    assert_eq!(late, RotationOutcome::Refused);
 }
 
 async fn a_deactivated_account_is_refused(db: Database) {
@@ -171,7 +176,7 @@ async fn a_deactivated_account_is_refused(db: Database) {
 
     let refused = chain.present(1, Duration::ZERO).await;
 
-    assert_eq!(refused, Rotation::Refused);
+    assert_eq!(refused, RotationOutcome::Refused);
 }
 
 async fn long_spent_tokens_are_deleted(db: Database) {
@@ -183,9 +188,9 @@ async fn long_spent_tokens_are_deleted(db: Database) {
         assert_eq!(chain.present(token, after).await, chain.rotated());
     }
 
-    assert_eq!(chain.present(1, step * 2).await, Rotation::Refused);
+    assert_eq!(chain.present(1, step * 2).await, RotationOutcome::Refused);
     assert_eq!(chain.present(4, step * 2).await, chain.rotated());
-    assert_eq!(chain.present(2, step * 2).await, Rotation::Reused);
+    assert_eq!(chain.present(2, step * 2).await, RotationOutcome::Reused);
 }
 
 async fn omitted_device_properties_stay_unchanged(db: Database) {

@@ -2,11 +2,11 @@
 
 use futures_util::future::join_all;
 use pia_identity::{
-    AccountStore, ActivationChange, Deactivation, EmailTokenPurpose, NewScimUser, PasswordReset,
-    PasswordStore, Provider, ProviderAccounts, ProviderIdentity, ProvisionedSignIn, Role,
-    RoleStore, ScimUser, ScimUserAttributes, ScimUserChange, ScimUserChanged, ScimUserCondition,
-    ScimUserCreated, ScimUserEdit, ScimUserQuery, ScimUserStore, ScimUserText, SeatLimits,
-    TakenAttribute, TextMatch, TokenHash,
+    AccountStore, ActivationChange, DeactivationOutcome, EmailTokenPurpose, NewScimUser,
+    PasswordReset, PasswordStore, Provider, ProviderAccounts, ProviderIdentity, ProvisionedSignIn,
+    Role, RoleStore, ScimUser, ScimUserAttributes, ScimUserChange, ScimUserChangeOutcome,
+    ScimUserCondition, ScimUserCreationOutcome, ScimUserEdit, ScimUserQuery, ScimUserStore,
+    ScimUserText, SeatLimits, TakenAttribute, TextMatch, TokenHash,
 };
 use pia_kernel::{Secret, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -45,7 +45,7 @@ fn new_user(changes: &[ScimUserChange]) -> NewScimUser {
     NewScimUser { user: UserId::generate(), attributes, is_active: true, created_at: START }
 }
 
-async fn create(store: &SqlScimUsers, new: NewScimUser) -> ScimUserCreated {
+async fn create(store: &SqlScimUsers, new: NewScimUser) -> ScimUserCreationOutcome {
     let effects = SideEffects::about(START, new.user, "ScimUser.Created");
     store.create(new, None, effects).await.unwrap()
 }
@@ -57,7 +57,7 @@ fn edit(user: UserId, changes: Vec<ScimUserChange>) -> ScimUserEdit {
 
 async fn changed(store: &SqlScimUsers, edit: ScimUserEdit) -> ScimUser {
     match store.change(edit).await.unwrap() {
-        ScimUserChanged::Done(user) => *user,
+        ScimUserChangeOutcome::Done(user) => *user,
         refused => panic!("{refused:?}"),
     }
 }
@@ -91,7 +91,7 @@ async fn an_account_is_listed_under_its_address_until_a_client_names_it(db: Data
 async fn a_created_user_is_an_account_without_a_credential(db: Database) {
     let store = SqlScimUsers::new(db.clone());
     let new = new_user(&[user_name("ada@example.org")]);
-    assert_eq!(create(&store, new.clone()).await, ScimUserCreated::Stored);
+    assert_eq!(create(&store, new.clone()).await, ScimUserCreationOutcome::Stored);
 
     let stored = store.find(new.user).await.unwrap().unwrap();
     assert_eq!((stored.attributes, stored.is_active), (new.attributes, true));
@@ -115,11 +115,11 @@ async fn names_ids_and_addresses_are_unique(db: Database) {
         (vec![user_name("y@example.org"), id], TakenAttribute::ExternalId),
     ] {
         let created = create(&store, new_user(&changes)).await;
-        assert_eq!(created, ScimUserCreated::Taken(taken), "{changes:?}");
+        assert_eq!(created, ScimUserCreationOutcome::Taken(taken), "{changes:?}");
         // Eve may have her own name.
         if !changes.contains(&user_name("eve@example.org")) {
             let changed = store.change(edit(other, changes)).await.unwrap();
-            assert_eq!(changed, ScimUserChanged::Taken(taken));
+            assert_eq!(changed, ScimUserChangeOutcome::Taken(taken));
         }
     }
 }
@@ -133,7 +133,7 @@ async fn of_many_who_create_one_user_at_once_one_does(db: Database) {
     });
     let all = join_all(all).await;
 
-    let stored = all.iter().filter(|it| **it == ScimUserCreated::Stored).count();
+    let stored = all.iter().filter(|it| **it == ScimUserCreationOutcome::Stored).count();
     assert_eq!((stored, names(&store, &[]).await.len()), (1, 1));
 }
 
@@ -170,7 +170,7 @@ async fn a_change_of_another_version_is_refused(db: Database) {
     });
     let all = join_all(all).await;
 
-    let stale = all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserChanged::Stale);
+    let stale = all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserChangeOutcome::Stale);
     assert_eq!(stale.count(), 7);
 }
 
@@ -183,7 +183,7 @@ async fn an_administrators_address_stays(db: Database) {
     let refused = store.change(edit(user, email)).await.unwrap();
     let name = vec![ScimUserChange::DisplayName(Some("Ada".to_owned()))];
 
-    assert_eq!(refused, ScimUserChanged::Privileged);
+    assert_eq!(refused, ScimUserChangeOutcome::Privileged);
     assert_eq!(changed(&store, edit(user, name)).await.attributes.email, "ada@example.org");
 }
 
@@ -202,7 +202,7 @@ async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
     });
     let all = join_all(all).await;
 
-    let last = all.iter().filter(|it| *it.as_ref().unwrap() == ScimUserChanged::LastAdmin);
+    let last = all.iter().filter(|it| *it.as_ref().unwrap() == ScimUserChangeOutcome::LastAdmin);
     assert_eq!(last.count(), 1, "{all:?}");
     for user in admins {
         let it = store.find(user).await.unwrap().unwrap();
@@ -224,7 +224,7 @@ async fn only_users_without_an_administrative_role_are_reactivated(db: Database)
     let refused = store.change(reactivation.clone()).await.unwrap();
     roles.set_role(user, Role::User, None, SideEffects::default()).await.unwrap();
 
-    assert_eq!(refused, ScimUserChanged::Privileged);
+    assert_eq!(refused, ScimUserChangeOutcome::Privileged);
     assert!(changed(&store, reactivation).await.is_active);
 }
 
@@ -252,7 +252,7 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
     create(&store, ada.clone()).await;
     let roles = SqlRoles::new(db.clone());
     let deactivated = roles.deactivate(ada.user, START, SideEffects::default()).await.unwrap();
-    assert_eq!(deactivated, Deactivation::Done);
+    assert_eq!(deactivated, DeactivationOutcome::Done);
 
     let gone = SideEffects::default();
     assert!(store.withdraw(ada.user, START, gone.clone()).await.unwrap());
@@ -260,10 +260,10 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
     assert_eq!(store.find(ada.user).await.unwrap(), None);
     assert_eq!(names(&store, &[]).await, Vec::<String>::new());
     let changed = store.change(edit(ada.user, vec![user_name("x")])).await.unwrap();
-    assert_eq!(changed, ScimUserChanged::Unknown);
+    assert_eq!(changed, ScimUserChangeOutcome::Unknown);
 
     let again = create(&store, new_user(&[user_name("ada@example.org"), id])).await;
-    assert_eq!(again, ScimUserCreated::Restored(ada.user));
+    assert_eq!(again, ScimUserCreationOutcome::Restored(ada.user));
     let restored = store.find(ada.user).await.unwrap().unwrap();
     assert_eq!((restored.attributes, restored.is_active), (ada.attributes, false));
 }
@@ -324,7 +324,7 @@ async fn an_inactive_user_takes_no_seat(db: Database) {
 
     let created = store.create(new.clone(), Some(0), effects).await.unwrap();
 
-    assert_eq!(created, ScimUserCreated::Stored);
+    assert_eq!(created, ScimUserCreationOutcome::Stored);
     assert!(!store.find(new.user).await.unwrap().unwrap().is_active);
 }
 
@@ -385,6 +385,7 @@ async fn no_seat_no_user(db: Database) {
     });
     let all = join_all(all).await;
 
-    let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserCreated::Stored);
+    let stored =
+        all.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserCreationOutcome::Stored);
     assert_eq!((stored.count(), names(&store, &[]).await.len()), (3, 3));
 }

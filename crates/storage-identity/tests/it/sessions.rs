@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{SessionStarted, SessionStore, TokenHash};
+use pia_identity::{SessionStartOutcome, SessionStore, TokenHash};
 use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
@@ -29,7 +29,7 @@ fn ended(subject: UserId, at: Timestamp) -> SideEffects {
 }
 
 /// Starts a session that lasts an hour, with this token.
-async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> SessionStarted {
+async fn begin(db: &Database, user: UserId, token: u8, at: Timestamp) -> SessionStartOutcome {
     let new = new_session(user, TokenHash([token; 32]), at);
     let sessions = SqlSessions::new(db.clone());
     sessions.begin(new, 10, started(user, at), only(ended)).await.unwrap()
@@ -52,7 +52,7 @@ async fn the_ten_latest_of_concurrent_sessions_stay(db: Database) {
     let all = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
     let all = join_all(all).await;
 
-    assert_eq!(all, [SessionStarted::Done; 64]);
+    assert_eq!(all, [SessionStartOutcome::Done; 64]);
     assert_eq!(alive(&db, 0..64).await, (54..64).collect::<Vec<_>>());
     assert_eq!(audited(&db, user, "begun").await, 64);
     assert_eq!(audited(&db, user, "ended").await, 54);
@@ -86,7 +86,7 @@ async fn a_session_of_a_missing_account_does_not_start(db: Database) {
 
     let refused = begin(&db, missing, 1, START).await;
 
-    assert_eq!(refused, SessionStarted::Stale);
+    assert_eq!(refused, SessionStartOutcome::Stale);
     assert_eq!(audited(&db, missing, "begun").await, 0);
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_identity::{
-    CodeChallenge, CodeRedemption, NewSignInCode, SessionStore, SignInCodes, TokenHash,
+    CodeChallenge, CodeRedemptionOutcome, NewSignInCode, SessionStore, SignInCodes, TokenHash,
 };
 use pia_kernel::{SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
@@ -44,7 +44,7 @@ fn replayed(user: UserId, at: Timestamp) -> SideEffects {
     SideEffects::about(at, user, "replayed")
 }
 
-async fn present(codes: &SqlSignInCodes, at: Timestamp) -> CodeRedemption {
+async fn present(codes: &SqlSignInCodes, at: Timestamp) -> CodeRedemptionOutcome {
     codes.redeem(CODE, Some(CHALLENGE), at, replayed).await.unwrap()
 }
 
@@ -66,7 +66,7 @@ async fn a_code_is_redeemed_by_its_challenge_in_time(db: Database) {
 
     let redeemed = present(&codes, START + LIFETIME - Duration::from_micros(1)).await;
 
-    assert_eq!(redeemed, CodeRedemption::Redeemed(user));
+    assert_eq!(redeemed, CodeRedemptionOutcome::Redeemed(user));
     assert!(codes.settle(CODE, session(&db, user, 9).await).await.unwrap());
     assert!(is_live(&db, 9).await);
 }
@@ -80,7 +80,10 @@ async fn a_failed_attempt_invalidates_the_code(db: Database) {
         let failed = codes.redeem(CODE, challenge, at, replayed).await.unwrap();
         let after = present(&codes, START).await;
 
-        assert_eq!((failed, after), (CodeRedemption::Refused, CodeRedemption::Refused));
+        assert_eq!(
+            (failed, after),
+            (CodeRedemptionOutcome::Refused, CodeRedemptionOutcome::Refused)
+        );
         assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
         put(&codes, user, CODE).await;
     }
@@ -96,10 +99,10 @@ async fn a_replayed_code_ends_the_session_it_started(db: Database) {
     // Long after, and without a challenge.
     let again = codes.redeem(CODE, None, START + LIFETIME * 2, replayed).await.unwrap();
 
-    assert_eq!(again, CodeRedemption::Replayed(user));
+    assert_eq!(again, CodeRedemptionOutcome::Replayed(user));
     assert_eq!((is_live(&db, 9).await, is_live(&db, 10).await), (false, true));
     assert_eq!(audited(&db, user, "replayed").await, 1);
-    assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
+    assert_eq!(present(&codes, START).await, CodeRedemptionOutcome::Refused);
 }
 
 async fn a_code_replayed_before_settling_starts_no_session(db: Database) {
@@ -108,7 +111,7 @@ async fn a_code_replayed_before_settling_starts_no_session(db: Database) {
 
     let again = present(&codes, START).await;
 
-    assert_eq!(again, CodeRedemption::Replayed(user));
+    assert_eq!(again, CodeRedemptionOutcome::Replayed(user));
     assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
 }
 
@@ -118,9 +121,9 @@ async fn concurrent_presentations_redeem_one_code_and_start_no_session(db: Datab
     let all = join_all((0..64).map(|_| present(&codes, START))).await;
 
     let count = |what| all.iter().filter(|it| **it == what).count();
-    assert_eq!(count(CodeRedemption::Redeemed(user)), 1);
-    assert_eq!(count(CodeRedemption::Replayed(user)), 1);
-    assert_eq!(count(CodeRedemption::Refused), 62);
+    assert_eq!(count(CodeRedemptionOutcome::Redeemed(user)), 1);
+    assert_eq!(count(CodeRedemptionOutcome::Replayed(user)), 1);
+    assert_eq!(count(CodeRedemptionOutcome::Refused), 62);
     assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
 }
 
@@ -134,13 +137,13 @@ async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
         let hash = TokenHash([it; 32]);
         put(codes, user, hash).await;
         let first = codes.redeem(hash, Some(CHALLENGE), START, replayed).await.unwrap();
-        assert_eq!(first, CodeRedemption::Redeemed(user));
+        assert_eq!(first, CodeRedemptionOutcome::Redeemed(user));
         let session = session(db, user, it).await;
         let (settled, again) = futures_util::join!(
             codes.settle(hash, session),
             codes.redeem(hash, Some(CHALLENGE), START, replayed)
         );
-        assert_eq!(again.unwrap(), CodeRedemption::Replayed(user));
+        assert_eq!(again.unwrap(), CodeRedemptionOutcome::Replayed(user));
         (settled.unwrap(), is_live(db, it).await)
     });
     let all = join_all(all).await;
@@ -153,7 +156,7 @@ async fn a_deactivated_account_redeems_nothing(db: Database) {
     let (user, codes) = issued(&db).await;
     deactivate(&db, user).await;
 
-    assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
+    assert_eq!(present(&codes, START).await, CodeRedemptionOutcome::Refused);
 }
 
 async fn expired_codes_are_swept(db: Database) {
@@ -165,7 +168,7 @@ async fn expired_codes_are_swept(db: Database) {
     assert_eq!(codes.sweep(START + LIFETIME).await.unwrap(), 1);
 
     let later_code = codes.redeem(later, Some(CHALLENGE), START, replayed).await.unwrap();
-    assert_eq!(later_code, CodeRedemption::Redeemed(user));
+    assert_eq!(later_code, CodeRedemptionOutcome::Redeemed(user));
 }
 
 async fn codes_are_deleted_with_their_account(db: Database) {
@@ -173,5 +176,5 @@ async fn codes_are_deleted_with_their_account(db: Database) {
 
     remove(&db, user).await;
 
-    assert_eq!(present(&codes, START).await, CodeRedemption::Refused);
+    assert_eq!(present(&codes, START).await, CodeRedemptionOutcome::Refused);
 }

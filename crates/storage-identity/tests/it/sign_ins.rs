@@ -5,7 +5,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
-    FailedSignIn, SessionStarted, SessionStore, SignInEntry, SignInLog, SignInMethod,
+    FailedSignIn, SessionStartOutcome, SessionStore, SignInEntry, SignInLog, SignInMethod,
     SignInOutcome, TokenHash,
 };
 use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId};
@@ -40,7 +40,7 @@ async fn begin(db: &Database, user: UserId) -> Option<SessionId> {
     let new = new_session(user, TokenHash([1; 32]), START);
     let (session, sessions) = (new.session, SqlSessions::new(db.clone()));
     let started = sessions.begin(new, 10, SideEffects::default(), nothing()).await;
-    (started.unwrap() == SessionStarted::Done).then_some(session)
+    (started.unwrap() == SessionStartOutcome::Done).then_some(session)
 }
 
 async fn listed(db: &Database, user: UserId) -> Vec<SignInEntry> {

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects};
-use pia_knowledge::{BaseChanged, GroupQuotas};
+use pia_knowledge::{BaseChangeOutcome, GroupQuotas};
 use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, managed_personas,
     persona_knowledge_bases, user_groups,
@@ -31,19 +31,19 @@ pub(super) async fn share(
     base: KnowledgeBaseId,
     groups: &[GroupId],
     (defaults, effects): (GroupQuotas, SideEffects),
-) -> Result<BaseChanged, DbError> {
+) -> Result<BaseChangeOutcome, DbError> {
     let (id, ids) = (DbUid(base.0), groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
     let own = knowledge_base_groups::table.filter(knowledge_base_groups::base_id.eq(id));
-    in_tx!(db, async |conn| -> Result<BaseChanged, DbError> {
+    in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
         let row = knowledge_bases::table.find(id).select(knowledge_bases::id);
         if row.first::<DbUid>(conn).await.optional()?.is_none() {
-            return Ok(BaseChanged::Unknown);
+            return Ok(BaseChangeOutcome::Unknown);
         }
         let known = user_groups::table.filter(user_groups::id.eq_any(&ids)).select(user_groups::id);
         let known: Vec<DbUid> = known.load(conn).await?;
         if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
-            return Ok(BaseChanged::UnknownGroup(GroupId(unknown.0)));
+            return Ok(BaseChangeOutcome::UnknownGroup(GroupId(unknown.0)));
         }
         let added: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
         if let Some(quota) = conn.exceeded_bases(&added, None, defaults.bases).await? {
@@ -57,7 +57,7 @@ pub(super) async fn share(
             diesel::insert_into(knowledge_base_groups::table).values(new).execute(conn).await?;
         }
         conn.write_effects(db, &with_ids(&effects, "groups", &before, &ids)).await?;
-        Ok(BaseChanged::Done)
+        Ok(BaseChangeOutcome::Done)
     })
 }
 
@@ -83,23 +83,23 @@ pub(super) async fn bind(
     persona: PersonaId,
     bases: &[KnowledgeBaseId],
     (defaults, effects): (GroupQuotas, SideEffects),
-) -> Result<BaseChanged, DbError> {
+) -> Result<BaseChangeOutcome, DbError> {
     let (id, ids) = (DbUid(persona.0), bases.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>());
     let own = persona_knowledge_bases::table.filter(persona_knowledge_bases::persona_id.eq(id));
     let groups = group_personas::table
         .filter(group_personas::persona_id.eq(id))
         .select(group_personas::group_id);
-    in_tx!(db, async |conn| -> Result<BaseChanged, DbError> {
+    in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
         if live_persona!(persona).first::<DbUid>(conn).await.optional()?.is_none() {
-            return Ok(BaseChanged::Unknown);
+            return Ok(BaseChangeOutcome::Unknown);
         }
         let known = knowledge_bases::table
             .filter(knowledge_bases::id.eq_any(&ids))
             .select(knowledge_bases::id);
         let known: Vec<DbUid> = known.load(conn).await?;
         if let Some(unknown) = ids.iter().find(|it| !known.contains(it)) {
-            return Ok(BaseChanged::UnknownBase(KnowledgeBaseId(unknown.0)));
+            return Ok(BaseChangeOutcome::UnknownBase(KnowledgeBaseId(unknown.0)));
         }
         let groups: Vec<DbUid> = groups.load(conn).await?;
         let added: Vec<_> =
@@ -117,6 +117,6 @@ pub(super) async fn bind(
             diesel::insert_into(persona_knowledge_bases::table).values(new).execute(conn).await?;
         }
         conn.write_effects(db, &with_ids(&effects, "knowledgeBases", &before, &ids)).await?;
-        Ok(BaseChanged::Done)
+        Ok(BaseChangeOutcome::Done)
     })
 }

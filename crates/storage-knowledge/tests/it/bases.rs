@@ -2,8 +2,8 @@
 
 use futures_util::future::join_all;
 use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects};
-use pia_knowledge::{BaseAccess, BaseChanged, BaseRef, BaseStore};
-use pia_policy::{PersonaAssigned, PersonaQuotas, PersonaStore};
+use pia_knowledge::{BaseAccess, BaseChangeOutcome, BaseRef, BaseStore};
+use pia_policy::{PersonaAssignmentOutcome, PersonaQuotas, PersonaStore};
 use pia_storage::Database;
 use pia_storage_knowledge::SqlKnowledgeBases;
 use pia_storage_policy::SqlManagedPersonas;
@@ -36,12 +36,12 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     assert_eq!(names().await, ["Law", "Travel"]);
 
     let taken = bases.create(base_named("TRAVEL", DEFAULT), QUOTAS, nothing()).await.unwrap();
-    assert_eq!(taken, BaseChanged::NameTaken);
+    assert_eq!(taken, BaseChangeOutcome::NameTaken);
     let nowhere = GroupId::generate();
     let unknown = bases.create(base_named("Pay", nowhere), QUOTAS, nothing()).await.unwrap();
-    assert_eq!(unknown, BaseChanged::UnknownGroup(nowhere));
-    assert_eq!(bases.rename(law, "travel", nothing()).await.unwrap(), BaseChanged::NameTaken);
-    assert_eq!(bases.rename(law, "Rules", nothing()).await.unwrap(), BaseChanged::Done);
+    assert_eq!(unknown, BaseChangeOutcome::UnknownGroup(nowhere));
+    assert_eq!(bases.rename(law, "travel", nothing()).await.unwrap(), BaseChangeOutcome::NameTaken);
+    assert_eq!(bases.rename(law, "Rules", nothing()).await.unwrap(), BaseChangeOutcome::Done);
     assert!(bases.set_prompt(server(law), Some("Search.".to_owned()), nothing()).await.unwrap());
     let found = bases.find(server(law)).await.unwrap().unwrap();
     assert_eq!(
@@ -60,7 +60,10 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
 async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
     let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
     let (own, other) = (base(&db, "Own", sales).await, base(&db, "Other", DEFAULT).await);
-    assert_eq!(bases.share(other, &[sales], QUOTAS, nothing()).await.unwrap(), BaseChanged::Done);
+    assert_eq!(
+        bases.share(other, &[sales], QUOTAS, nothing()).await.unwrap(),
+        BaseChangeOutcome::Done
+    );
 
     let access = BaseAccess::Group(sales);
     let listed = bases.list(access).await.unwrap();
@@ -78,11 +81,11 @@ async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
     let names: Vec<String> = (0..10).map(|it| format!("Base {it}")).collect();
     let all = names.iter().map(|it| bases.create(base_named(it, DEFAULT), QUOTAS, nothing()));
     let done = join_all(all).await.into_iter().map(Result::unwrap);
-    let created = done.filter(|it| *it == BaseChanged::Done).count();
+    let created = done.filter(|it| *it == BaseChangeOutcome::Done).count();
     assert_eq!((created, bases.list(BaseAccess::Server).await.unwrap().len()), (5, 5));
 
     let full = bases.create(base_named("More", DEFAULT), QUOTAS, nothing()).await.unwrap();
-    let BaseChanged::QuotaExceeded { limit, current, .. } = full else { panic!("{full:?}") };
+    let BaseChangeOutcome::QuotaExceeded { limit, current, .. } = full else { panic!("{full:?}") };
     assert_eq!((limit, current), (5, 6));
 }
 
@@ -95,19 +98,20 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     base(&db, "Own", sales).await;
     let groups = [sales];
     let all = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing()))).await;
-    let shared = all.into_iter().filter(|it| *it.as_ref().unwrap() == BaseChanged::Done).count();
+    let shared =
+        all.into_iter().filter(|it| *it.as_ref().unwrap() == BaseChangeOutcome::Done).count();
     assert_eq!(shared, 4);
     // What is shared already is not counted again.
     let (mut again, mut none) = (0, 0);
     for id in &ids {
         match bases.share(*id, &[sales], QUOTAS, nothing()).await.unwrap() {
-            BaseChanged::Done => again += 1,
+            BaseChangeOutcome::Done => again += 1,
             _ => none += 1,
         }
     }
     assert_eq!((again, none), (4, 1));
     let unknown = bases.share(KnowledgeBaseId::generate(), &groups, QUOTAS, nothing());
-    assert_eq!(unknown.await.unwrap(), BaseChanged::Unknown);
+    assert_eq!(unknown.await.unwrap(), BaseChangeOutcome::Unknown);
 }
 
 async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
@@ -119,34 +123,44 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
     }
     let quotas = pia_knowledge::GroupQuotas { bases: 2, ..QUOTAS };
     let full = bases.bind(ada, &ids, quotas, nothing()).await.unwrap();
-    assert!(matches!(full, BaseChanged::QuotaExceeded { limit: 2, current: 3, .. }), "{full:?}");
+    assert!(
+        matches!(full, BaseChangeOutcome::QuotaExceeded { limit: 2, current: 3, .. }),
+        "{full:?}"
+    );
     assert_eq!(bases.bound(ada).await.unwrap().unwrap(), []);
-    assert_eq!(bases.bind(ada, &ids[..2], quotas, nothing()).await.unwrap(), BaseChanged::Done);
+    assert_eq!(
+        bases.bind(ada, &ids[..2], quotas, nothing()).await.unwrap(),
+        BaseChangeOutcome::Done
+    );
     assert_eq!(bases.bound(ada).await.unwrap().unwrap(), ids[..2]);
 
     // Its bases can be exchanged at the quota.
-    assert_eq!(bases.bind(ada, &ids[1..], quotas, nothing()).await.unwrap(), BaseChanged::Done);
+    assert_eq!(
+        bases.bind(ada, &ids[1..], quotas, nothing()).await.unwrap(),
+        BaseChangeOutcome::Done
+    );
 
     let nowhere = KnowledgeBaseId::generate();
     let unknown = bases.bind(ada, &[nowhere], quotas, nothing()).await.unwrap();
-    assert_eq!(unknown, BaseChanged::UnknownBase(nowhere));
+    assert_eq!(unknown, BaseChangeOutcome::UnknownBase(nowhere));
     let unknown = bases.bind(PersonaId::generate(), &[], quotas, nothing()).await.unwrap();
-    assert_eq!(unknown, BaseChanged::Unknown);
+    assert_eq!(unknown, BaseChangeOutcome::Unknown);
 }
 
 async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
     let (bases, sales) = (SqlKnowledgeBases::new(db.clone()), group(&db, "Sales").await);
     let ada = persona(&db, &[]).await;
     let ids = [base(&db, "A", DEFAULT).await, base(&db, "B", DEFAULT).await];
-    assert_eq!(bases.bind(ada, &ids, QUOTAS, nothing()).await.unwrap(), BaseChanged::Done);
+    assert_eq!(bases.bind(ada, &ids, QUOTAS, nothing()).await.unwrap(), BaseChangeOutcome::Done);
 
     let personas = SqlManagedPersonas::new(db.clone());
     let quotas = |knowledge_bases| PersonaQuotas { personas: 50, knowledge_bases };
     let full = personas.assign(ada, &[sales], quotas(1), nothing()).await.unwrap();
-    let exceeded = PersonaAssigned::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 1 };
+    let exceeded =
+        PersonaAssignmentOutcome::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 1 };
     assert_eq!(full, exceeded);
     let done = personas.assign(ada, &[sales], quotas(2), nothing()).await.unwrap();
-    assert_eq!(done, PersonaAssigned::Done);
+    assert_eq!(done, PersonaAssignmentOutcome::Done);
 }
 
 async fn statistics_count_documents_and_tokens(db: Database) {

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use pia_kernel::{DocumentId, KnowledgeBaseId, SideEffects};
 use pia_knowledge::{
     BaseAccess, BaseRef, BaseStore, ChunkStore, DocumentRef, DocumentStatus, DocumentStore,
-    DocumentStored, GroupQuotas, IngestQueue,
+    DocumentStoreOutcome, GroupQuotas, IngestQueue,
 };
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
@@ -53,13 +53,13 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
 
 async fn a_document_of_the_same_source_is_replaced(db: Database) {
     let (documents, travel) = (SqlDocuments::new(db.clone()), base(&db, "Travel", DEFAULT).await);
-    let DocumentStored::Created(id) = put(&db, travel, Some("file:a"), "one").await else {
+    let DocumentStoreOutcome::Created(id) = put(&db, travel, Some("file:a"), "one").await else {
         panic!("not created");
     };
     let before = ingest(&db).await;
     let same = put(&db, travel, Some("file:a"), "one").await;
-    assert_eq!(same, DocumentStored::Unchanged(id, DocumentStatus::Ready));
-    assert_eq!(put(&db, travel, Some("file:a"), "two").await, DocumentStored::Replaced(id));
+    assert_eq!(same, DocumentStoreOutcome::Unchanged(id, DocumentStatus::Ready));
+    assert_eq!(put(&db, travel, Some("file:a"), "two").await, DocumentStoreOutcome::Replaced(id));
 
     // Searches find the previous content until the new one is published.
     let store = SqlChunks::new(db.clone());
@@ -74,13 +74,13 @@ async fn a_document_of_the_same_source_is_replaced(db: Database) {
 async fn the_same_content_is_stored_once(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
-    assert_eq!(put(&db, travel, Some("b"), "one").await, DocumentStored::Duplicate(id));
+    assert_eq!(put(&db, travel, Some("b"), "one").await, DocumentStoreOutcome::Duplicate(id));
     let all = (0..8).map(|_| put(&db, travel, None, "two"));
     let created = join_all(all).await.into_iter();
-    let created = created.filter(|it| matches!(it, DocumentStored::Created(_))).count();
+    let created = created.filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     assert_eq!(created, 1);
     let law = base(&db, "Law", DEFAULT).await;
-    assert!(matches!(put(&db, law, None, "one").await, DocumentStored::Created(_)));
+    assert!(matches!(put(&db, law, None, "one").await, DocumentStoreOutcome::Created(_)));
 }
 
 async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
@@ -88,8 +88,9 @@ async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
     let all = texts.iter().map(|it| put(&db, travel, Some("file:a"), it));
     let stored = join_all(all).await;
-    let created = stored.iter().filter(|it| matches!(it, DocumentStored::Created(_))).count();
-    let replaced = stored.iter().filter(|it| matches!(it, DocumentStored::Replaced(_))).count();
+    let created = stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
+    let replaced =
+        stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Replaced(_))).count();
     assert_eq!((created, replaced), (1, 7));
 }
 
@@ -98,10 +99,10 @@ async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
     let all = texts.iter().zip(bases.iter().cycle()).map(|(text, it)| put(&db, *it, None, text));
     let stored = join_all(all).await;
-    let created = stored.iter().filter(|it| matches!(it, DocumentStored::Created(_))).count();
+    let created = stored.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     assert_eq!(created, 3);
     let refused = stored.into_iter().find_map(|it| match it {
-        DocumentStored::QuotaExceeded(quota) => Some(quota),
+        DocumentStoreOutcome::QuotaExceeded(quota) => Some(quota),
         _ => None,
     });
     let quota = refused.unwrap();
@@ -112,15 +113,15 @@ async fn a_replacement_counts_its_growth_alone(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), &"x".repeat(900)).await;
     let replaced = put(&db, travel, Some("a"), &"y".repeat(1_000)).await;
-    assert!(matches!(replaced, DocumentStored::Replaced(_)), "{replaced:?}");
+    assert!(matches!(replaced, DocumentStoreOutcome::Replaced(_)), "{replaced:?}");
     let full = put(&db, travel, Some("a"), &"z".repeat(1_001)).await;
-    let DocumentStored::QuotaExceeded(quota) = full else { panic!("{full:?}") };
+    let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
     assert_eq!((quota.resource, quota.current), ("KnowledgeStorageBytes", 1_001));
 
     let none = GroupQuotas { monthly_tokens: 0, bytes: 2_000, ..QUOTAS };
     let documents = SqlDocuments::new(db.clone());
     let full = documents.put(server(travel), content(None, "new"), none, change()).await.unwrap();
-    let DocumentStored::QuotaExceeded(quota) = full else { panic!("{full:?}") };
+    let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
     assert_eq!((quota.resource, quota.limit), ("MonthlyEmbeddingTokens", 0));
 }
 
@@ -141,7 +142,7 @@ async fn a_failed_document_is_queued_again(db: Database) {
     assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
     // The same content is queued again if it failed.
     let sent = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
-    assert_eq!(sent.unwrap(), DocumentStored::Replaced(id));
+    assert_eq!(sent.unwrap(), DocumentStoreOutcome::Replaced(id));
     let sent = claim(&db, NOW).await.unwrap();
     // It continues where it failed.
     assert_eq!(sent.split_for.as_deref(), Some(MODEL));
@@ -162,9 +163,9 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
     assert!(!documents.retry(foreign, NOW, SideEffects::default()).await.unwrap());
     let new = || content(None, "two");
     let stored = documents.put(base, new(), QUOTAS, change()).await.unwrap();
-    assert_eq!(stored, DocumentStored::Unknown);
+    assert_eq!(stored, DocumentStoreOutcome::Unknown);
     let stored = documents.replace(foreign, new(), QUOTAS, change()).await.unwrap();
-    assert_eq!(stored, DocumentStored::Unknown);
+    assert_eq!(stored, DocumentStoreOutcome::Unknown);
     // Nor is a document found in another base.
     let law = super::fixture::base(&db, "Law", DEFAULT).await;
     assert_eq!(documents.find(of(law, id)).await.unwrap(), None);

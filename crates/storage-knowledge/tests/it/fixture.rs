@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp};
 use pia_knowledge::{
-    BaseAccess, BaseChanged, BaseRef, BaseStore, ChunkId, ContentChange, ContentType, DocumentRef,
-    DocumentStore, DocumentStored, GroupQuotas, IngestClaim, IngestJob, IngestQueue, KnowledgeBase,
-    NewChunk, NewChunks, NewContent, VECTOR_SIZE,
+    BaseAccess, BaseChangeOutcome, BaseRef, BaseStore, ChunkId, ContentChange, ContentType,
+    DocumentRef, DocumentStore, DocumentStoreOutcome, GroupQuotas, IngestClaim, IngestJob,
+    IngestQueue, KnowledgeBase, NewChunk, NewChunks, NewContent, VECTOR_SIZE,
 };
 use pia_policy::{
     Group, GroupName, GroupStore, PersonaDraft, PersonaQuotas, PersonaStore, PublishedPersona,
@@ -71,7 +71,7 @@ pub(crate) async fn base(db: &Database, name: &str, owner: GroupId) -> Knowledge
     let base = base_named(name, owner);
     let (id, bases) = (base.id, SqlKnowledgeBases::new(db.clone()));
     let created = bases.create(base, QUOTAS, SideEffects::default()).await.unwrap();
-    assert_eq!(created, BaseChanged::Done);
+    assert_eq!(created, BaseChangeOutcome::Done);
     id
 }
 
@@ -109,7 +109,7 @@ pub(crate) async fn put(
     base: KnowledgeBaseId,
     source: Option<&str>,
     text: &str,
-) -> DocumentStored {
+) -> DocumentStoreOutcome {
     let documents = SqlDocuments::new(db.clone());
     documents.put(server(base), content(source, text), QUOTAS, change()).await.unwrap()
 }
@@ -117,7 +117,7 @@ pub(crate) async fn put(
 /// Stores a new document.
 pub(crate) async fn document(db: &Database, base: KnowledgeBaseId, text: &str) -> DocumentId {
     match put(db, base, None, text).await {
-        DocumentStored::Created(id) => id,
+        DocumentStoreOutcome::Created(id) => id,
         other => panic!("{other:?}"),
     }
 }

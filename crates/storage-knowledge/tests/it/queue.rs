@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::SideEffects;
-use pia_knowledge::{ChunkStore, DocumentStatus, DocumentStore, IngestQueue, NewChunks, Reserved};
+use pia_knowledge::{
+    ChunkStore, DocumentStatus, DocumentStore, IngestQueue, NewChunks, ReservationOutcome,
+};
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
 
@@ -75,7 +77,7 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     assert!(!queue.extend(lost, NOW).await.unwrap());
     assert!(!queue.put_chunks(lost, new_chunks(MODEL, Vec::new())).await.unwrap());
     assert!(!queue.put_vectors(lost, vectors.clone(), NOW).await.unwrap());
-    assert_eq!(queue.reserve(lost, 1, 100, NOW).await.unwrap(), Reserved::Lost);
+    assert_eq!(queue.reserve(lost, 1, 100, NOW).await.unwrap(), ReservationOutcome::Lost);
     assert!(!queue.publish(lost).await.unwrap());
     assert!(!queue.fail(lost, "x", None).await.unwrap());
 
@@ -160,7 +162,10 @@ async fn contexts_are_stored_and_charged(db: Database) {
     assert_eq!(pending[0].context.as_deref(), Some("About one."));
     assert_eq!(pending[1].context, None);
     // 30 of 100 tokens are used.
-    assert_eq!(queue.reserve(job.claim, 71, 100, NOW).await.unwrap(), Reserved::QuotaExceeded);
+    assert_eq!(
+        queue.reserve(job.claim, 71, 100, NOW).await.unwrap(),
+        ReservationOutcome::QuotaExceeded
+    );
     let vectors = pending.iter().map(|it| (it.id, vector(1.0), 1)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
     let embedded = queue.embedded(job.claim, 0, 9).await.unwrap();
@@ -253,7 +258,7 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
         claims.push(claim(&db, NOW).await.unwrap().claim);
     }
     let all = join_all(claims.iter().map(|it| queue.reserve(*it, 40, 100, NOW))).await;
-    let reserved = |it: &Reserved| *it == Reserved::Done;
+    let reserved = |it: &ReservationOutcome| *it == ReservationOutcome::Done;
     let all: Vec<_> = all.into_iter().map(Result::unwrap).collect();
     assert_eq!(all.iter().filter(|it| reserved(it)).count(), 2);
 
@@ -263,11 +268,14 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
     let new = chunk(0, "x");
     assert!(queue.put_chunks(holder, new_chunks(MODEL, vec![new.clone()])).await.unwrap());
     assert!(queue.put_vectors(holder, vec![(new.id, vector(1.0), 20)], NOW).await.unwrap());
-    assert_eq!(queue.reserve(waiting, 41, 100, NOW).await.unwrap(), Reserved::QuotaExceeded);
-    assert_eq!(queue.reserve(waiting, 40, 100, NOW).await.unwrap(), Reserved::Done);
+    assert_eq!(
+        queue.reserve(waiting, 41, 100, NOW).await.unwrap(),
+        ReservationOutcome::QuotaExceeded
+    );
+    assert_eq!(queue.reserve(waiting, 40, 100, NOW).await.unwrap(), ReservationOutcome::Done);
     // The next month has its own tokens.
     let next = NOW + Duration::from_hours(24 * 40);
-    assert_eq!(queue.reserve(waiting, 60, 100, next).await.unwrap(), Reserved::Done);
+    assert_eq!(queue.reserve(waiting, 60, 100, next).await.unwrap(), ReservationOutcome::Done);
 }
 
 async fn a_document_is_tried_again_when_it_is_due(db: Database) {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
-use pia_identity::{Account, AccountStore, NewAccount, Registered, Role};
+use pia_identity::{Account, AccountCreationOutcome, AccountStore, NewAccount, Role};
 use pia_kernel::{Eraser, ErasureOutcome, Secret, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_chats::SqlChats;
@@ -12,8 +12,8 @@ use pia_storage_identity::SqlAccounts;
 use pia_storage_lifecycle::SqlEraser;
 use pia_storage_sync::SqlSyncStore;
 use pia_sync::{
-    Applied, Changes, Channel, ChatId, ChatLimits, ChatStore, ChatWritten, Item, ItemKey, NewChat,
-    PushSettings, SyncStore,
+    ApplyOutcome, Changes, Channel, ChatId, ChatLimits, ChatStore, ChatWriteOutcome, Item, ItemKey,
+    NewChat, PushSettings, SyncStore,
 };
 use uuid::Uuid;
 
@@ -63,9 +63,12 @@ async fn write(db: &Database, user: UserId, writer: u128) -> u32 {
         };
         let pushed = items.apply(user, changes, &PushSettings::default()).await.unwrap();
         match (stored, pushed) {
-            (ChatWritten::Gone, Applied::Gone) => return written,
-            (_, Applied::Gone) => {}
-            (ChatWritten::Created { .. }, Applied::Done { .. } | Applied::OverQuota(_)) => {
+            (ChatWriteOutcome::Gone, ApplyOutcome::Gone) => return written,
+            (_, ApplyOutcome::Gone) => {}
+            (
+                ChatWriteOutcome::Created { .. },
+                ApplyOutcome::Done { .. } | ApplyOutcome::OverQuota(_),
+            ) => {
                 written += 2;
             }
             other => panic!("{other:?}"),
@@ -85,7 +88,7 @@ async fn register(db: &Database, ended: &AtomicBool) -> Vec<Duration> {
         let began = Instant::now();
         let registered = accounts.register(new, Some(1_000_000), SideEffects::default()).await;
         waits.push(began.elapsed());
-        assert_eq!(registered.unwrap(), Registered::Stored);
+        assert_eq!(registered.unwrap(), AccountCreationOutcome::Stored);
     }
     waits
 }

@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp};
 use pia_pods::{
-    Connector, ConnectorChanged, ConnectorStore, ConnectorTokenHash, McpEndpoint, NewConnector,
-    NewConnectorToken, PodId, TokenRotation,
+    Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, McpEndpoint,
+    NewConnector, NewConnectorToken, PodId, TokenRotation,
 };
 use pia_storage::Database;
 use pia_storage_pods::SqlConnectors;
@@ -56,14 +56,14 @@ fn connector(name: &str, skill: Option<&str>) -> NewConnector {
     NewConnector { connector, skill: skill.map(str::to_owned), token: Some(token(1)), mcp: None }
 }
 
-async fn create(db: &Database, new: &NewConnector) -> ConnectorChanged {
+async fn create(db: &Database, new: &NewConnector) -> ConnectorChangeOutcome {
     store(db).create(new.clone(), SideEffects::default()).await.unwrap()
 }
 
 /// Creates a connector with a token whose hash has these bytes.
 pub(crate) async fn created(db: &Database, name: &str, bytes: u8) -> ConnectorId {
     let new = NewConnector { token: Some(token(bytes)), ..connector(name, None) };
-    assert_eq!(create(db, &new).await, ConnectorChanged::Done);
+    assert_eq!(create(db, &new).await, ConnectorChangeOutcome::Done);
     new.connector.id
 }
 
@@ -73,7 +73,7 @@ async fn owner(db: &Database, number: u8, now: Timestamp) -> Option<ConnectorId>
 
 async fn a_connector_is_created_with_its_operator_and_token(db: Database) {
     let new = connector("Planner", Some("travel-plan"));
-    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
     let expected = Connector { token_expires_at: Some(at(100)), ..new.connector.clone() };
     assert_eq!(store(&db).list(at(1)).await.unwrap(), [expected]);
     assert_eq!(owner(&db, 1, at(1)).await, Some(new.connector.id));
@@ -82,23 +82,23 @@ async fn a_connector_is_created_with_its_operator_and_token(db: Database) {
 
 async fn a_refused_connector_leaves_nothing(db: Database) {
     let first = connector("First", Some("plan"));
-    assert_eq!(create(&db, &first).await, ConnectorChanged::Done);
+    assert_eq!(create(&db, &first).await, ConnectorChangeOutcome::Done);
     let mut second = connector("fIRST", None);
     second.token = Some(token(2));
-    assert_eq!(create(&db, &second).await, ConnectorChanged::NameTaken);
+    assert_eq!(create(&db, &second).await, ConnectorChangeOutcome::NameTaken);
     let mut third = connector("Third", Some("PLAN"));
     third.token = Some(token(3));
-    assert_eq!(create(&db, &third).await, ConnectorChanged::SkillTaken);
+    assert_eq!(create(&db, &third).await, ConnectorChangeOutcome::SkillTaken);
     let mut fourth = connector("Fourth", Some("other"));
     fourth.connector.groups.push(GroupId::generate());
     fourth.token = Some(token(4));
-    assert_eq!(create(&db, &fourth).await, ConnectorChanged::UnknownGroup);
+    assert_eq!(create(&db, &fourth).await, ConnectorChangeOutcome::UnknownGroup);
     for number in 2..=4 {
         assert_eq!(owner(&db, number, at(1)).await, None);
     }
     assert_eq!(store(&db).list(at(1)).await.unwrap().len(), 1);
     fourth.connector.groups.pop();
-    assert_eq!(create(&db, &fourth).await, ConnectorChanged::Done);
+    assert_eq!(create(&db, &fourth).await, ConnectorChangeOutcome::Done);
 }
 
 async fn the_token_of_an_mcp_server_is_sealed(db: Database) {
@@ -108,7 +108,7 @@ async fn the_token_of_an_mcp_server_is_sealed(db: Database) {
     new.connector.mcp_url = Some(url.clone());
     new.mcp = Some(McpEndpoint { url, token: Some(Secret::new("s3cret".to_owned())) });
     new.token = None;
-    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
     let [(id, endpoint)] = store(&db).mcp_servers().await.unwrap().try_into().unwrap();
     assert_eq!((id, endpoint.url.as_str()), (new.connector.id, "https://mcp.example/mcp"));
     assert_eq!(endpoint.token.unwrap().expose(), "s3cret");
@@ -124,7 +124,7 @@ async fn one_of_concurrent_connectors_of_a_name_is_created(db: Database) {
         })
         .collect();
     let outcomes = join_all(new.iter().map(|it| create(&db, it))).await;
-    let done = outcomes.iter().filter(|it| **it == ConnectorChanged::Done).count();
+    let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
     assert_eq!(done, 1, "{outcomes:?}");
     assert_eq!(store(&db).list(at(1)).await.unwrap().len(), 1);
 }
@@ -132,21 +132,21 @@ async fn one_of_concurrent_connectors_of_a_name_is_created(db: Database) {
 async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
     let id = created(&db, "Weather", 1).await;
     let add = store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
-    assert_eq!(add, ConnectorChanged::Done);
+    assert_eq!(add, ConnectorChangeOutcome::Done);
     assert_eq!(owner(&db, 1, at(99)).await, Some(id));
     assert_eq!(owner(&db, 1, at(100)).await, None);
     let revoked = store(&db).revoke_tokens(id, SideEffects::default()).await.unwrap();
-    assert_eq!(revoked, ConnectorChanged::Done);
+    assert_eq!(revoked, ConnectorChangeOutcome::Done);
     assert_eq!((owner(&db, 1, at(1)).await, owner(&db, 2, at(1)).await), (None, None));
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].token_expires_at, None);
     let unknown = ConnectorId::generate();
     let add = store(&db).add_token(unknown, token(3), SideEffects::default()).await.unwrap();
-    assert_eq!(add, ConnectorChanged::NotFound);
+    assert_eq!(add, ConnectorChangeOutcome::NotFound);
     let revoked = store(&db).revoke_tokens(unknown, SideEffects::default()).await.unwrap();
-    assert_eq!(revoked, ConnectorChanged::NotFound);
+    assert_eq!(revoked, ConnectorChangeOutcome::NotFound);
 }
 
-async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorChanged {
+async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorChangeOutcome {
     let new = NewConnectorToken { created_at: at(10), expires_at: at(200), ..token(new) };
     let rotation = TokenRotation {
         pod: PodId(Uuid::now_v7()),
@@ -160,51 +160,54 @@ async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorCh
 
 async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
     let (id, other) = (created(&db, "Weather", 1).await, created(&db, "Other", 9).await);
-    assert_eq!(rotate(&db, other, 1, 2).await, ConnectorChanged::NotFound);
-    assert_eq!(rotate(&db, id, 1, 2).await, ConnectorChanged::Done);
+    assert_eq!(rotate(&db, other, 1, 2).await, ConnectorChangeOutcome::NotFound);
+    assert_eq!(rotate(&db, id, 1, 2).await, ConnectorChangeOutcome::Done);
     assert_eq!((owner(&db, 1, at(19)).await, owner(&db, 1, at(20)).await), (Some(id), None));
     assert_eq!(owner(&db, 2, at(199)).await, Some(id));
     // Its pod ended before it stored the new one.
-    assert_eq!(rotate(&db, id, 1, 3).await, ConnectorChanged::Done);
+    assert_eq!(rotate(&db, id, 1, 3).await, ConnectorChangeOutcome::Done);
     store(&db).revoke_tokens(id, SideEffects::default()).await.unwrap();
-    assert_eq!(rotate(&db, id, 2, 4).await, ConnectorChanged::NotFound);
+    assert_eq!(rotate(&db, id, 2, 4).await, ConnectorChangeOutcome::NotFound);
 }
 
 async fn tokens_are_limited_when_pods_rotate_them(db: Database) {
     let id = created(&db, "Weather", 1).await;
     let outcomes = join_all((2..=9).map(|new| rotate(&db, id, 1, new))).await;
-    let done = outcomes.iter().filter(|it| **it == ConnectorChanged::Done).count();
+    let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
     assert_eq!(done, 2, "{outcomes:?}");
-    assert!(outcomes.contains(&ConnectorChanged::TooManyTokens));
+    assert!(outcomes.contains(&ConnectorChangeOutcome::TooManyTokens));
 }
 
 async fn grants_apply_to_the_operator_too(db: Database) {
     let new = connector("Planner", Some("plan"));
-    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
     let id = new.connector.id;
     let connectors = store(&db);
     let grant = |groups| connectors.grant(id, groups, SideEffects::default());
     let unknown = vec![DEFAULT, GroupId::generate()];
-    assert_eq!(grant(unknown).await.unwrap(), ConnectorChanged::UnknownGroup);
+    assert_eq!(grant(unknown).await.unwrap(), ConnectorChangeOutcome::UnknownGroup);
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, [DEFAULT]);
-    assert_eq!(grant(Vec::new()).await.unwrap(), ConnectorChanged::Done);
+    assert_eq!(grant(Vec::new()).await.unwrap(), ConnectorChangeOutcome::Done);
     assert!(store(&db).list(at(1)).await.unwrap()[0].groups.is_empty());
-    assert_eq!(grant(vec![DEFAULT, DEFAULT]).await.unwrap(), ConnectorChanged::Done);
+    assert_eq!(grant(vec![DEFAULT, DEFAULT]).await.unwrap(), ConnectorChangeOutcome::Done);
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, [DEFAULT]);
     let other = ConnectorId::generate();
     let unknown = store(&db).grant(other, Vec::new(), SideEffects::default()).await.unwrap();
-    assert_eq!(unknown, ConnectorChanged::NotFound);
+    assert_eq!(unknown, ConnectorChangeOutcome::NotFound);
 }
 
 async fn a_deleted_connector_loses_its_operator_and_tokens(db: Database) {
     let new = connector("Planner", Some("plan"));
-    assert_eq!(create(&db, &new).await, ConnectorChanged::Done);
+    assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
     let id = new.connector.id;
     let connectors = store(&db);
     let delete = || connectors.delete(id, SideEffects::default());
-    assert_eq!(delete().await.unwrap(), ConnectorChanged::Done);
-    assert_eq!(delete().await.unwrap(), ConnectorChanged::NotFound);
+    assert_eq!(delete().await.unwrap(), ConnectorChangeOutcome::Done);
+    assert_eq!(delete().await.unwrap(), ConnectorChangeOutcome::NotFound);
     assert_eq!(owner(&db, 1, at(1)).await, None);
     // The name of the skill is free again.
-    assert_eq!(create(&db, &connector("Planner", Some("plan"))).await, ConnectorChanged::Done);
+    assert_eq!(
+        create(&db, &connector("Planner", Some("plan"))).await,
+        ConnectorChangeOutcome::Done
+    );
 }

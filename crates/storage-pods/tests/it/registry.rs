@@ -7,7 +7,7 @@ use diesel_async::RunQueryDsl;
 use pia_kernel::{ConnectorId, GroupId, RequestContext, SideEffects};
 use pia_pods::{
     CallRecord, ConnectedPod, ConnectorStore, ConnectorTokenHash, PodCallOutcome, PodDescription,
-    PodId, PodRegistered, PodRegistry, PodStanding,
+    PodId, PodRegistrationOutcome, PodRegistry, PodStanding,
 };
 use pia_storage::schema::audit_entries;
 use pia_storage::{Database, on_conn};
@@ -59,7 +59,7 @@ pub(crate) fn pod(connector: ConnectorId, token: u8) -> ConnectedPod {
 /// Stores a pod. Returns false if its token is gone; tokens expire at 100.
 async fn put(db: &Database, pod: &ConnectedPod) -> bool {
     let registered = registry(db).put(pod.clone(), at(1)).await.unwrap();
-    registered == PodRegistered::Done { token_expires_at: Some(at(100)) }
+    registered == PodRegistrationOutcome::Done { token_expires_at: Some(at(100)) }
 }
 
 async fn connected(db: &Database, group: Option<GroupId>, seconds: i64) -> Vec<ConnectedPod> {
@@ -118,7 +118,7 @@ async fn a_pod_whose_token_is_gone_is_to_be_disconnected(db: Database) {
     let expired = registry(&db).keep_alive(vec![stays.id], at(100), at(110)).await.unwrap();
     assert_eq!(expired, [(stays.id, PodStanding::Unregistered)]);
     let late = registry(&db).put(stays, at(100)).await.unwrap();
-    assert_eq!(late, PodRegistered::TokenGone);
+    assert_eq!(late, PodRegistrationOutcome::TokenGone);
 }
 
 async fn a_pod_that_was_forgotten_registers_again(db: Database) {
@@ -147,7 +147,7 @@ async fn an_mcp_server_is_registered_while_its_connector_exists(db: Database) {
     let connector = created(&db, "Weather", 1).await;
     let server = ConnectedPod { token: None, ..pod(connector, 1) };
     let put = async || registry(&db).put(server.clone(), at(1)).await.unwrap();
-    assert_eq!(put().await, PodRegistered::Done { token_expires_at: None });
+    assert_eq!(put().await, PodRegistrationOutcome::Done { token_expires_at: None });
     assert!(registry(&db).keep_alive(vec![server.id], at(5), at(9)).await.unwrap().is_empty());
     assert_eq!(
         connected(&db, None, 9).await,
@@ -157,7 +157,7 @@ async fn an_mcp_server_is_registered_while_its_connector_exists(db: Database) {
     store(&db).delete(connector, SideEffects::default()).await.unwrap();
     let standing = registry(&db).keep_alive(vec![server.id], at(5), at(9)).await.unwrap();
     assert_eq!(standing, [(server.id, PodStanding::Unregistered)]);
-    assert_eq!(put().await, PodRegistered::TokenGone);
+    assert_eq!(put().await, PodRegistrationOutcome::TokenGone);
 }
 
 async fn calls_are_counted(db: Database) {

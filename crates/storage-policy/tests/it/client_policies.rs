@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 use pia_kernel::{ClientPolicyId, GroupId, Timestamp, UserId};
 use pia_policy::{
-    ClientPolicy, ClientPolicyDraft, ClientPolicyStore, PolicyAssigned, PolicyDeleted,
-    PolicyStored, PolicyUpdate,
+    ClientPolicy, ClientPolicyDraft, ClientPolicyStore, PolicyAssignmentOutcome,
+    PolicyDeletionOutcome, PolicyStoreOutcome, PolicyUpdate,
 };
 use pia_storage::Database;
 use pia_storage_policy::SqlClientPolicies;
@@ -44,7 +44,10 @@ async fn store(db: &Database) -> SqlClientPolicies {
 async fn created(policies: &SqlClientPolicies, name: &str) -> ClientPolicyId {
     let id = ClientPolicyId::generate();
     let policy = ClientPolicy { id, draft: draft(name), updated_at: NOW };
-    assert_eq!(policies.create(policy, ADMIN, noting("create")).await.unwrap(), PolicyStored::Done);
+    assert_eq!(
+        policies.create(policy, ADMIN, noting("create")).await.unwrap(),
+        PolicyStoreOutcome::Done
+    );
     id
 }
 
@@ -62,12 +65,12 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     let later = Timestamp::from_micros(NOW.micros() + 1);
     let replaced =
         policies.replace(b, update(other.clone(), later), noting("replace")).await.unwrap();
-    assert_eq!(replaced, PolicyStored::Done);
+    assert_eq!(replaced, PolicyStoreOutcome::Done);
     let found = policies.find(b).await.unwrap().unwrap();
     assert_eq!(found, ClientPolicy { id: b, draft: other.clone(), updated_at: later });
     let nowhere = ClientPolicyId::generate();
     let unknown = policies.replace(nowhere, update(other, later), noting("replace")).await.unwrap();
-    assert_eq!(unknown, PolicyStored::Unknown);
+    assert_eq!(unknown, PolicyStoreOutcome::Unknown);
     assert_eq!((noted(&db, "create").await, noted(&db, "replace").await), (2, 1));
 }
 
@@ -80,16 +83,19 @@ async fn names_are_unique_among_live_policies(db: Database) {
     let taken = policies.create(again.clone(), ADMIN, noting("taken")).await.unwrap();
     let renamed =
         policies.replace(second, update(draft("sales"), NOW), noting("taken")).await.unwrap();
-    assert_eq!((taken, renamed), (PolicyStored::NameTaken, PolicyStored::NameTaken));
+    assert_eq!((taken, renamed), (PolicyStoreOutcome::NameTaken, PolicyStoreOutcome::NameTaken));
     let same = policies.replace(first, update(draft("SALES"), NOW), noting("same")).await.unwrap();
-    assert_eq!(same, PolicyStored::Done);
+    assert_eq!(same, PolicyStoreOutcome::Done);
 
     let deleted = policies.delete(first, NOW, noting("delete")).await.unwrap();
-    assert_eq!(deleted, PolicyDeleted::Done);
-    assert_eq!(policies.create(again, ADMIN, noting("create")).await.unwrap(), PolicyStored::Done);
+    assert_eq!(deleted, PolicyDeletionOutcome::Done);
+    assert_eq!(
+        policies.create(again, ADMIN, noting("create")).await.unwrap(),
+        PolicyStoreOutcome::Done
+    );
     assert!(policies.find(first).await.unwrap().is_none());
     let twice = policies.delete(first, NOW, noting("delete")).await.unwrap();
-    assert_eq!((twice, noted(&db, "delete").await), (PolicyDeleted::Unknown, 1));
+    assert_eq!((twice, noted(&db, "delete").await), (PolicyDeletionOutcome::Unknown, 1));
     assert_eq!(noted(&db, "taken").await, 0);
 }
 
@@ -100,7 +106,7 @@ async fn an_assigned_policy_is_not_deleted(db: Database) {
 
     for group in [sales, DEFAULT] {
         let assigned = policies.assign(group, Some(id), noting("assign")).await.unwrap();
-        assert_eq!(assigned, PolicyAssigned::Done);
+        assert_eq!(assigned, PolicyAssignmentOutcome::Done);
     }
 
     let policy = ClientPolicy { id, draft: draft("One"), updated_at: NOW };
@@ -108,18 +114,18 @@ async fn an_assigned_policy_is_not_deleted(db: Database) {
     let groups = policies.groups_of(id).await.unwrap().unwrap();
     let names: Vec<String> = groups.into_iter().map(|it| it.1).collect();
     let in_use = policies.delete(id, NOW, noting("delete")).await.unwrap();
-    assert_eq!((names.len(), in_use), (2, PolicyDeleted::InUse(names)));
+    assert_eq!((names.len(), in_use), (2, PolicyDeletionOutcome::InUse(names)));
     assert_eq!(policies.all().await.unwrap()[0].group_count, 2);
 
     for group in [sales, DEFAULT] {
         policies.assign(group, None, noting("assign")).await.unwrap();
     }
     let deleted = policies.delete(id, NOW, noting("delete")).await.unwrap();
-    assert_eq!(deleted, PolicyDeleted::Done);
+    assert_eq!(deleted, PolicyDeletionOutcome::Done);
     let gone = policies.assign(sales, Some(id), noting("assign")).await.unwrap();
-    assert_eq!(gone, PolicyAssigned::UnknownPolicy);
+    assert_eq!(gone, PolicyAssignmentOutcome::UnknownPolicy);
     let nowhere = policies.assign(GroupId::generate(), None, noting("assign")).await.unwrap();
-    assert_eq!(nowhere, PolicyAssigned::UnknownGroup);
+    assert_eq!(nowhere, PolicyAssignmentOutcome::UnknownGroup);
     assert_eq!(policies.of_group(GroupId::generate()).await.unwrap(), None);
     assert_eq!(policies.groups_of(id).await.unwrap(), None);
 }
@@ -148,7 +154,7 @@ async fn one_of_concurrent_policies_of_one_name_is_created(db: Database) {
 
     let all = join_all((0..16).map(|_| policies.create(policy(), ADMIN, noting("create")))).await;
 
-    let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == PolicyStored::Done);
+    let stored = all.into_iter().filter(|it| *it.as_ref().unwrap() == PolicyStoreOutcome::Done);
     assert_eq!((stored.count(), noted(&db, "create").await), (1, 1));
 }
 
@@ -160,8 +166,8 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let all = join_all((0..16).map(|_| policies.replace(id, expecting(), noting("r")))).await;
 
     let all: Vec<_> = all.into_iter().map(Result::unwrap).collect();
-    assert_eq!(all.iter().filter(|it| **it == PolicyStored::Done).count(), 1);
-    assert_eq!(all.iter().filter(|it| **it == PolicyStored::Stale).count(), 15);
+    assert_eq!(all.iter().filter(|it| **it == PolicyStoreOutcome::Done).count(), 1);
+    assert_eq!(all.iter().filter(|it| **it == PolicyStoreOutcome::Stale).count(), 15);
     assert!(policies.find(id).await.unwrap().unwrap().updated_at > NOW);
     assert_eq!(noted(&db, "r").await, 1);
 }
@@ -177,8 +183,8 @@ async fn a_concurrent_deletion_and_assignment_exclude_each_other(db: Database) {
         );
 
         match (deleted.unwrap(), assigned.unwrap()) {
-            (PolicyDeleted::Done, PolicyAssigned::UnknownPolicy) => {}
-            (PolicyDeleted::InUse(_), PolicyAssigned::Done) => {
+            (PolicyDeletionOutcome::Done, PolicyAssignmentOutcome::UnknownPolicy) => {}
+            (PolicyDeletionOutcome::InUse(_), PolicyAssignmentOutcome::Done) => {
                 policies.assign(DEFAULT, None, noting("x")).await.unwrap();
             }
             both => panic!("{both:?}"),
@@ -193,7 +199,7 @@ async fn each_write_leaves_a_version(db: Database) {
 
     let all = join_all(updates.map(|it| policies.replace(id, it, noting("r")))).await;
 
-    assert!(all.into_iter().all(|it| it.unwrap() == PolicyStored::Done));
+    assert!(all.into_iter().all(|it| it.unwrap() == PolicyStoreOutcome::Done));
     let listed = policies.versions(id).await.unwrap().unwrap();
     let numbers: Vec<i32> = listed.iter().map(|it| it.number).collect();
     assert_eq!(numbers, (1..=17).rev().collect::<Vec<_>>());

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use pia_kernel::{FeedbackId, PageRequest, SideEffects, Timestamp, UserId};
 use pia_policy::{
-    FeedbackDraft, FeedbackEntry, FeedbackFilter, FeedbackStatus, FeedbackStore, FeedbackUpdated,
-    Rating, TriageUpdate,
+    FeedbackChangeOutcome, FeedbackDraft, FeedbackEntry, FeedbackFilter, FeedbackStatus,
+    FeedbackStore, Rating, TriageUpdate,
 };
 use pia_storage::Database;
 use pia_storage_policy::SqlFeedback;
@@ -92,18 +92,18 @@ async fn a_triage_keeps_what_it_omits(db: Database) {
     feedback.triage(entry.id, noting_only, noting("triage")).await.unwrap();
     let status_only = update(Some(FeedbackStatus::Triaged), None);
     let done = feedback.triage(entry.id, status_only, noting("triage")).await.unwrap();
-    let FeedbackUpdated::Done(done) = done else { panic!("{done:?}") };
+    let FeedbackChangeOutcome::Done(done) = done else { panic!("{done:?}") };
     assert_eq!(done.note.as_deref(), Some("Ask the vendor."));
     assert_eq!(done.status, FeedbackStatus::Triaged);
     let cleared =
         feedback.triage(entry.id, update(None, Some(String::new())), noting("triage")).await;
-    let FeedbackUpdated::Done(cleared) = cleared.unwrap() else { panic!("a report") };
+    let FeedbackChangeOutcome::Done(cleared) = cleared.unwrap() else { panic!("a report") };
     assert_eq!((cleared.note.as_ref(), &cleared.report), (None, &entry.report));
     assert!(cleared.updated_at > done.updated_at);
     assert_eq!(feedback.find(entry.id).await.unwrap(), Some(*cleared));
 
     let unknown = feedback.triage(FeedbackId::generate(), update(None, None), noting("triage"));
-    assert_eq!(unknown.await.unwrap(), FeedbackUpdated::Unknown);
+    assert_eq!(unknown.await.unwrap(), FeedbackChangeOutcome::Unknown);
     assert_eq!(noted(&db, "triage").await, 3);
 }
 
@@ -120,7 +120,7 @@ async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
     let all = (0..20).map(|it| feedback.triage(entry.id, update(it), noting("triage")));
     let outcomes = join_all(all).await.into_iter().map(Result::unwrap);
 
-    let done = outcomes.filter(|it| matches!(it, FeedbackUpdated::Done(_))).count();
+    let done = outcomes.filter(|it| matches!(it, FeedbackChangeOutcome::Done(_))).count();
     assert_eq!((done, noted(&db, "triage").await), (1, 1));
 }
 

@@ -4,8 +4,8 @@ use futures_util::future::join_all;
 use futures_util::join;
 use pia_kernel::{GroupId, SideEffects, UserId};
 use pia_policy::{
-    GroupAdded, GroupRemoved, GroupRenamed, GroupStore, GroupUse, MemberMoved, PersonaStore,
-    PluginStore,
+    GroupCreationOutcome, GroupDeletionOutcome, GroupRenameOutcome, GroupStore, GroupUse,
+    MemberMoveOutcome, PersonaStore, PluginStore,
 };
 use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas, SqlPlugins};
@@ -64,7 +64,7 @@ async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
     let all = (0..16).map(|n| groups.add(called(spelled[n % 4]), noting("made")));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let taken = outcomes.iter().filter(|it| **it == GroupAdded::NameTaken).count();
+    let taken = outcomes.iter().filter(|it| **it == GroupCreationOutcome::NameTaken).count();
     assert_eq!((taken, groups.all().await.unwrap().len()), (15, 2));
     assert_eq!(noted(&db, "made").await, 1);
 }
@@ -76,7 +76,10 @@ async fn a_group_is_not_renamed_to_a_taken_name(db: Database) {
 
     let renamed = [rename("SALES").await, rename("SALES").await, rename("support").await];
 
-    assert_eq!(renamed, [GroupRenamed::Done, GroupRenamed::Done, GroupRenamed::NameTaken]);
+    assert_eq!(
+        renamed,
+        [GroupRenameOutcome::Done, GroupRenameOutcome::Done, GroupRenameOutcome::NameTaken]
+    );
     assert_eq!(groups.find(id).await.unwrap().unwrap().group.name.as_str(), "SALES");
     assert_eq!(noted(&db, "renamed").await, 1);
 }
@@ -91,7 +94,7 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
     let all = ids.iter().map(|it| groups.rename(*it, name("Best"), noting("renamed")));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let taken = outcomes.iter().filter(|it| **it == GroupRenamed::NameTaken).count();
+    let taken = outcomes.iter().filter(|it| **it == GroupRenameOutcome::NameTaken).count();
     assert_eq!((taken, noted(&db, "renamed").await), (7, 1));
     assert!(groups.named(&name("best")).await.unwrap().is_some());
 }
@@ -106,9 +109,9 @@ async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database
     groups.put(user, DEFAULT, nothing()).await.unwrap();
     let (empty, again) = (remove(id).await, remove(id).await);
 
-    let in_use = GroupRemoved::InUse(GroupUse { members: 1, ..GroupUse::default() });
-    assert_eq!((full, default), (in_use, GroupRemoved::IsDefault));
-    assert_eq!((empty, again), (GroupRemoved::Done, GroupRemoved::Unknown));
+    let in_use = GroupDeletionOutcome::InUse(GroupUse { members: 1, ..GroupUse::default() });
+    assert_eq!((full, default), (in_use, GroupDeletionOutcome::IsDefault));
+    assert_eq!((empty, again), (GroupDeletionOutcome::Done, GroupDeletionOutcome::Unknown));
     assert_eq!((groups.settings(id).await.unwrap(), noted(&db, "removed").await), (None, 1));
 }
 
@@ -126,7 +129,7 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let unused = groups.remove(id, noting("removed")).await.unwrap();
 
     let by = GroupUse { personas: 1, plugins: 1, ..GroupUse::default() };
-    assert_eq!((removed, unused), (GroupRemoved::InUse(by), GroupRemoved::Done));
+    assert_eq!((removed, unused), (GroupDeletionOutcome::InUse(by), GroupDeletionOutcome::Done));
     assert_eq!(
         (by.to_string(), noted(&db, "removed").await),
         ("1 persona, 1 plugin".to_owned(), 1)
@@ -143,8 +146,8 @@ async fn no_account_is_in_a_deleted_group(db: Database) {
         let outcome = (put.unwrap(), removed.unwrap());
         let is_in_it = group_of(&db, user).await == id;
         match outcome {
-            (MemberMoved::Done, GroupRemoved::InUse(_)) => assert!(is_in_it),
-            (MemberMoved::UnknownGroup, GroupRemoved::Done) => assert!(!is_in_it),
+            (MemberMoveOutcome::Done, GroupDeletionOutcome::InUse(_)) => assert!(is_in_it),
+            (MemberMoveOutcome::UnknownGroup, GroupDeletionOutcome::Done) => assert!(!is_in_it),
             other => panic!("{other:?}"),
         }
     }
@@ -157,7 +160,7 @@ async fn a_member_is_moved_to_another_group_once(db: Database) {
     let first = groups.put(user, id, noting("put")).await.unwrap();
     let second = groups.put(user, id, noting("put")).await.unwrap();
 
-    assert_eq!((first, second), (MemberMoved::Done, MemberMoved::Done));
+    assert_eq!((first, second), (MemberMoveOutcome::Done, MemberMoveOutcome::Done));
     assert_eq!((group_of(&db, user).await, group_of(&db, other).await), (id, DEFAULT));
     assert_eq!(noted(&db, "put").await, 1);
 }
@@ -170,7 +173,10 @@ async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
     let no_group = groups.put(user, nowhere, noting("tried")).await.unwrap();
     let no_account = groups.put(UserId::generate(), id, noting("tried")).await.unwrap();
 
-    assert_eq!(renamed, GroupRenamed::Unknown);
-    assert_eq!((no_group, no_account), (MemberMoved::UnknownGroup, MemberMoved::UnknownAccount));
+    assert_eq!(renamed, GroupRenameOutcome::Unknown);
+    assert_eq!(
+        (no_group, no_account),
+        (MemberMoveOutcome::UnknownGroup, MemberMoveOutcome::UnknownAccount)
+    );
     assert_eq!((group_of(&db, user).await, noted(&db, "tried").await), (DEFAULT, 0));
 }

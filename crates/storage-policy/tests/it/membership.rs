@@ -3,7 +3,9 @@
 use futures_util::future::join_all;
 use pia_kernel::{GroupId, SideEffects, Timestamp, UserId};
 use pia_policy::MembershipChange::{Add, Remove, Replace};
-use pia_policy::{ExternalIdSet, GroupStore, MemberEffects, MembersChanged, MembershipChange};
+use pia_policy::{
+    ExternalIdOutcome, GroupStore, MemberEffects, MembersChangeOutcome, MembershipChange,
+};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
@@ -21,7 +23,11 @@ pia_testkit::contract! {
 const MOVED: MemberEffects =
     |user: UserId, _: GroupId, at: Timestamp| SideEffects::about(at, user, "moved");
 
-async fn change(db: &Database, group: GroupId, changes: &[MembershipChange]) -> MembersChanged {
+async fn change(
+    db: &Database,
+    group: GroupId,
+    changes: &[MembershipChange],
+) -> MembersChangeOutcome {
     SqlGroups::new(db.clone()).change_members(group, changes, START, MOVED).await.unwrap()
 }
 
@@ -36,9 +42,9 @@ async fn members_are_added_removed_and_replaced(db: Database) {
 
     assert_eq!(
         change(&db, sales, &[Add(vec![ada, bob])]).await,
-        MembersChanged::Done(vec![ada, bob])
+        MembersChangeOutcome::Done(vec![ada, bob])
     );
-    assert_eq!(change(&db, sales, &[Add(vec![ada])]).await, MembersChanged::Done(vec![]));
+    assert_eq!(change(&db, sales, &[Add(vec![ada])]).await, MembersChangeOutcome::Done(vec![]));
     assert_eq!(members(&db, sales).await, [ada, bob]);
     change(&db, sales, &[Remove(vec![ada, eve])]).await;
     assert_eq!((members(&db, sales).await, group_of(&db, ada).await), (vec![bob], DEFAULT));
@@ -59,17 +65,20 @@ async fn changes_are_made_one_after_the_other_and_all_or_none(db: Database) {
     assert_eq!(members(&db, sales).await, [bob]);
     let refused = change(&db, sales, &[Remove(vec![bob]), Add(vec![ada, stranger])]).await;
 
-    assert_eq!(refused, MembersChanged::UnknownAccount(stranger));
+    assert_eq!(refused, MembersChangeOutcome::UnknownAccount(stranger));
     assert_eq!(members(&db, sales).await, [bob]);
     let unknown = change(&db, GroupId::generate(), &[Add(vec![ada])]).await;
-    assert_eq!(unknown, MembersChanged::UnknownGroup);
+    assert_eq!(unknown, MembersChangeOutcome::UnknownGroup);
 }
 
 async fn nobody_leaves_the_default_group_without_another(db: Database) {
     let ada = person(&db).await;
 
-    assert_eq!(change(&db, DEFAULT, &[Remove(vec![ada])]).await, MembersChanged::Done(vec![]));
-    assert_eq!(change(&db, DEFAULT, &[Replace(vec![])]).await, MembersChanged::Done(vec![]));
+    assert_eq!(
+        change(&db, DEFAULT, &[Remove(vec![ada])]).await,
+        MembersChangeOutcome::Done(vec![])
+    );
+    assert_eq!(change(&db, DEFAULT, &[Replace(vec![])]).await, MembersChangeOutcome::Done(vec![]));
 
     assert_eq!(members(&db, DEFAULT).await, [ada]);
 }
@@ -99,7 +108,7 @@ async fn a_thousand_members_are_moved_at_once(db: Database) {
         people.push(person(&db).await);
     }
 
-    let MembersChanged::Done(moved) = change(&db, sales, &[Replace(people)]).await else {
+    let MembersChangeOutcome::Done(moved) = change(&db, sales, &[Replace(people)]).await else {
         panic!("refused")
     };
 
@@ -115,11 +124,11 @@ async fn an_external_id_belongs_to_one_group(db: Database) {
         async move { groups.set_external_id(group, id, SideEffects::default()).await.unwrap() }
     };
 
-    assert_eq!(set(sales, Some("g1")).await, ExternalIdSet::Done);
-    assert_eq!(set(support, Some("g1")).await, ExternalIdSet::Taken);
-    assert_eq!(set(GroupId::generate(), Some("g2")).await, ExternalIdSet::Unknown);
+    assert_eq!(set(sales, Some("g1")).await, ExternalIdOutcome::Done);
+    assert_eq!(set(support, Some("g1")).await, ExternalIdOutcome::Taken);
+    assert_eq!(set(GroupId::generate(), Some("g2")).await, ExternalIdOutcome::Unknown);
     let found = groups.find(sales).await.unwrap().unwrap();
     assert_eq!(found.group.external_id.as_deref(), Some("g1"));
-    assert_eq!(set(sales, None).await, ExternalIdSet::Done);
-    assert_eq!(set(support, Some("g1")).await, ExternalIdSet::Done);
+    assert_eq!(set(sales, None).await, ExternalIdOutcome::Done);
+    assert_eq!(set(support, Some("g1")).await, ExternalIdOutcome::Done);
 }

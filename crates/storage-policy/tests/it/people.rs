@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{AuditEntry, GroupId, SideEffects, Timestamp, UserId};
-use pia_policy::{Group, GroupAdded, GroupName, GroupStore};
+use pia_policy::{Group, GroupCreationOutcome, GroupName, GroupStore};
 use pia_storage::schema::{accounts, audit_entries, catalogue};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_policy::SqlGroups;
@@ -35,7 +35,7 @@ pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
     let group = called(name);
     let id = group.id;
     let added = SqlGroups::new(db.clone()).add(group, SideEffects::default()).await.unwrap();
-    assert_eq!(added, GroupAdded::Stored);
+    assert_eq!(added, GroupCreationOutcome::Stored);
     id
 }
 

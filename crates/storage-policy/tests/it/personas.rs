@@ -3,8 +3,9 @@
 use futures_util::future::join_all;
 use pia_kernel::{GroupId, PersonaId, PluginId, Timestamp};
 use pia_policy::{
-    GroupSettings, GroupStore, PersonaAssigned, PersonaBound, PersonaDraft, PersonaQuotas,
-    PersonaReplaced, PersonaStore, PersonaUpdate, PublishedPersona, Quota, SettingChange,
+    GroupSettings, GroupStore, PersonaAssignmentOutcome, PersonaBindingOutcome,
+    PersonaChangeOutcome, PersonaDraft, PersonaQuotas, PersonaStore, PersonaUpdate,
+    PublishedPersona, Quota, SettingChange,
 };
 use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas};
@@ -70,9 +71,9 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     assert_eq!(listed, [(ada.id, 0), (bob, 0)]);
 
     let replaced = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
-    assert_eq!(replaced.await.unwrap(), PersonaReplaced::Done);
+    assert_eq!(replaced.await.unwrap(), PersonaChangeOutcome::Done);
     let unchanged = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
-    assert_eq!(unchanged.await.unwrap(), PersonaReplaced::Done);
+    assert_eq!(unchanged.await.unwrap(), PersonaChangeOutcome::Done);
     let found = personas.find(ada.id).await.unwrap().unwrap();
     assert_eq!((found.content.name.as_str(), found.is_active), ("Eve", false));
     assert!(found.updated_at > NOW);
@@ -80,7 +81,7 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     assert!(personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
     assert!(!personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
     let gone = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
-    assert_eq!(gone.await.unwrap(), PersonaReplaced::Unknown);
+    assert_eq!(gone.await.unwrap(), PersonaChangeOutcome::Unknown);
     assert_eq!(personas.find(ada.id).await.unwrap(), None);
     assert_eq!(personas.groups_of(ada.id).await.unwrap(), None);
     assert_eq!((noted(&db, "replace").await, noted(&db, "delete").await), (2, 1));
@@ -91,9 +92,9 @@ async fn an_update_of_another_version_is_rejected(db: Database) {
     let ada = created(&personas, "Ada").await;
 
     let first = personas.replace(ada, update("Eve", None, Some(NOW)), noting("replace"));
-    assert_eq!(first.await.unwrap(), PersonaReplaced::Done);
+    assert_eq!(first.await.unwrap(), PersonaChangeOutcome::Done);
     let second = personas.replace(ada, update("Bob", None, Some(NOW)), noting("replace"));
-    assert_eq!(second.await.unwrap(), PersonaReplaced::Stale);
+    assert_eq!(second.await.unwrap(), PersonaChangeOutcome::Stale);
 
     assert_eq!(personas.find(ada).await.unwrap().unwrap().content.name, "Eve");
     assert_eq!(noted(&db, "replace").await, 1);
@@ -105,17 +106,17 @@ async fn all_groups_are_replaced(db: Database) {
 
     for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
         let assigned = personas.assign(ada, &groups, quotas(50), noting("assign")).await.unwrap();
-        assert_eq!(assigned, PersonaAssigned::Done);
+        assert_eq!(assigned, PersonaAssignmentOutcome::Done);
         assert_eq!(personas.groups_of(ada).await.unwrap().unwrap(), groups);
         let count = personas.all().await.unwrap()[0].group_count;
         assert_eq!(count, groups.len() as u64);
     }
     let nowhere = GroupId::generate();
     let refused = personas.assign(ada, &[sales, nowhere], quotas(50), noting("x")).await.unwrap();
-    assert_eq!(refused, PersonaAssigned::UnknownGroup(nowhere));
+    assert_eq!(refused, PersonaAssignmentOutcome::UnknownGroup(nowhere));
     let unknown =
         personas.assign(PersonaId::generate(), &[sales], quotas(50), noting("x")).await.unwrap();
-    assert_eq!(unknown, PersonaAssigned::Unknown);
+    assert_eq!(unknown, PersonaAssignmentOutcome::Unknown);
     assert_eq!(
         (personas.groups_of(ada).await.unwrap().unwrap().len(), noted(&db, "x").await),
         (0, 0)
@@ -128,12 +129,12 @@ async fn all_plugins_are_replaced(db: Database) {
 
     for plugins in [vec![MEMORY, REMINDER], vec![REMINDER], vec![]] {
         let bound = personas.bind(ada, &plugins, noting("bind")).await.unwrap();
-        assert_eq!(bound, PersonaBound::Done);
+        assert_eq!(bound, PersonaBindingOutcome::Done);
         assert_eq!(personas.plugins_of(ada).await.unwrap().unwrap(), plugins);
     }
     let nothing = PluginId::generate();
     let refused = personas.bind(ada, &[nothing], noting("x")).await.unwrap();
-    assert_eq!(refused, PersonaBound::UnknownPlugin(nothing));
+    assert_eq!(refused, PersonaBindingOutcome::UnknownPlugin(nothing));
 }
 
 async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
@@ -147,14 +148,15 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let all = ids.iter().map(|it| personas.assign(*it, &groups, quotas(50), noting("assign")));
     let all: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    assert_eq!(all.iter().filter(|it| **it == PersonaAssigned::Done).count(), 3);
-    let full = PersonaAssigned::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
+    assert_eq!(all.iter().filter(|it| **it == PersonaAssignmentOutcome::Done).count(), 3);
+    let full = PersonaAssignmentOutcome::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
     assert_eq!(all.iter().filter(|it| **it == full).count(), 5);
-    let assigned = ids.iter().zip(&all).find(|it| *it.1 == PersonaAssigned::Done).unwrap().0;
+    let assigned =
+        ids.iter().zip(&all).find(|it| *it.1 == PersonaAssignmentOutcome::Done).unwrap().0;
     let again = personas.assign(*assigned, &[sales], quotas(50), noting("assign")).await.unwrap();
-    assert_eq!(again, PersonaAssigned::Done);
+    assert_eq!(again, PersonaAssignmentOutcome::Done);
     let other = personas.assign(ids[0], &[DEFAULT], quotas(0), noting("assign")).await.unwrap();
-    assert!(matches!(other, PersonaAssigned::QuotaExceeded { limit: 0, .. }));
+    assert!(matches!(other, PersonaAssignmentOutcome::QuotaExceeded { limit: 0, .. }));
 }
 
 async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
@@ -164,7 +166,7 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let all = (0..16).map(|_| personas.replace(ada, update("Eve", None, Some(NOW)), noting("r")));
     let all = join_all(all).await;
 
-    let done = all.into_iter().filter(|it| *it.as_ref().unwrap() == PersonaReplaced::Done);
+    let done = all.into_iter().filter(|it| *it.as_ref().unwrap() == PersonaChangeOutcome::Done);
     assert_eq!((done.count(), noted(&db, "r").await), (1, 1));
 }
 

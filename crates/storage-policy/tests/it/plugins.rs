@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use pia_kernel::{CertificateId, GroupId, PluginId};
 use pia_policy::{
-    CertificateStore, PluginChanged, PluginContent, PluginDraft, PluginStore, PluginUpdate,
+    CertificateStore, PluginChangeOutcome, PluginContent, PluginDraft, PluginStore, PluginUpdate,
     PublishedPlugin, SignedPackage, TrustedCertificate,
 };
 use pia_storage::Database;
@@ -78,13 +78,13 @@ async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
     assert_eq!(names, ["Memory", "Reminder", "Todo", "Tickets"]);
 
     let replaced = plugins.replace(plugin.id, update("Desk"), START, noting("update")).await;
-    assert_eq!(replaced.unwrap(), PluginChanged::Done);
+    assert_eq!(replaced.unwrap(), PluginChangeOutcome::Done);
     let stored = plugins.find(plugin.id).await.unwrap().unwrap();
     assert_eq!((stored.content, stored.is_active), (content("Desk"), false));
     assert!(stored.updated_at > plugin.updated_at);
 
     let version = catalogue_version(&db).await;
-    for expected in [PluginChanged::Done, PluginChanged::Unknown] {
+    for expected in [PluginChangeOutcome::Done, PluginChangeOutcome::Unknown] {
         let deleted = plugins.delete(plugin.id, START, noting("delete")).await;
         assert_eq!(deleted.unwrap(), expected);
     }
@@ -95,7 +95,7 @@ async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
 async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let off = plugins.replace(MEMORY, update("Memory"), START, noting("update")).await;
-    assert_eq!(off.unwrap(), PluginChanged::Done);
+    assert_eq!(off.unwrap(), PluginChangeOutcome::Done);
     assert!(plugins.find(MEMORY).await.unwrap().is_some_and(|it| !it.is_active));
     let file = Bytes::from_static(b"MSCF");
     let refused = [
@@ -104,7 +104,7 @@ async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
         plugins.store_icon(MEMORY, None, START, noting("refused")).await,
         plugins.store_package(MEMORY, package(&file, "a"), START, noting("refused")).await,
     ];
-    assert!(refused.into_iter().all(|it| it.unwrap() == PluginChanged::BuiltIn));
+    assert!(refused.into_iter().all(|it| it.unwrap() == PluginChangeOutcome::BuiltIn));
     assert_eq!(noted(&db, "refused").await, 0);
 }
 
@@ -116,7 +116,7 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let all = (0..20).map(|_| plugins.replace(plugin.id, expecting.clone(), START, noting("one")));
     let outcomes = join_all(all).await.into_iter().map(Result::unwrap);
 
-    assert_eq!(outcomes.filter(|it| *it == PluginChanged::Done).count(), 1);
+    assert_eq!(outcomes.filter(|it| *it == PluginChangeOutcome::Done).count(), 1);
     assert_eq!(noted(&db, "one").await, 1);
 }
 
@@ -125,7 +125,7 @@ async fn groups_get_only_their_plugins(db: Database) {
     let (plugin, sales) = (created(&plugins, "Tickets").await, group(&db, "Sales").await);
     let unknown = GroupId::generate();
     let refused = plugins.assign(plugin.id, &[sales, unknown], noting("assign")).await.unwrap();
-    assert_eq!(refused, PluginChanged::UnknownGroup(unknown));
+    assert_eq!(refused, PluginChangeOutcome::UnknownGroup(unknown));
     assert_eq!(plugins.groups_of(plugin.id).await.unwrap(), Some(Vec::new()));
 
     plugins.assign(plugin.id, &[sales], noting("assign")).await.unwrap();
@@ -147,9 +147,9 @@ async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
         let stored = plugins.store_package(plugin.id, package(&file, hash), START, noting("store"));
         stored.await.unwrap()
     };
-    assert_eq!(store("first").await, PluginChanged::Untrusted);
+    assert_eq!(store("first").await, PluginChangeOutcome::Untrusted);
     certificates.add(certificate(), noting("trust")).await.unwrap();
-    assert_eq!(store("first").await, PluginChanged::Done);
+    assert_eq!(store("first").await, PluginChangeOutcome::Done);
 
     for start in [0, 1, 262_143, 262_144, 599_999] {
         let mut read = Vec::new();
@@ -161,7 +161,7 @@ async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
         }
         assert!(read == file[start..], "{start}");
     }
-    assert_eq!(store("second").await, PluginChanged::Done);
+    assert_eq!(store("second").await, PluginChangeOutcome::Done);
     assert_eq!(plugins.package_bytes(plugin.id, "first", 0).await.unwrap(), None);
     let stored = plugins.find(plugin.id).await.unwrap().unwrap().package.unwrap();
     assert_eq!((&*stored.hash, stored.size), ("second", 600_000));

@@ -2,7 +2,9 @@
 
 use futures_util::future::join_all;
 use pia_kernel::{BudgetPeriod, CreditLimits, GroupId};
-use pia_policy::{GroupSettings, GroupStore, Quota, SettingChange, SettingsChanged, SettingsError};
+use pia_policy::{
+    GroupSettings, GroupStore, Quota, SettingChange, SettingsChangeOutcome, SettingsError,
+};
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
@@ -46,7 +48,7 @@ async fn all_settings_are_read_back(db: Database) {
     let changed = groups.change(DEFAULT, &changes, noting("set")).await.unwrap();
 
     let read = groups.settings(DEFAULT).await.unwrap().unwrap();
-    assert_eq!(changed, SettingsChanged::Done(read.clone()));
+    assert_eq!(changed, SettingsChangeOutcome::Done(read.clone()));
     assert_eq!(Quota::ALL.map(|it| read.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
     let credits = CreditLimits {
         hourly: 20,
@@ -86,7 +88,7 @@ async fn concurrent_changes_of_different_settings_are_all_stored(db: Database) {
 
     let all = changes.iter().map(|it| groups.change(DEFAULT, it, noting("set")));
     for changed in join_all(all).await {
-        assert!(matches!(changed.unwrap(), SettingsChanged::Done(_)));
+        assert!(matches!(changed.unwrap(), SettingsChangeOutcome::Done(_)));
     }
 
     let read = groups.settings(DEFAULT).await.unwrap().unwrap();
@@ -104,9 +106,9 @@ async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {
     let many = groups.change(DEFAULT, &types(60, 101), noting("set")).await.unwrap();
     let nowhere = groups.change(GroupId::generate(), &types(0, 1), noting("set")).await.unwrap();
 
-    assert!(matches!(same, SettingsChanged::Done(it) if it.persona_types.len() == 60));
-    assert_eq!(many, SettingsChanged::Refused(SettingsError::TooManyTypes));
-    assert_eq!(nowhere, SettingsChanged::Unknown);
+    assert!(matches!(same, SettingsChangeOutcome::Done(it) if it.persona_types.len() == 60));
+    assert_eq!(many, SettingsChangeOutcome::Refused(SettingsError::TooManyTypes));
+    assert_eq!(nowhere, SettingsChangeOutcome::Unknown);
     assert_eq!(groups.settings(DEFAULT).await.unwrap().unwrap().persona_types.len(), 60);
     assert_eq!(noted(&db, "set").await, 1);
 }

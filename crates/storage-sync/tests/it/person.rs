@@ -12,7 +12,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_sealing::SqlSalts;
 use pia_storage_sync::{SqlSyncReader, SqlSyncStore};
 use pia_sync::{
-    Applied, Changes, Channel, Conflict, Item, ItemKey, ItemPage, PageLimit, PushSettings,
+    ApplyOutcome, Changes, Channel, Conflict, Item, ItemKey, ItemPage, PageLimit, PushSettings,
     SyncReader, SyncStore,
 };
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Person {
         Self { store, reader: SqlSyncReader::new(self.db.clone(), sealer), ..self }
     }
 
-    pub(crate) async fn apply(&self, changes: Changes) -> Applied {
+    pub(crate) async fn apply(&self, changes: Changes) -> ApplyOutcome {
         self.store.apply(self.user, changes, &self.settings).await.unwrap()
     }
 
@@ -144,9 +144,9 @@ impl Person {
     }
 }
 
-pub(crate) fn done(applied: Applied) -> (Timestamp, Vec<Conflict>) {
+pub(crate) fn done(applied: ApplyOutcome) -> (Timestamp, Vec<Conflict>) {
     match applied {
-        Applied::Done { at, conflicts } => (at, conflicts),
+        ApplyOutcome::Done { at, conflicts } => (at, conflicts),
         other => panic!("not taken: {other:?}"),
     }
 }

@@ -7,8 +7,8 @@ use pia_kernel::StorageUse;
 use pia_storage::Database;
 use pia_storage_sync::SqlSyncAdminStore;
 use pia_sync::{
-    Applied, Changes, Channel, Item, ItemLimits, MAX_CHANGES_PER_PUSH, PushSettings, QuotaExceeded,
-    SyncAdminStore,
+    ApplyOutcome, Changes, Channel, Item, ItemLimits, MAX_CHANGES_PER_PUSH, PushSettings,
+    QuotaExceeded, SyncAdminStore,
 };
 
 use crate::person::{Person, START, at, changes, done, item, key, todo};
@@ -115,7 +115,7 @@ async fn an_encrypted_account_takes_only_encrypted_pushes(db: Database) {
     let encrypted = Changes { encrypted: true, ..changes(10, vec![todo(3, 5)]) };
     let encrypted = person.apply(encrypted).await;
 
-    assert_eq!((plain, deletion), (Applied::EncryptedOnly, Applied::EncryptedOnly));
+    assert_eq!((plain, deletion), (ApplyOutcome::EncryptedOnly, ApplyOutcome::EncryptedOnly));
     done(encrypted);
     let ids: Vec<_> = person.since(START).await.iter().map(|it| it.0.id.as_u128()).collect();
     assert_eq!(ids, [1, 3]);
@@ -135,7 +135,7 @@ async fn a_push_beyond_a_limit_is_rejected_completely(db: Database) {
         .await;
 
     let expected =
-        Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 2, current: 1 });
+        ApplyOutcome::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 2, current: 1 });
     assert_eq!(refused, expected);
     assert_eq!(person.since(START).await.len(), 1);
     person.push(20, vec![todo(2, 5)]).await;
@@ -152,7 +152,10 @@ async fn items_above_a_limit_can_still_be_changed_and_deleted(db: Database) {
     person.delete(12, vec![todo(3, 1).key]).await;
 
     let refused = person.apply(changes(13, vec![todo(8, 1)])).await;
-    assert!(matches!(refused, Applied::OverQuota(QuotaExceeded { current: 4, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, ApplyOutcome::OverQuota(QuotaExceeded { current: 4, .. })),
+        "{refused:?}"
+    );
 }
 
 async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
@@ -160,7 +163,7 @@ async fn concurrent_pushes_do_not_pass_a_limit(db: Database) {
 
     let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
 
-    let taken = pushed.iter().filter(|it| matches!(it, Applied::Done { .. })).count();
+    let taken = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
     assert_eq!((taken, person.since(START).await.len()), (10, 10));
 }
 
@@ -184,9 +187,9 @@ async fn concurrent_pushes_do_not_pass_the_limit_of_bytes(db: Database) {
 
     let pushed = join_all((0..30).map(|it| person.apply(changes(10, vec![todo(it, 5)])))).await;
 
-    let taken = pushed.iter().filter(|it| matches!(it, Applied::Done { .. })).count();
+    let taken = pushed.iter().filter(|it| matches!(it, ApplyOutcome::Done { .. })).count();
     let full = StorageUse { current: 10 * size, limit: 10 * size + 3 };
-    let refused = pushed.iter().filter(|it| **it == Applied::OutOfStorage(full)).count();
+    let refused = pushed.iter().filter(|it| **it == ApplyOutcome::OutOfStorage(full)).count();
     assert_eq!((taken, refused, stored(&person).await), (10, 20, 10 * size));
 }
 
@@ -207,8 +210,8 @@ async fn a_shrinking_push_is_accepted_above_the_limit_of_bytes(db: Database) {
     person.delete(60, vec![todo(3, 5).key]).await;
     let back = person.apply(changes(70, vec![todo(3, 65)])).await;
 
-    assert!(matches!(more, Applied::OutOfStorage(_)), "{more:?}");
-    assert!(matches!(back, Applied::OutOfStorage(_)), "{back:?}");
+    assert!(matches!(more, ApplyOutcome::OutOfStorage(_)), "{more:?}");
+    assert!(matches!(back, ApplyOutcome::OutOfStorage(_)), "{back:?}");
     assert_eq!(stored(&person).await, 3 * size + u64::from(todo(1, 7).size()));
     reset(&person, 80).await;
     assert_eq!(stored(&person).await, 0);

@@ -6,7 +6,7 @@ use pia_kernel::{PageRequest, SideEffects, Timestamp};
 use pia_storage::schema::chats;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
 use pia_storage_sync::SqlSyncAdminStore;
-use pia_sync::{Applied, Changes, Channel, SyncAdminStore, SyncReader};
+use pia_sync::{ApplyOutcome, Changes, Channel, SyncAdminStore, SyncReader};
 
 use uuid::Uuid;
 
@@ -50,7 +50,7 @@ async fn a_reset_makes_a_plain_account_of_an_encrypted_one(db: Database) {
 
     reset(&person, 30).await;
 
-    assert_eq!(refused, Applied::EncryptedOnly);
+    assert_eq!(refused, ApplyOutcome::EncryptedOnly);
     person.push(40, vec![todo(2, 5)]).await;
 }
 

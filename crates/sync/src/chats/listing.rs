@@ -36,7 +36,7 @@ pub struct ChatPage {
 
 /// Outcome of a list request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ListedChats {
+pub enum ChatListOutcome {
     /// List has not changed.
     Unchanged(ChatsVersion),
     /// Page of the chats.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
 use super::document::append_created_at;
-use super::{ChatId, ChatLimits, ChatListRequest, IfNoneMatch, ListedChats, NewChat};
+use super::{ChatId, ChatLimits, ChatListOutcome, ChatListRequest, IfNoneMatch, NewChat};
 
 /// Stored chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl StoredChat {
 
 /// Outcome of writing a chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChatWritten {
+pub enum ChatWriteOutcome {
     /// No chat had this id, or it was deleted before this version.
     Created {
         /// Creation time, as reported by its first version.
@@ -76,7 +76,7 @@ pub trait ChatStore: Send + Sync {
         chat: &NewChat,
         limits: ChatLimits,
         now: Timestamp,
-    ) -> Result<ChatWritten, Unavailable>;
+    ) -> Result<ChatWriteOutcome, Unavailable>;
 
     /// Deletes a chat's content and stores a tombstone, with the later of `now`
     /// and the chat's own time. Returns whether the account exists.
@@ -95,5 +95,5 @@ pub trait ChatStore: Send + Sync {
         user: UserId,
         part: ChatListRequest,
         unless: IfNoneMatch,
-    ) -> Result<ListedChats, Unavailable>;
+    ) -> Result<ChatListOutcome, Unavailable>;
 }

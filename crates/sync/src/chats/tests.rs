@@ -34,7 +34,7 @@ fn chats(store: MockChatStore) -> Chats {
     Chats::new(Arc::new(store), LiveSetting::new(LIMITS), Arc::new(FixedClock(NOW)))
 }
 
-fn answering(written: ChatWritten) -> Chats {
+fn answering(written: ChatWriteOutcome) -> Chats {
     let mut store = MockChatStore::new();
     store
         .expect_put()
@@ -45,21 +45,21 @@ fn answering(written: ChatWritten) -> Chats {
 
 #[tokio::test]
 async fn a_stored_chat_is_returned_with_its_creation_time() {
-    let chats = answering(ChatWritten::Replaced { created_at: NOW });
+    let chats = answering(ChatWriteOutcome::Replaced { created_at: NOW });
 
     let put = chats.put(UserId::generate(), Some(ID), DOCUMENT).await.unwrap();
 
-    let PutChat::Replaced(document) = put else { panic!("{put:?}") };
+    let ChatPutOutcome::Replaced(document) = put else { panic!("{put:?}") };
     assert!(document.ends_with(br#","createdAt":"1970-01-01T00:00:00Z"}"#));
 }
 
 #[tokio::test]
 async fn an_older_version_is_answered_with_the_newer_one() {
-    let chats = answering(ChatWritten::Newer(stored()));
+    let chats = answering(ChatWriteOutcome::Newer(stored()));
 
     let put = chats.put(UserId::generate(), Some(ID), DOCUMENT).await.unwrap();
 
-    assert_eq!(put, PutChat::Newer(stored()));
+    assert_eq!(put, ChatPutOutcome::Newer(stored()));
 }
 
 #[tokio::test]
@@ -72,12 +72,12 @@ async fn each_rejection_has_its_own_message() {
             .to_string()
     };
 
-    assert_eq!(error_of(ChatWritten::Deleted).await, "the chat was deleted");
-    assert_eq!(error_of(ChatWritten::Plain).await, "the account is end-to-end encrypted");
-    assert_eq!(error_of(ChatWritten::Full { current: 4 }).await, "4 of 3 chats are stored");
-    let full = ChatWritten::OutOfStorage(StorageUse { current: 80, limit: 90 });
+    assert_eq!(error_of(ChatWriteOutcome::Deleted).await, "the chat was deleted");
+    assert_eq!(error_of(ChatWriteOutcome::Plain).await, "the account is end-to-end encrypted");
+    assert_eq!(error_of(ChatWriteOutcome::Full { current: 4 }).await, "4 of 3 chats are stored");
+    let full = ChatWriteOutcome::OutOfStorage(StorageUse { current: 80, limit: 90 });
     assert_eq!(error_of(full).await, "80 of 90 bytes are stored");
-    assert_eq!(error_of(ChatWritten::Gone).await, "no such account");
+    assert_eq!(error_of(ChatWriteOutcome::Gone).await, "no such account");
 }
 
 #[tokio::test]
@@ -93,7 +93,8 @@ async fn a_chat_with_an_unexpected_id_is_not_stored() {
 #[tokio::test]
 async fn chats_of_an_upload_are_stored_independently() {
     let mut store = MockChatStore::new();
-    let mut answers = vec![ChatWritten::Newer(stored()), ChatWritten::Created { created_at: NOW }];
+    let mut answers =
+        vec![ChatWriteOutcome::Newer(stored()), ChatWriteOutcome::Created { created_at: NOW }];
     store.expect_put().times(2).returning(move |_, _, _, _| Ok(answers.pop().unwrap()));
     store.expect_delete().once().returning(|_, _, _| Ok(true));
     let documents =

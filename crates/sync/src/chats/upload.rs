@@ -3,7 +3,8 @@
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
 use super::{
-    ChatId, ChatViolation, Chats, DeleteChatError, NewChat, ParseChatError, PutChat, PutChatError,
+    ChatId, ChatPutOutcome, ChatViolation, Chats, DeleteChatError, NewChat, ParseChatError,
+    PutChatError,
 };
 
 /// Result of an upload of several chats.
@@ -98,8 +99,8 @@ impl Chats {
 
     async fn upload_one(&self, user: UserId, chat: NewChat) -> Result<UploadStatus, UploadError> {
         Ok(match self.store_chat(user, chat).await {
-            Ok(PutChat::Created(_) | PutChat::Replaced(_)) => UploadStatus::Stored,
-            Ok(PutChat::Newer(stored)) => UploadStatus::Conflict(stored.updated_at),
+            Ok(ChatPutOutcome::Created(_) | ChatPutOutcome::Replaced(_)) => UploadStatus::Stored,
+            Ok(ChatPutOutcome::Newer(stored)) => UploadStatus::Conflict(stored.updated_at),
             Err(PutChatError::Unreadable(err)) => UploadStatus::Unreadable(violation(err)),
             Err(PutChatError::Deleted) => UploadStatus::Deleted,
             Err(PutChatError::E2eeRequired) => UploadStatus::E2eeRequired,

@@ -34,7 +34,7 @@ pub struct Changes {
 
 /// Outcome of applying changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Applied {
+pub enum ApplyOutcome {
     /// Push was stored.
     Done {
         /// Highest stamp of the account after the push.
@@ -70,7 +70,7 @@ pub trait SyncStore: Send + Sync {
         user: UserId,
         changes: Changes,
         settings: &PushSettings,
-    ) -> Result<Applied, Unavailable>;
+    ) -> Result<ApplyOutcome, Unavailable>;
 }
 
 /// Summary of an account's data, without any of it.

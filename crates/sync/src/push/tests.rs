@@ -21,12 +21,12 @@ fn taking(expected: impl Fn(&Changes) + Send + 'static) -> MockSyncStore {
     let mut store = MockSyncStore::new();
     store.expect_apply().once().returning(move |_, changes, _| {
         expected(&changes);
-        Ok(Applied::Done { at: NOON, conflicts: changes.refused })
+        Ok(ApplyOutcome::Done { at: NOON, conflicts: changes.refused })
     });
     store
 }
 
-fn refusing(applied: Applied) -> MockSyncStore {
+fn refusing(applied: ApplyOutcome) -> MockSyncStore {
     let mut store = MockSyncStore::new();
     store.expect_apply().once().return_once(move |_, _, _| Ok(applied));
     store
@@ -110,10 +110,11 @@ async fn rejections_of_the_store_are_returned() {
     let error_of = async |applied| {
         pushing(refusing(applied)).push(UserId::generate(), Push::default()).await.unwrap_err()
     };
-    let over = Applied::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 5, current: 4 });
+    let over =
+        ApplyOutcome::OverQuota(QuotaExceeded { channel: Channel::Todos, limit: 5, current: 4 });
 
-    assert!(matches!(error_of(Applied::EncryptedOnly).await, PushError::E2eeRequired));
-    assert!(matches!(error_of(Applied::Gone).await, PushError::Gone));
+    assert!(matches!(error_of(ApplyOutcome::EncryptedOnly).await, PushError::E2eeRequired));
+    assert!(matches!(error_of(ApplyOutcome::Gone).await, PushError::Gone));
     assert!(matches!(
         error_of(over).await,
         PushError::OverQuota(QuotaExceeded { limit: 5, current: 4, .. })

@@ -7,9 +7,9 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
-    AssignmentCreated, AssignmentDetails, AssignmentSettings, AssignmentStatus, AssignmentStore,
-    EventKind, ForcedEnd, NewAssignment, NewEvent, Runs, Skill, Upkeep, WorkerId, WorkflowEngine,
-    built_in_skills,
+    AssignmentCreationOutcome, AssignmentDetails, AssignmentSettings, AssignmentStatus,
+    AssignmentStore, EventKind, ForcedEnd, NewAssignment, NewEvent, Runs, Skill, Upkeep, WorkerId,
+    WorkflowEngine, built_in_skills,
 };
 use pia_kernel::{AssignmentId, Clock, LiveSetting, Secret, SideEffects, SystemClock, UserId};
 use pia_sealing::{MasterKeys, Sealer};
@@ -66,7 +66,7 @@ impl Scene {
         let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
         let (user, at, input) = (self.user, SystemClock.now(), INPUT.to_owned());
         let new = NewAssignment { id, user, skill, input, at, event };
-        assert_eq!(self.store().create(new, 1_000).await.unwrap(), AssignmentCreated::Done);
+        assert_eq!(self.store().create(new, 1_000).await.unwrap(), AssignmentCreationOutcome::Done);
         id
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, SideEffects, Timestamp, Unavailable};
-use pia_pods::{CallRecord, ConnectedPod, PodId, PodRegistered, PodRegistry, PodStanding};
+use pia_pods::{CallRecord, ConnectedPod, PodId, PodRegistrationOutcome, PodRegistry, PodStanding};
 use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
@@ -43,13 +43,17 @@ impl MemoryRegistry {
 
 #[async_trait]
 impl PodRegistry for MemoryRegistry {
-    async fn put(&self, pod: ConnectedPod, _: Timestamp) -> Result<PodRegistered, Unavailable> {
+    async fn put(
+        &self,
+        pod: ConnectedPod,
+        _: Timestamp,
+    ) -> Result<PodRegistrationOutcome, Unavailable> {
         let _turn = self.putting.lock().await;
         self.pods.send_modify(|pods| match pods.iter_mut().find(|it| it.id == pod.id) {
             Some(stored) => *stored = ConnectedPod { is_draining: stored.is_draining, ..pod },
             None => pods.push(pod),
         });
-        Ok(PodRegistered::Done { token_expires_at: Some(Timestamp::UNIX_EPOCH) })
+        Ok(PodRegistrationOutcome::Done { token_expires_at: Some(Timestamp::UNIX_EPOCH) })
     }
 
     async fn keep_alive(

@@ -41,8 +41,8 @@ async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
     let late = world.reauthenticator.check(world.caller, None).await.unwrap();
     let refused = world.reauthenticator.require(world.caller, None).await;
 
-    assert_eq!([at_once, in_time], [Reauthentication::Fresh; 2]);
-    assert_eq!(late, Reauthentication::Stale);
+    assert_eq!([at_once, in_time], [ReauthenticationOutcome::Fresh; 2]);
+    assert_eq!(late, ReauthenticationOutcome::Stale);
     assert!(matches!(refused, Err(OwnerError::SignInAgain)));
 }
 
@@ -54,7 +54,7 @@ async fn a_sign_in_with_an_app_password_is_no_proof() {
 
     let outcome = world.reauthenticator.check(program, None).await.unwrap();
 
-    assert_eq!(outcome, Reauthentication::Delegated);
+    assert_eq!(outcome, ReauthenticationOutcome::Delegated);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_recovery_code_is_proof_once() {
     let first = world.reauthenticator.check(world.caller, proof()).await;
     let second = world.reauthenticator.check(world.caller, proof()).await;
 
-    assert_eq!(first.unwrap(), Reauthentication::Fresh);
+    assert_eq!(first.unwrap(), ReauthenticationOutcome::Fresh);
     assert!(matches!(second, Err(OwnerError::Wrong)));
     assert_eq!(world.store.emails(), ["recovery-code-used"]);
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::people::account::Account;
 use crate::ports::{
     ClaimedPasskey, MockAccountStore, MockPasskeyCeremony, MockPasskeyChallenges, MockPasskeyStore,
-    MockSessionStore, MockSignInLog, SessionStarted,
+    MockSessionStore, MockSignInLog, SessionStartOutcome,
 };
 use crate::sessions::SessionSettings;
 use crate::sessions::access_tokens::{AccessTokens, TokenNames};
@@ -25,8 +25,8 @@ struct World {
     claimant: fn(UserId) -> Result<ClaimedPasskey, CeremonyError>,
     known: bool,
     verdict: fn() -> Result<u32, CeremonyError>,
-    used: TokenUse,
-    started: SessionStarted,
+    used: TokenUseOutcome,
+    started: SessionStartOutcome,
 }
 
 impl World {
@@ -36,8 +36,8 @@ impl World {
             claimant: |user| Ok(ClaimedPasskey { credential: vec![1], user }),
             known: true,
             verdict: || Ok(5),
-            used: TokenUse::Noted,
-            started: SessionStarted::Done,
+            used: TokenUseOutcome::Noted,
+            started: SessionStartOutcome::Done,
         }
     }
 
@@ -99,7 +99,7 @@ fn token() -> Secret<String> {
 fn store(
     user: UserId,
     known: bool,
-    used: TokenUse,
+    used: TokenUseOutcome,
     step: impl Fn(&str) + Clone + Send + Sync + 'static,
 ) -> MockPasskeyStore {
     let mut store = MockPasskeyStore::new();
@@ -121,7 +121,7 @@ fn store(
 }
 
 fn sessions(
-    started: SessionStarted,
+    started: SessionStartOutcome,
     step: impl Fn(&str) + Clone + Send + Sync + 'static,
 ) -> Sessions {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
@@ -181,8 +181,14 @@ async fn a_refused_response_is_recorded_for_the_passkeys_owner() {
     for (world, expected) in [
         (World { claimant: another, ..World::fine() }, vec!["take", note]),
         (World { verdict: refused, ..World::fine() }, vec!["take", "judge", note]),
-        (World { used: TokenUse::RolledBack, ..World::fine() }, vec!["take", "judge", "use", note]),
-        (World { used: TokenUse::Gone, ..World::fine() }, vec!["take", "judge", "use", note]),
+        (
+            World { used: TokenUseOutcome::RolledBack, ..World::fine() },
+            vec!["take", "judge", "use", note],
+        ),
+        (
+            World { used: TokenUseOutcome::Gone, ..World::fine() },
+            vec!["take", "judge", "use", note],
+        ),
     ] {
         let (outcome, steps) = world.sign_in().await;
 
@@ -194,7 +200,7 @@ async fn a_refused_response_is_recorded_for_the_passkeys_owner() {
 #[tokio::test]
 async fn a_passkey_that_is_removed_meanwhile_starts_no_session() {
     let (outcome, steps) =
-        World { started: SessionStarted::Stale, ..World::fine() }.sign_in().await;
+        World { started: SessionStartOutcome::Stale, ..World::fine() }.sign_in().await;
 
     assert!(is_refused(&outcome));
     assert_eq!(steps, ["take", "judge", "use", "begin passkey"]);

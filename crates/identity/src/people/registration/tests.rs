@@ -27,7 +27,7 @@ fn idle() -> (MockAccountStore, MockPasswordHasher) {
     (MockAccountStore::new(), MockPasswordHasher::new())
 }
 
-fn storing(outcome: Registered) -> (MockAccountStore, MockPasswordHasher) {
+fn storing(outcome: AccountCreationOutcome) -> (MockAccountStore, MockPasswordHasher) {
     let (mut accounts, mut hasher) = idle();
     accounts.expect_register().once().returning(move |_, _, _| Ok(outcome));
     hasher.expect_hash().once().returning(|_| Ok(Secret::new("$kept$".to_owned())));
@@ -98,7 +98,7 @@ async fn an_account_is_stored_with_its_hash_its_limit_and_its_audit_entry() {
                 && *effects == SideEffects::audit(at, user, "account.registered")
         })
         .once()
-        .returning(|_, _, _| Ok(Registered::Stored));
+        .returning(|_, _, _| Ok(AccountCreationOutcome::Stored));
 
     let registration = registration((accounts, hasher), RegistrationRules::default());
     let account = created(registration.register(form()).await);
@@ -149,7 +149,7 @@ async fn the_address_and_the_name_are_weak_passwords() {
 #[tokio::test]
 async fn a_declaration_is_required_only_by_the_rules() {
     let undeclared = RegistrationForm { customer: CustomerType::NotDeclared, ..form() };
-    let lax = registration(storing(Registered::Stored), RegistrationRules::default());
+    let lax = registration(storing(AccountCreationOutcome::Stored), RegistrationRules::default());
 
     let outcome = lax.register(undeclared.clone()).await;
 
@@ -165,7 +165,7 @@ async fn only_the_company_of_a_trader_is_stored() {
         ..form()
     };
     let stored_company = async |customer| {
-        let registration = registration(storing(Registered::Stored), declared_only());
+        let registration = registration(storing(AccountCreationOutcome::Stored), declared_only());
         created(registration.register(company(customer)).await).company_name
     };
 
@@ -201,7 +201,7 @@ async fn the_store_checks_an_invitation_and_the_licensed_administrators() {
                     && effects.audit.iter().any(|it| it.action == "invitation.used")
             })
             .once()
-            .returning(|_, _, _| Ok(Registered::NotInvited));
+            .returning(|_, _, _| Ok(AccountCreationOutcome::NotInvited));
 
         let outcome = registration((accounts, hasher), rules).register(invited("token")).await;
 
@@ -234,7 +234,7 @@ async fn only_addresses_of_allowed_domains_may_register() {
     let register =
         async |domain: &str, ports| registration(ports, rules(domain)).register(form()).await;
 
-    assert!(register("@EXAMPLE.org", storing(Registered::Stored)).await.is_ok());
+    assert!(register("@EXAMPLE.org", storing(AccountCreationOutcome::Stored)).await.is_ok());
     for domain in ["sub.example.org", "org", "ample.org"] {
         let outcome = register(domain, idle()).await;
 
@@ -249,8 +249,8 @@ async fn a_taken_address_and_taken_seats_have_different_errors() {
         registration.register(form()).await
     };
 
-    let taken = register(Registered::EmailTaken).await;
-    let full = register(Registered::SeatsTaken).await;
+    let taken = register(AccountCreationOutcome::EmailTaken).await;
+    let full = register(AccountCreationOutcome::SeatsTaken).await;
 
     assert!(matches!(taken, Err(RegisterError::EmailTaken)));
     assert!(matches!(full, Err(RegisterError::SeatsTaken { limit: 25 })));
@@ -266,8 +266,8 @@ async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
         registration_with(storing(outcome), rules, post.verification(true)).register(form()).await
     };
 
-    let made = register(&fresh, Registered::Stored).await;
-    let refused = register(&taken, Registered::EmailTaken).await;
+    let made = register(&fresh, AccountCreationOutcome::Stored).await;
+    let refused = register(&taken, AccountCreationOutcome::EmailTaken).await;
 
     assert!(
         matches!(made, Ok(RegistrationOutcome::Written))
@@ -288,7 +288,7 @@ async fn with_verification_an_account_is_stored_with_its_token_and_email() {
             new.verification.is_some() && emails == ["verify-address"]
         })
         .once()
-        .returning(|_, _, _| Ok(Registered::Stored));
+        .returning(|_, _, _| Ok(AccountCreationOutcome::Stored));
     let (rules, verification) = (RegistrationRules::default(), Post::open().verification(true));
 
     let outcome = registration_with((accounts, hasher), rules, verification).register(form()).await;

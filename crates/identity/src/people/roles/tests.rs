@@ -41,7 +41,7 @@ async fn a_role_is_granted_within_the_licence_with_an_audit_entry() {
                 && *effects == done(NOW, Some(by), user, "role.admin_granted")
         })
         .once()
-        .returning(|_, _, _, _| Ok(RoleChange::Done));
+        .returning(|_, _, _, _| Ok(RoleChangeOutcome::Done));
 
     roles(store).grant(Some(by), user, Role::Admin).await.unwrap();
 }
@@ -49,9 +49,9 @@ async fn a_role_is_granted_within_the_licence_with_an_audit_entry() {
 #[tokio::test]
 async fn every_change_clears_the_users_cache() {
     let mut store = MockRoleStore::new();
-    store.expect_set_role().returning(|_, _, _, _| Ok(RoleChange::Done));
-    store.expect_deactivate().returning(|_, _, _| Ok(Deactivation::Done));
-    store.expect_reactivate().returning(|_, _, _| Ok(Reactivation::Done));
+    store.expect_set_role().returning(|_, _, _, _| Ok(RoleChangeOutcome::Done));
+    store.expect_deactivate().returning(|_, _, _| Ok(DeactivationOutcome::Done));
+    store.expect_reactivate().returning(|_, _, _| Ok(ReactivationOutcome::Done));
     let roles = roles(store);
     let callers =
         [cached_caller(&roles).await, cached_caller(&roles).await, cached_caller(&roles).await];
@@ -74,7 +74,7 @@ async fn a_deactivated_user_is_emailed() {
             effects.mail == [email] && effects.audit[0].action == "account.deactivated"
         })
         .once()
-        .returning(|_, _, _| Ok(Deactivation::Done));
+        .returning(|_, _, _| Ok(DeactivationOutcome::Done));
 
     roles(store).deactivate(None, user).await.unwrap();
 }
@@ -83,9 +83,9 @@ async fn a_deactivated_user_is_emailed() {
 async fn every_refusal_has_its_error_and_limit() {
     let user = UserId::generate();
     let mut store = MockRoleStore::new();
-    store.expect_set_role().returning(|_, _, _, _| Ok(RoleChange::AdminsTaken));
-    store.expect_deactivate().returning(|_, _, _| Ok(Deactivation::LastAdmin));
-    store.expect_reactivate().returning(|_, _, _| Ok(Reactivation::SeatsTaken));
+    store.expect_set_role().returning(|_, _, _, _| Ok(RoleChangeOutcome::AdminsTaken));
+    store.expect_deactivate().returning(|_, _, _| Ok(DeactivationOutcome::LastAdmin));
+    store.expect_reactivate().returning(|_, _, _| Ok(ReactivationOutcome::SeatsTaken));
     store.expect_member().returning(|_| Ok(None));
     let roles = roles(store);
 

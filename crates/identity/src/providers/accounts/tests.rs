@@ -62,7 +62,7 @@ fn finder(
     }
 }
 
-fn registering(outcome: Registered) -> MockAccountStore {
+fn registering(outcome: AccountCreationOutcome) -> MockAccountStore {
     let mut accounts = MockAccountStore::new();
     accounts.expect_register().once().returning(move |_, _, _| Ok(outcome));
     accounts
@@ -84,7 +84,7 @@ async fn an_account_is_stored_with_its_identity_its_limit_and_its_audit_entry() 
                 && *effects == SideEffects::audit(NOW, account.user, "account.registered")
         })
         .once()
-        .returning(|_, _, _| Ok(Registered::Stored));
+        .returning(|_, _, _| Ok(AccountCreationOutcome::Stored));
     let finder = finder(knowing_later(None), accounts, RegistrationPolicy::Open, true);
 
     let account = finder.find_or_register(Provider::Google, claims()).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_user_who_was_registered_meanwhile_is_signed_in() {
     // Before the address was looked up, or after.
     for (known, accounts) in [
         (known(true), MockAccountStore::new()),
-        (known(false), registering(Registered::EmailTaken)),
+        (known(false), registering(AccountCreationOutcome::EmailTaken)),
     ] {
         let finder = finder(known, accounts, RegistrationPolicy::Open, true);
 
@@ -115,8 +115,8 @@ async fn each_refusal_of_the_store_has_its_error() {
         finder.find_or_register(Provider::Google, claims()).await.unwrap_err()
     };
 
-    let taken = refused(Registered::EmailTaken).await;
-    let full = refused(Registered::SeatsTaken).await;
+    let taken = refused(AccountCreationOutcome::EmailTaken).await;
+    let full = refused(AccountCreationOutcome::SeatsTaken).await;
 
     assert!(matches!(taken, ProviderSignInError::EmailExists));
     assert!(matches!(full, ProviderSignInError::SeatsTaken { limit: 25 }));

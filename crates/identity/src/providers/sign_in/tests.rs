@@ -6,9 +6,9 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::people::account::Account;
 use crate::ports::{
-    CodeRedemption, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
+    CodeRedemptionOutcome, MockAccountStore, MockIdentityProviders, MockLicenceInForce,
     MockProviderAccounts, MockProviderFlows, MockSeats, MockSessionStore, MockSignInCodes,
-    ProviderError, SessionStarted,
+    ProviderError, SessionStartOutcome,
 };
 use crate::providers::redirect_target::DestinationError;
 use crate::sessions::SessionSettings;
@@ -70,7 +70,11 @@ impl Fixture {
     fn redeemed(settled: bool) -> Self {
         let mut fixture = Self::redeeming();
         fixture.codes.expect_settle().once().returning(move |_, _| Ok(settled));
-        fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(SessionStarted::Done));
+        fixture
+            .sessions
+            .expect_begin()
+            .once()
+            .returning(|_, _, _, _| Ok(SessionStartOutcome::Done));
         fixture
     }
 
@@ -81,7 +85,7 @@ impl Fixture {
             .codes
             .expect_redeem()
             .once()
-            .returning(|_, _, _, _| Ok(CodeRedemption::Redeemed(UserId::generate())));
+            .returning(|_, _, _, _| Ok(CodeRedemptionOutcome::Redeemed(UserId::generate())));
         fixture.accounts.expect_find().returning(|user| {
             Ok(Some(Account::local(user, "ada@example.org".to_owned(), Timestamp::UNIX_EPOCH)))
         });
@@ -214,7 +218,7 @@ async fn a_code_that_is_replayed_meanwhile_has_its_session_ended() {
 #[tokio::test]
 async fn a_code_of_an_account_that_is_deleted_meanwhile_is_refused() {
     let mut fixture = Fixture::redeeming();
-    fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(SessionStarted::Stale));
+    fixture.sessions.expect_begin().once().returning(|_, _, _, _| Ok(SessionStartOutcome::Stale));
     let code = secret(&"c".repeat(43));
 
     let outcome = fixture.build().redeem(&code, &secret(VERIFIER), SignInDevice::default()).await;
@@ -236,7 +240,7 @@ async fn malformed_codes_never_reach_the_store_but_malformed_verifiers_do() {
         .expect_redeem()
         .withf(|_, challenge, _, _| challenge.is_none())
         .once()
-        .returning(|_, _, _, _| Ok(CodeRedemption::Refused));
+        .returning(|_, _, _, _| Ok(CodeRedemptionOutcome::Refused));
 
     let code = secret(&"c".repeat(43));
     let outcome = fixture.build().redeem(&code, &secret("bad"), SignInDevice::default()).await;

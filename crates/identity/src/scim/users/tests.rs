@@ -6,7 +6,8 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::people::account::CallerState;
 use crate::ports::{
-    ActivationChange, Deactivation, MockAccountStore, MockRoleStore, MockScimUserStore, MockSeats,
+    ActivationChange, DeactivationOutcome, MockAccountStore, MockRoleStore, MockScimUserStore,
+    MockSeats,
 };
 use crate::sessions::caller_cache::CallerCache;
 
@@ -58,7 +59,7 @@ async fn a_user_is_deactivated_as_administrators_do_and_with_the_other_changes()
             && effects.audit[0].action == "account.deactivated"
             && effects.mail.len() == 1
     });
-    change.once().returning(move |_| Ok(ScimUserChanged::Done(Box::new(ada(user, false)))));
+    change.once().returning(move |_| Ok(ScimUserChangeOutcome::Done(Box::new(ada(user, false)))));
 
     let users = users(store, MockRoleStore::new());
     let changed = users.change(user, None, update(Some(false))).await.unwrap();
@@ -73,7 +74,7 @@ async fn a_user_is_reactivated_within_the_licence() {
     store
         .expect_change()
         .withf(move |it| matches!(&it.activation, Some(ActivationChange::Reactivate(it, _)) if *it == limits))
-        .returning(|_| Ok(ScimUserChanged::SeatsTaken));
+        .returning(|_| Ok(ScimUserChangeOutcome::SeatsTaken));
 
     let users = users(store, MockRoleStore::new());
     let full = users.change(UserId::generate(), None, update(Some(true))).await;
@@ -85,11 +86,11 @@ async fn a_user_is_reactivated_within_the_licence() {
 async fn a_user_created_again_is_reactivated_with_their_data() {
     let user = UserId::generate();
     let mut store = MockScimUserStore::new();
-    store.expect_create().returning(move |_, _, _| Ok(ScimUserCreated::Restored(user)));
+    store.expect_create().returning(move |_, _, _| Ok(ScimUserCreationOutcome::Restored(user)));
     let change = store.expect_change().withf(move |edit| {
         edit.user == user && matches!(edit.activation, Some(ActivationChange::Reactivate(..)))
     });
-    change.once().returning(move |_| Ok(ScimUserChanged::Done(Box::new(ada(user, true)))));
+    change.once().returning(move |_| Ok(ScimUserChangeOutcome::Done(Box::new(ada(user, true)))));
 
     let created = users(store, MockRoleStore::new()).create(update(None)).await.unwrap();
 
@@ -102,7 +103,7 @@ async fn the_last_administrator_is_not_deleted() {
     store.expect_find().returning(|it| Ok(Some(ada(it, true))));
     store.expect_withdraw().never();
     let mut roles = MockRoleStore::new();
-    roles.expect_deactivate().returning(|_, _, _| Ok(Deactivation::LastAdmin));
+    roles.expect_deactivate().returning(|_, _, _| Ok(DeactivationOutcome::LastAdmin));
 
     let deleted = users(store, roles).delete(UserId::generate()).await;
 
@@ -115,7 +116,7 @@ async fn suspended_registration_and_seats_bind_provisioning_too() {
     store
         .expect_create()
         .withf(|_, seats, _| *seats == Some(10))
-        .returning(|_, _, _| Ok(ScimUserCreated::SeatsTaken));
+        .returning(|_, _, _| Ok(ScimUserCreationOutcome::SeatsTaken));
     let users = users(store, MockRoleStore::new());
 
     let full = users.create(update(None)).await;

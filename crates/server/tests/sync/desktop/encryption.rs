@@ -26,7 +26,7 @@ pub(crate) enum Signature {
 }
 
 /// Response to a registration.
-pub(crate) struct Registered {
+pub(crate) struct AccountCreationOutcome {
     pub(crate) session: String,
     pub(crate) is_first: bool,
 }
@@ -56,7 +56,7 @@ impl Device {
     }
 
     /// Registers the device, with a fresh session.
-    pub(crate) async fn register(&mut self) -> Registered {
+    pub(crate) async fn register(&mut self) -> AccountCreationOutcome {
         let request = json!({
             "deviceId": self.id,
             "deviceName": "DESKTOP-42",
@@ -70,7 +70,7 @@ impl Device {
         let body = object(&answer, "e2ee 6.1 DeviceRegistrationResponse");
         let session = text(body.get("onboardingSessionId"), "e2ee 6.1 onboardingSessionId");
         text(body.get("serverChallenge"), "e2ee 12: a missing serverChallenge");
-        Registered { session, is_first: body["isFirstDevice"] == true }
+        AccountCreationOutcome { session, is_first: body["isFirstDevice"] == true }
     }
 
     /// Returns all devices of the account, parsed strictly.
