@@ -164,12 +164,12 @@ impl Days {
     }
 
     fn by_user(self, limit: u32) -> String {
-        let weeks = self.weeks();
+        let (calls, spent, weeks) = (self.sum("calls"), self.sum("spent"), self.weeks());
         format!(
             "SELECT t.*, a.email FROM (
-                SELECT user_id, CAST(SUM(calls) AS BIGINT) AS calls,
-                    CAST(SUM(spent_micros) AS BIGINT) AS spent_micros
-                FROM ({weeks}) w GROUP BY user_id HAVING SUM(calls) > 0
+                SELECT user_id, CAST(SUM({calls}) AS BIGINT) AS calls,
+                    CAST(SUM({spent}) AS BIGINT) AS spent_micros
+                FROM usage_by_user WHERE {weeks} GROUP BY user_id HAVING SUM({calls}) > 0
                 ORDER BY spent_micros DESC, calls DESC, user_id LIMIT {limit}
             ) t LEFT JOIN accounts a ON a.id = t.user_id
             ORDER BY spent_micros DESC, calls DESC, user_id"
@@ -177,33 +177,30 @@ impl Days {
     }
 
     fn count_users(self) -> String {
-        let weeks = self.weeks();
-        format!("SELECT COUNT(DISTINCT user_id) AS users FROM ({weeks}) w WHERE calls > 0")
+        let (calls, weeks) = (self.sum("calls"), self.weeks());
+        format!(
+            "SELECT COUNT(DISTINCT user_id) AS users
+            FROM usage_by_user WHERE {weeks} AND {calls} > 0"
+        )
     }
 
-    /// Returns the query of these days in the rows of weeks. The first and the last
-    /// week may be there in part, which is decided here and not for each row.
+    /// Returns the condition on the weeks that these days are in.
     fn weeks(self) -> String {
+        format!("week BETWEEN {} AND {}", self.from.div_euclid(7), self.to.div_euclid(7))
+    }
+
+    /// Returns the sum of the columns of these days in a row of one week.
+    fn sum(self, column: &str) -> String {
         let (first, last) = (self.from.div_euclid(7), self.to.div_euclid(7));
         let (start, end) = (self.from.rem_euclid(7), self.to.rem_euclid(7));
-        let parts = if first == last {
-            vec![(first..=last, start..=end)]
-        } else {
-            vec![(first..=first, start..=6), (first + 1..=last - 1, 0..=6), (last..=last, 0..=end)]
+        let days = |days: std::ops::RangeInclusive<i32>| {
+            days.map(|day| format!("{column}_{day}")).collect::<Vec<_>>().join(" + ")
         };
-        let queries = parts.into_iter().filter(|it| !it.0.is_empty()).map(|(weeks, days)| {
-            let sum = |column: &str| {
-                let columns = days.clone().map(|day| format!("{column}_{day}"));
-                columns.collect::<Vec<_>>().join(" + ")
-            };
-            let (calls, spent, first, last) =
-                (sum("calls"), sum("spent"), weeks.start(), weeks.end());
-            format!(
-                "SELECT user_id, {calls} AS calls, {spent} AS spent_micros
-                FROM usage_by_user WHERE week BETWEEN {first} AND {last}"
-            )
-        });
-        queries.collect::<Vec<_>>().join(" UNION ALL ")
+        if first == last {
+            return format!("({})", days(start..=end));
+        }
+        let (from, to, between) = (days(start..=6), days(0..=end), days(0..=6));
+        format!("CASE week WHEN {first} THEN {from} WHEN {last} THEN {to} ELSE {between} END")
     }
 }
 

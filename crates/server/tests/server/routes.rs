@@ -407,7 +407,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 208);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 210);
 }
 
 #[tokio::test(flavor = "multi_thread")]
