@@ -22,6 +22,7 @@ mod plugins;
 mod policies;
 mod scim;
 mod settings;
+mod usage;
 mod users;
 
 use pia_web::Route;
@@ -44,6 +45,7 @@ pub(crate) fn routes() -> Vec<Route> {
         models::routes(),
         invitations::routes(),
         scim::routes(),
+        usage::routes(),
         feedback::routes(),
         mail::routes(),
         jobs::routes(),

@@ -5,9 +5,11 @@ use pia_kernel::Timestamp;
 use pia_policy::{GroupEntry, Licensed};
 use pia_web::{ApiError, Route};
 
+use super::usage;
 use crate::navigation::{ALL_ROLES, CONSOLE};
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page_for;
+use crate::texts::common;
 use crate::ui::chart::{Chart, ChartBar};
 use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
@@ -29,7 +31,6 @@ const RUNNING: Text = Text::new("Running assignments", "Laufende Aufträge");
 const PODS: Text = Text::new("Connected pods", "Verbundene Pods");
 const MEMBERS: Text = Text::new("Members by group", "Mitglieder je Gruppe");
 const GROUP: Text = Text::new("Group", "Gruppe");
-const AS_TABLE: Text = Text::new("Show as a table", "Als Tabelle anzeigen");
 const AREAS: Text = Text::new("Your areas", "Ihre Bereiche");
 /// Time before its end at which a licence needs attention, in microseconds.
 const SOON_MICROS: i64 = 30 * 24 * 3600 * 1_000_000;
@@ -49,6 +50,7 @@ async fn show(page: PageContext) -> PageResult {
     let entries = page.run(async move { groups.list().await }).await?;
     let view = view
         .section(attention(&page)?)
+        .section(usage::summary::section(&page).await?)
         .section(numbers(&page, &entries).await?)
         .section(Section::new("members", "").part(SectionPart::Chart(chart(&page, &entries))));
     Ok(page.render(view))
@@ -92,14 +94,13 @@ async fn numbers(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, A
 }
 
 fn chart(page: &PageContext, groups: &[GroupEntry]) -> Chart {
-    let bar = |it: &GroupEntry| ChartBar {
-        label: it.group.name.as_str().to_owned(),
-        text: format::number(page.language, it.members),
-        value: u32::try_from(it.members).map_or(f64::MAX, f64::from),
+    let bar = |it: &GroupEntry| {
+        let name = it.group.name.as_str().to_owned();
+        ChartBar::new(name, format::number(page.language, it.members), it.members)
     };
     Chart {
         title: page.t(MEMBERS).to_owned(),
-        numbers_label: page.t(AS_TABLE).to_owned(),
+        numbers_label: page.t(common::AS_TABLE).to_owned(),
         label_heading: page.t(GROUP).to_owned(),
         bars: groups.iter().take(MAX_BARS).map(bar).collect(),
     }

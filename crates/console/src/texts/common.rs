@@ -13,6 +13,7 @@ pub(crate) const OTHER_LANGUAGE: Text = Text::new("Deutsch", "English");
 pub(crate) const OPTIONAL: Text = Text::new("(optional)", "(freiwillig)");
 pub(crate) const ERROR_PREFIX: Text = Text::new("Error: ", "Fehler: ");
 pub(crate) const NEXT_PAGE: Text = Text::new("Next page", "Nächste Seite");
+pub(crate) const AS_TABLE: Text = Text::new("Show as a table", "Als Tabelle anzeigen");
 pub(crate) const SEARCH: Text = Text::new("Search", "Suchen");
 pub(crate) const RESET_FILTERS: Text = Text::new("Clear filters", "Filter entfernen");
 pub(crate) const SAVE: Text = Text::new("Save", "Speichern");

@@ -30,6 +30,16 @@ pub(crate) struct ChartBar {
     pub(crate) value: f64,
 }
 
+impl ChartBar {
+    /// Creates a bar of a whole number.
+    pub(crate) fn new(label: String, text: String, value: impl TryInto<u64>) -> Self {
+        let value = value.try_into().unwrap_or(0);
+        let half = |it: u64| f64::from(u32::try_from(it).unwrap_or(u32::MAX));
+        let value = half(value >> 32) * 4_294_967_296.0 + half(value & 0xffff_ffff);
+        Self { label, text, value }
+    }
+}
+
 /// Rectangle of a bar.
 pub(crate) struct BarShape<'a> {
     pub(crate) x: f64,
@@ -70,12 +80,8 @@ mod tests {
 
     #[test]
     fn bars_are_scaled_to_the_highest_and_none_divides_by_zero() {
-        let bars = |values: &[f64]| {
-            let bars = values.iter().map(|value| ChartBar {
-                label: String::new(),
-                text: String::new(),
-                value: *value,
-            });
+        let bars = |values: &[u64]| {
+            let bars = values.iter().map(|it| ChartBar::new(String::new(), String::new(), *it));
             let chart = Chart {
                 title: String::new(),
                 numbers_label: String::new(),
@@ -85,8 +91,9 @@ mod tests {
             chart.shapes().iter().map(|it| it.height.to_string()).collect::<Vec<_>>().join(" ")
         };
 
-        assert_eq!(bars(&[1.0, 4.0, 0.0]), "40 160 0");
-        assert_eq!(bars(&[0.0]), "0");
+        assert_eq!(bars(&[1, 4, 0]), "40 160 0");
+        assert_eq!(bars(&[3 << 40, 1 << 42]), "120 160");
+        assert_eq!(bars(&[0]), "0");
         assert!(bars(&[]).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Times, numbers and sizes in the form of a language.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use pia_kernel::{Language, Timestamp};
 
 /// Formats a time to the minute: `26 Nov 2026, 09:42 UTC`.
@@ -15,12 +15,16 @@ pub(crate) fn time(language: Language, at: Timestamp) -> String {
 
 /// Formats the day of a time: `26 Nov 2026`.
 pub(crate) fn day(language: Language, at: Timestamp) -> String {
-    let at = DateTime::<Utc>::from(at);
+    date(language, DateTime::<Utc>::from(at).date_naive())
+}
+
+/// Formats a day: `26 Nov 2026`.
+pub(crate) fn date(language: Language, day: NaiveDate) -> String {
     let pattern = match language {
         Language::En => "%-d %b %Y",
         Language::De => "%d.%m.%Y",
     };
-    at.format(pattern).to_string()
+    day.format(pattern).to_string()
 }
 
 /// Formats a whole number with separators: `1,234,567`.

@@ -2,7 +2,7 @@
 
 use super::chart::Chart;
 use super::form::Form;
-use super::table::Table;
+use super::table::{Search, Table};
 
 /// Content of a page: a title and sections.
 #[derive(Default)]
@@ -69,6 +69,18 @@ pub(crate) enum SectionPart {
     Picture(String, String),
     /// Links.
     Links(Vec<Link>),
+    /// Choice of one of several forms of the page, with its label.
+    Tabs(String, Vec<Tab>),
+    /// Search without a table.
+    Search(Box<Search>),
+}
+
+/// Form of a page that can be chosen.
+pub(crate) struct Tab {
+    /// Link to the page in this form.
+    pub(crate) link: Link,
+    /// True if the page has this form.
+    pub(crate) is_current: bool,
 }
 
 /// Pair of a label and a value.

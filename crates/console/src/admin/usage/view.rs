@@ -1,0 +1,230 @@
+//! Page of usage.
+
+use pia_assistant::{
+    Micros, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageSubject, UsageSum,
+};
+
+use super::MAX_ROWS;
+use super::summary::{self as texts, total};
+use crate::page_context::PageContext;
+use crate::texts::common;
+use crate::ui::chart::{Chart, ChartBar};
+use crate::ui::view::{Link, SectionPart, Tab};
+use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
+
+const INTRO: Text = Text::new(
+    "Every call of a model that was not refused, at the price of its time. Days are in UTC.",
+    "Jeder Aufruf eines Modells, der nicht abgelehnt wurde, zum damaligen Preis. Ein Tag geht von \
+     Mitternacht bis Mitternacht UTC.",
+);
+const EXPORT: Text = Text::new("Download CSV", "CSV herunterladen");
+const RANGE: Text = Text::new("Range", "Zeitraum");
+const TODAY: Text = Text::new("Today", "Heute");
+const DAYS: Text = Text::new("{} days", "{} Tage");
+const FROM: Text = Text::new("From day (UTC)", "Ab Tag (UTC)");
+const TO: Text = Text::new("To day (UTC)", "Bis Tag (UTC)");
+const CHOOSE: Text = Text::new("Choose days", "Tage wählen");
+const SHOW: Text = Text::new("Show", "Anzeigen");
+const NOT_A_DAY: Text =
+    Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
+const WRONG_LENGTH: Text = Text::new("Choose 1 to 366 days.", "Wählen Sie 1 bis 366 Tage.");
+const SUMMED_BY: Text = Text::new("Summed by", "Zusammengefasst nach");
+const EMPTY: Text = Text::new(
+    "Nobody called a model in these days. Choose others, or wait for the first call.",
+    "In diesen Tagen hat niemand ein Modell aufgerufen. Wählen Sie andere Tage, oder warten Sie \
+     auf den ersten Aufruf.",
+);
+const FIRST_ROWS: Text = Text::new(
+    "These are the first {}. The CSV file has more.",
+    "Das sind die ersten {}. Die CSV-Datei enthält mehr.",
+);
+const INPUT: Text = Text::new("Input tokens", "Eingabe-Token");
+const OUTPUT: Text = Text::new("Output tokens", "Ausgabe-Token");
+const CACHED: Text = Text::new("{} cached", "{} aus dem Cache");
+const DELETED_GROUP: Text = Text::new("Deleted group", "Gelöschte Gruppe");
+const DELETED_ACCOUNT: Text = Text::new("Deleted account", "Gelöschtes Konto");
+/// Number of groups, models or people in the chart.
+const MAX_BARS: usize = 30;
+
+/// Page of usage.
+pub(super) struct UsageView<'a> {
+    pub(super) page: &'a PageContext,
+    pub(super) by: UsageGrouping,
+    pub(super) range: UsageRange,
+    /// Error of the requested range, in place of which another is displayed.
+    pub(super) error: Option<UsageRangeError>,
+    /// Sums of all days.
+    pub(super) days: &'a [UsageSum],
+    /// Rows of the table.
+    pub(super) rows: &'a [UsageSum],
+}
+
+impl UsageView<'_> {
+    pub(super) fn render(&self) -> View {
+        let page = self.page;
+        let export = format!("admin/usage/export?{}", query(self.by, self.range));
+        let range = Section::new("range", "")
+            .part(self.range_tabs())
+            .part(SectionPart::Search(Box::new(self.search())));
+        let by = Section::new("by", "").part(self.grouping_tabs());
+        let view = View::new(page.t(texts::TITLE))
+            .intro(page.t(INTRO))
+            .action(page.t(EXPORT), export)
+            .section(range);
+        let totals = total(self.days);
+        if totals.0 == 0 {
+            return view.section(by.paragraph(page.t(EMPTY)));
+        }
+        let by = by.part(SectionPart::Chart(self.chart())).table(self.table());
+        let is_full = u32::try_from(self.rows.len()).is_ok_and(|it| it >= MAX_ROWS);
+        let by = if is_full && self.by != UsageGrouping::Day {
+            by.paragraph(page.fill(FIRST_ROWS, &[&MAX_ROWS.to_string()]))
+        } else {
+            by
+        };
+        view.section(Section::new("totals", "").facts(self.totals(totals))).section(by)
+    }
+
+    fn range_tabs(&self) -> SectionPart {
+        let page = self.page;
+        let tab = |days: u32| {
+            let range = page.api.usage.last_days(days);
+            let label = match days {
+                1 => page.t(TODAY).to_owned(),
+                days => page.fill(DAYS, &[&days.to_string()]),
+            };
+            let path = format!("admin/usage?{}", query(self.by, range));
+            let is_current = range == self.range && self.error.is_none();
+            Tab { link: Link { label, path }, is_current }
+        };
+        SectionPart::Tabs(page.t(RANGE).to_owned(), [1, 7, 30, 90].map(tab).into())
+    }
+
+    fn grouping_tabs(&self) -> SectionPart {
+        let tab = |by: UsageGrouping| {
+            let label = self.page.t(title(by)).to_owned();
+            let path = format!("admin/usage?{}", query(by, self.range));
+            Tab { link: Link { label, path }, is_current: by == self.by }
+        };
+        let tabs = UsageGrouping::ALL.map(tab);
+        SectionPart::Tabs(self.page.t(SUMMED_BY).to_owned(), tabs.into())
+    }
+
+    fn search(&self) -> Search {
+        let page = self.page;
+        let (first, last) = (self.range.first_day(), self.range.last_day());
+        let day = |name, label: Text, day: String| {
+            Field::input(name, page.t(label), ("date", "off"), day).optional()
+        };
+        let (mut from, mut to) =
+            (day("from", FROM, first.to_string()), day("to", TO, last.to_string()));
+        match self.error {
+            None => {}
+            Some(UsageRangeError::From) => page.t(NOT_A_DAY).clone_into(&mut from.error),
+            Some(UsageRangeError::To) => page.t(NOT_A_DAY).clone_into(&mut to.error),
+            Some(UsageRangeError::Length) => page.t(WRONG_LENGTH).clone_into(&mut from.error),
+        }
+        let by = Form::default().hidden("by", self.by.name()).fields;
+        Search {
+            label: page.t(CHOOSE).to_owned(),
+            fields: by.into_iter().chain([from, to]).collect(),
+            submit: page.t(SHOW).to_owned(),
+            reset: None,
+        }
+    }
+
+    fn totals(
+        &self,
+        (calls, spent, details): (i64, Micros, UsageDetails),
+    ) -> [(&'static str, Cell); 5] {
+        let page = self.page;
+        let number = |it: i64| Cell::text(format::number(page.language, it));
+        [
+            (page.t(texts::CALLS), number(calls)),
+            (page.t(texts::ERRORS), number(details.failed)),
+            (page.t(texts::CREDITS), number(spent.rounded_up())),
+            (page.t(INPUT), number(details.input_tokens)),
+            (page.t(OUTPUT), number(details.output_tokens)),
+        ]
+    }
+
+    fn chart(&self) -> Chart {
+        let limit = if self.by == UsageGrouping::Day { self.rows.len() } else { MAX_BARS };
+        let rows = self.rows.get(..limit.min(self.rows.len())).unwrap_or_default();
+        let bars = rows.iter().map(|it| {
+            let credits = format::number(self.page.language, it.spent.rounded_up());
+            ChartBar::new(self.name(&it.subject).text, credits, it.spent.0)
+        });
+        Chart {
+            title: self.page.t(texts::CREDITS).to_owned(),
+            numbers_label: self.page.t(common::AS_TABLE).to_owned(),
+            label_heading: self.page.t(title(self.by)).to_owned(),
+            bars: bars.collect(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let columns = [title(self.by), texts::CALLS, texts::CREDITS, texts::ERRORS, INPUT, OUTPUT];
+        let columns = if self.by == UsageGrouping::User { &columns[..3] } else { &columns[..] };
+        // The chart has all days.
+        let mut rows: Vec<_> = self.rows.iter().filter(|it| it.calls > 0).collect();
+        if self.by == UsageGrouping::Day {
+            rows.reverse();
+        }
+        Table {
+            caption: self.page.t(texts::TITLE).to_owned(),
+            columns: columns.iter().map(|it| self.page.t(*it).to_owned()).collect(),
+            rows: rows.into_iter().map(|it| self.row(it)).collect(),
+            ..Table::default()
+        }
+    }
+
+    fn row(&self, sum: &UsageSum) -> Row {
+        let language = self.page.language;
+        let number = |it: i64| Cell::number(format::number(language, it));
+        let mut cells =
+            vec![self.name(&sum.subject), number(sum.calls), number(sum.spent.rounded_up())];
+        if let Some(details) = sum.details {
+            let cached = format::number(language, details.cached_input_tokens);
+            let input = number(details.input_tokens);
+            let input = match details.cached_input_tokens {
+                0 => input,
+                _ => input.detail(self.page.fill(CACHED, &[&cached])),
+            };
+            cells.extend([number(details.failed), input, number(details.output_tokens)]);
+        }
+        Row::new(cells)
+    }
+
+    fn name(&self, subject: &UsageSubject) -> Cell {
+        match subject {
+            UsageSubject::Day(day) => Cell::text(format::date(self.page.language, *day)),
+            UsageSubject::Group { id, name: Some(name) } => {
+                Cell::link(name.as_str(), format!("admin/groups/{id}"))
+            }
+            UsageSubject::Group { name: None, .. } => Cell::text(self.page.t(DELETED_GROUP)),
+            UsageSubject::Model { provider, name } => {
+                Cell::text(name.as_str()).detail(provider.as_str())
+            }
+            UsageSubject::User { id, email: Some(email) } => {
+                Cell::link(email.as_str(), format!("admin/users/{id}"))
+            }
+            UsageSubject::User { email: None, .. } => Cell::text(self.page.t(DELETED_ACCOUNT)),
+        }
+    }
+}
+
+/// Returns the label of a grouping, and heading of its column.
+fn title(by: UsageGrouping) -> Text {
+    match by {
+        UsageGrouping::Day => texts::DAY,
+        UsageGrouping::Group => Text::new("Group", "Gruppe"),
+        UsageGrouping::Model => Text::new("Model", "Modell"),
+        UsageGrouping::User => Text::new("Person", "Person"),
+    }
+}
+
+/// Returns the query of a range and grouping, without `?`.
+fn query(by: UsageGrouping, range: UsageRange) -> String {
+    format!("by={}&from={}&to={}", by.name(), range.first_day(), range.last_day())
+}
