@@ -5,13 +5,14 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{CHAT, JSON, Live, OPTIMIZE, before, chat_request, streamed};
 use pia_server_testkit::client::Client;
+use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_testkit::databases::TestDatabase;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 on_both_databases! {
@@ -20,6 +21,7 @@ on_both_databases! {
     a_disconnected_caller_is_charged,
     calls_that_break_are_recorded_and_refused_ones_are_not,
     answers_do_not_wait_for_a_database_that_is_down,
+    usage_is_reported_to_administrators,
 }
 
 /// Mode, provider, model and outcome; tokens in, cached and out; whether they
@@ -166,6 +168,54 @@ async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase)
     assert_eq!((full.status, stream.status), (200, 200));
     assert!(stream.text().ends_with("data: [DONE]\n\n"), "{}", stream.text());
     assert_eq!(rows, vec![(names("Assistant", "completed"), (2, 0, 5), false); 2]);
+}
+
+async fn usage_is_reported_to_administrators(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let setting = TestConfig::on(database).with_upstream(&demo.endpoint());
+    let (_app, ada, console) = administrator(setting).await;
+    let sum = |items: &Value, key: &str| -> i64 {
+        items.as_array().into_iter().flatten().filter_map(|it| it[key].as_i64()).sum()
+    };
+
+    assert_eq!(ada.post(CHAT, &chat_request("good day")).await.status, 200);
+    assert_eq!(ada.post(CHAT, &streamed("demo:cut one two")).await.status, 200);
+    let days = until(async || {
+        let body = console.get("/api/admin/usage").await.body;
+        (sum(&body["items"], "calls") == 2).then_some(body)
+    })
+    .await;
+
+    let items = &days["items"];
+    assert_eq!((&days["by"], items.as_array().map(Vec::len)), (&json!("day"), Some(30)));
+    assert_eq!((sum(items, "failed"), &items[29]["day"]), (1, &days["to"]));
+    let micros = sum(items, "spentMicros");
+    assert!(sum(items, "outputTokens") >= 5 && micros > 0, "{days}");
+    for (by, key, name) in [
+        ("user", "email", "ada@example.org"),
+        ("group", "groupName", "Default"),
+        ("model", "model", "test-model"),
+    ] {
+        let query = format!("by={by}&from={}", days["from"].as_str().expect("a day"));
+        let items = console.get(&format!("/api/admin/usage?{query}")).await.body["items"].clone();
+        assert_eq!(items.as_array().map(Vec::len), Some(1), "{items}");
+        let found = (&items[0][key], &items[0]["calls"], &items[0]["spentMicros"]);
+        assert_eq!(found, (&json!(name), &json!(2), &json!(micros)));
+        for path in ["/api/admin/usage/export", "/admin/usage/export"] {
+            let file = console.get(&format!("{path}?{query}")).await;
+            assert_eq!(file.header("content-type"), Some("text/csv; charset=utf-8"));
+            let credits = format!(",{name},2,{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+            assert!(file.text().contains(&credits), "{credits} {}", file.text());
+        }
+        let page = console.get(&format!("/admin/usage?{query}")).await.text();
+        assert!(page.contains(name) && page.contains("<svg"), "{page}");
+    }
+    let overview = console.get("/admin").await.text();
+    assert!(overview.contains("Calls by day"), "{overview}");
+    for wrong in ["from=x", "to=2026-02-30", "from=2020-01-01", "by=planet"] {
+        let refused = console.get(&format!("/api/admin/usage?{wrong}")).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{wrong}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
