@@ -249,6 +249,7 @@ async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
 #[expect(clippy::disallowed_methods, reason = "the test runner names its programs")]
 async fn every_page_is_accessible_and_fits_a_phone() {
     let app = with_admin(TestDatabase::sqlite()).await;
+    plant_usage(&app).await;
     let axe = std::env::var("TEST_AXE").expect("TEST_AXE: run `cargo xtask test`");
     let axe = std::path::Path::new(&axe).join("node_modules/axe-core/axe.min.js");
     let axe = std::fs::read_to_string(axe).expect("axe-core");
@@ -261,6 +262,7 @@ async fn every_page_is_accessible_and_fits_a_phone() {
         .map(|it| it.path.to_owned())
         .collect();
     paths.extend(["/admin/login", "/account/login"].map(str::to_owned));
+    paths.push("/admin/usage?by=user&to=x".to_owned());
 
     for path in &paths {
         for (language, width, colours) in
@@ -268,10 +270,11 @@ async fn every_page_is_accessible_and_fits_a_phone() {
         {
             browser.resize(width, 900).await;
             browser.prefer_colours(colours).await;
-            browser.goto(&url(&format!("{path}?lang={language}"))).await;
+            let separator = if path.contains('?') { '&' } else { '?' };
+            browser.goto(&url(&format!("{path}{separator}lang={language}"))).await;
             let title = browser.states("h1").await;
             if let Some(folder) = &pictures {
-                let name = path.trim_matches('/').replace('/', "-");
+                let name = path.trim_matches('/').replace(['/', '?', '&'], "-");
                 let file = folder.join(format!("{name}-{language}-{width}-{colours}.png"));
                 browser.picture(&file).await;
             }
@@ -285,6 +288,19 @@ async fn every_page_is_accessible_and_fits_a_phone() {
             assert!(complaints.is_empty(), "{path}: {complaints:?}");
         }
     }
+}
+
+/// Records usage of today and this week, so that pages have charts.
+async fn plant_usage(app: &TestApp) {
+    let of_a_day = ["1280, 3912450000"; 7].join(", ");
+    app.execute(&format!(
+        "INSERT INTO usage_by_group
+             SELECT unixepoch() / 86400, id, 'OpenAI', 'gpt-5', 1280, 3, 2400000, 350000, 1512450,
+                 3912450000 FROM user_groups;
+         INSERT INTO usage_by_user
+             SELECT unixepoch() / 604800, id, {of_a_day} FROM accounts"
+    ))
+    .await;
 }
 
 /// Returns whether a row sends a file.
