@@ -48,7 +48,7 @@ fn models(env: &TestEnv) -> (Models, Arc<RecordedEffects>) {
     };
     let gateway = Gateway { catalogue: LiveSetting::new(catalogue), ..env.gateway() };
     let effects = Arc::new(RecordedEffects::default());
-    (Models::new(gateway, effects.clone()), effects)
+    (Models::new(gateway, Arc::<RecordedEffects>::clone(&effects)), effects)
 }
 
 fn refused(status: u16) -> Script {

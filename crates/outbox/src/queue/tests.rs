@@ -31,9 +31,11 @@ fn queue(store: MockMailQueueStore, configured: bool) -> (MailQueue, Arc<Recorde
         relay: Arc::new(MockRelay::new()),
     };
     let clock = Arc::new(FixedClock(START));
-    let sender = OutboxSender::new(ports, OutboxSenderSettings::default(), clock.clone());
+    let sender =
+        OutboxSender::new(ports, OutboxSenderSettings::default(), Arc::<FixedClock>::clone(&clock));
     let configured = LiveSetting::new(configured);
-    (MailQueue::new(Arc::new(store), effects.clone(), sender, configured, clock), effects)
+    let writer = Arc::<RecordedEffects>::clone(&effects);
+    (MailQueue::new(Arc::new(store), writer, sender, configured, clock), effects)
 }
 
 fn record(failure: Option<&str>, failed_at: Option<Timestamp>) -> MailRecord {

@@ -79,7 +79,7 @@ async fn emails_are_listed_newest_first_by_state_and_page(db: Database) {
     assert_eq!(rest, &all[1..2]);
     assert_eq!((all[1].due_at, all[1].failure.as_deref()), (START + CLAIM, Some("451")));
     for (state, found) in MailState::ALL.into_iter().zip(&all) {
-        assert_eq!(mails.page(Some(state), ALL).await.unwrap(), [found.clone()]);
+        assert_eq!(mails.page(Some(state), ALL).await.unwrap(), std::slice::from_ref(found));
     }
     assert_eq!(mails.find(all[1].id).await.unwrap().as_ref(), Some(&all[1]));
     let counts = MailCounts { waiting: 1, postponed: 1, failed: 1 };
