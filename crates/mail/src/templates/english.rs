@@ -61,7 +61,7 @@ fn subject(kind: &Email) -> &'static str {
 }
 
 fn opening(kind: &Email) -> String {
-    if let Some(text) = parameterised_opening(kind) {
+    if let Some(text) = address_opening(kind).or_else(|| parameterised_opening(kind)) {
         return text;
     }
     let text = match kind {
@@ -73,14 +73,6 @@ fn opening(kind: &Email) -> String {
             "Someone, most likely you, asked to reset the password of your account."
         }
         Email::Invitation(_) => "You are invited to create an account on this server.",
-        Email::AddressTaken => {
-            "Someone, most likely you, tried to use this address for another account. You have \
-             an account with it already, and it was not changed."
-        }
-        Email::AddressChange(_) => {
-            "Someone, most likely you, wants to use this address for an account. Confirm that it \
-             is yours."
-        }
         Email::PasswordChanged(None) => PASSWORD_CHANGED,
         Email::NewDevice => "A new device signed in to your account.",
         Email::FactorEnabled => {
@@ -99,7 +91,9 @@ fn opening(kind: &Email) -> String {
             "New recovery codes were created for your account. The old ones no longer work."
         }
         Email::RecoveryCodeUsed(None) => "A recovery code of your account was used.",
-        Email::AddressChangeRequested(_)
+        Email::AddressTaken
+        | Email::AddressChange(_)
+        | Email::AddressChangeRequested(_)
         | Email::AddressChanged(_)
         | Email::PasswordChanged(Some(_))
         | Email::RecoveryCodeUsed(Some(_))
@@ -128,9 +122,19 @@ fn opening(kind: &Email) -> String {
     text.to_owned()
 }
 
-/// Returns the text of an event that has a name or a count.
-fn parameterised_opening(kind: &Email) -> Option<String> {
+/// Returns the text about the address of an account.
+fn address_opening(kind: &Email) -> Option<String> {
     Some(match kind {
+        Email::AddressTaken => {
+            "Someone, most likely you, tried to use this address for another account. You have \
+             an account with it already, and it was not changed."
+                .to_owned()
+        }
+        Email::AddressChange(_) => {
+            "Someone, most likely you, wants to use this address for an account. Confirm that it \
+             is yours."
+                .to_owned()
+        }
         Email::AddressChangeRequested(new) => format!(
             "Someone, most likely you, asked to change the e-mail address of your account to \
              “{new}”. It changes once that address is confirmed."
@@ -139,6 +143,13 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
             "The e-mail address of your account was changed to “{new}”. From now on, you sign in \
              with it and receive e-mails there."
         ),
+        _ => return None,
+    })
+}
+
+/// Returns the text of an event that has a name or a count.
+fn parameterised_opening(kind: &Email) -> Option<String> {
+    Some(match kind {
         Email::PasswordChanged(Some(left)) => {
             format!("{PASSWORD_CHANGED}{}", remaining_access(*left))
         }
@@ -243,30 +254,39 @@ fn span(hours: u32) -> String {
     }
 }
 
+/// Returns the advice about the address of an account.
+fn address_advice(kind: &Email, public_url: &str) -> Option<String> {
+    Some(match kind {
+        Email::AddressTaken => format!(
+            "If this was you, sign in with your account. Forgot your password? Reset it: \
+                 {public_url}/auth/forgot-password.html"
+        ),
+        Email::AddressChange(_) => {
+            "If this was not you, ignore this e-mail: without your confirmation the address is \
+             not used."
+                .to_owned()
+        }
+        Email::AddressChanged(_) => {
+            "If this was not you, contact the administrator of the server at once.".to_owned()
+        }
+        _ => return None,
+    })
+}
+
 fn advice(kind: &Email, public_url: &str) -> Vec<String> {
+    if let Some(text) = address_advice(kind, public_url) {
+        return vec![text];
+    }
     let text = match kind {
         Email::VerifyAddress(_) => {
             "If this was not you, do not follow the link: you would confirm an account whose \
              password someone else knows. Without your confirmation the address is not used."
-        }
-        Email::AddressChange(_) => {
-            "If this was not you, ignore this e-mail: without your confirmation the address is \
-             not used."
-        }
-        Email::AddressChanged(_) => {
-            "If this was not you, contact the administrator of the server at once."
         }
         Email::PasswordReset(_) => {
             "If this was not you, ignore this e-mail: your password stays as it is. Do not share \
              the link."
         }
         Email::Invitation(_) => "If you do not know what this is about, ignore this e-mail.",
-        Email::AddressTaken => {
-            return vec![format!(
-                "If this was you, sign in with your account. Forgot your password? Reset it: \
-                 {public_url}/auth/forgot-password.html"
-            )];
-        }
         Email::DeviceRegistered(_) => {
             return vec![
                 "If this was you, compare the fingerprints that the two devices show before you \

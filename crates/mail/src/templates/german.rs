@@ -61,7 +61,7 @@ fn subject(kind: &Email) -> &'static str {
 }
 
 fn opening(kind: &Email) -> String {
-    if let Some(text) = parameterised_opening(kind) {
+    if let Some(text) = address_opening(kind).or_else(|| parameterised_opening(kind)) {
         return text;
     }
     let text = match kind {
@@ -71,14 +71,6 @@ fn opening(kind: &Email) -> String {
         }
         Email::PasswordReset(_) => "jemand, vermutlich Sie, möchte Ihr Passwort zurücksetzen.",
         Email::Invitation(_) => "Sie sind eingeladen, auf diesem Server ein Konto zu erstellen.",
-        Email::AddressTaken => {
-            "jemand, vermutlich Sie, wollte diese Adresse für ein weiteres Konto verwenden. Sie \
-             haben schon ein Konto mit ihr, und daran wurde nichts geändert."
-        }
-        Email::AddressChange(_) => {
-            "jemand, vermutlich Sie, möchte diese Adresse für ein Konto verwenden. Bestätigen Sie, \
-             dass es Ihre ist."
-        }
         Email::PasswordChanged(None) => PASSWORD_CHANGED,
         Email::NewDevice => "ein bisher unbekanntes Gerät hat sich an Ihrem Konto angemeldet.",
         Email::FactorEnabled => {
@@ -98,7 +90,9 @@ fn opening(kind: &Email) -> String {
              mehr."
         }
         Email::RecoveryCodeUsed(None) => "ein Wiederherstellungscode Ihres Kontos wurde benutzt.",
-        Email::AddressChangeRequested(_)
+        Email::AddressTaken
+        | Email::AddressChange(_)
+        | Email::AddressChangeRequested(_)
         | Email::AddressChanged(_)
         | Email::PasswordChanged(Some(_))
         | Email::RecoveryCodeUsed(Some(_))
@@ -129,9 +123,19 @@ fn opening(kind: &Email) -> String {
     text.to_owned()
 }
 
-/// Returns the text of an event that has a name or a count.
-fn parameterised_opening(kind: &Email) -> Option<String> {
+/// Returns the text about the address of an account.
+fn address_opening(kind: &Email) -> Option<String> {
     Some(match kind {
+        Email::AddressTaken => {
+            "jemand, vermutlich Sie, wollte diese Adresse für ein weiteres Konto verwenden. Sie \
+             haben schon ein Konto mit ihr, und daran wurde nichts geändert."
+                .to_owned()
+        }
+        Email::AddressChange(_) => {
+            "jemand, vermutlich Sie, möchte diese Adresse für ein Konto verwenden. Bestätigen Sie, \
+             dass es Ihre ist."
+                .to_owned()
+        }
         Email::AddressChangeRequested(new) => format!(
             "jemand, vermutlich Sie, möchte die E-Mail-Adresse Ihres Kontos zu „{new}“ ändern. Sie \
              ändert sich, sobald diese Adresse bestätigt ist."
@@ -140,6 +144,13 @@ fn parameterised_opening(kind: &Email) -> Option<String> {
             "die E-Mail-Adresse Ihres Kontos wurde zu „{new}“ geändert. Von jetzt an melden Sie \
              sich mit ihr an und erhalten dort E-Mails."
         ),
+        _ => return None,
+    })
+}
+
+/// Returns the text of an event that has a name or a count.
+fn parameterised_opening(kind: &Email) -> Option<String> {
+    Some(match kind {
         Email::PasswordChanged(Some(left)) => {
             format!("{PASSWORD_CHANGED}{}", remaining_access(*left))
         }
@@ -248,32 +259,36 @@ fn span(hours: u32) -> String {
     }
 }
 
+/// Returns the advice about the address of an account.
+fn address_advice(kind: &Email, public_url: &str) -> Option<String> {
+    Some(match kind {
+        Email::AddressTaken => format!(
+                "Wenn Sie es waren, melden Sie sich mit dem Konto an, das Sie haben. Wenn Sie \
+                 das Passwort vergessen haben, wählen Sie ein neues: \
+                 {public_url}/auth/forgot-password.html"
+            ),
+        Email::AddressChange(_) => "Wenn Sie es nicht waren, müssen Sie nichts tun: Ohne Ihre Bestätigung wird die Adresse \
+             nicht verwendet.".to_owned(),
+        Email::AddressChanged(_) => "Wenn Sie es nicht waren, wenden Sie sich sofort an die Administration des Servers.".to_owned(),
+        _ => return None,
+    })
+}
+
 fn advice(kind: &Email, public_url: &str) -> Vec<String> {
+    if let Some(text) = address_advice(kind, public_url) {
+        return vec![text];
+    }
     let text = match kind {
         Email::VerifyAddress(_) => {
             "Wenn Sie es nicht waren, folgen Sie dem Link nicht: Sie würden ein Konto bestätigen, \
              dessen Passwort jemand anderes kennt. Ohne Ihre Bestätigung wird die Adresse nicht \
              verwendet."
         }
-        Email::AddressChange(_) => {
-            "Wenn Sie es nicht waren, müssen Sie nichts tun: Ohne Ihre Bestätigung wird die Adresse \
-             nicht verwendet."
-        }
-        Email::AddressChanged(_) => {
-            "Wenn Sie es nicht waren, wenden Sie sich sofort an die Administration des Servers."
-        }
         Email::PasswordReset(_) => {
             "Wenn Sie es nicht waren, müssen Sie nichts tun: Ihr Passwort bleibt, wie es ist. \
              Geben Sie den Link niemandem weiter."
         }
         Email::Invitation(_) => "Wenn Sie nicht wissen, worum es geht, müssen Sie nichts tun.",
-        Email::AddressTaken => {
-            return vec![format!(
-                "Wenn Sie es waren, melden Sie sich mit dem Konto an, das Sie haben. Wenn Sie \
-                 das Passwort vergessen haben, wählen Sie ein neues: \
-                 {public_url}/auth/forgot-password.html"
-            )];
-        }
         Email::DeviceRegistered(_) => {
             return vec![
                 "Wenn Sie es waren, vergleichen Sie die Fingerabdrücke, die beide Geräte zeigen, \
