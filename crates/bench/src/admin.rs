@@ -22,6 +22,7 @@ Requests go one after the other over one connection; each figure is the p99 of a
 from an administrator's browser with its cookie. The middle of a list is a page behind a cursor, or
 before a time. Write transactions are counted by PostgreSQL's transaction ids over changes of a
 setting, each of which writes an audit entry; so nothing else may use the database server meanwhile.
+The slowest page is that of all that the console's navigation links, as HTML, for an administrator.
 ";
 
 /// Number of rounds, and of requests for a figure.
@@ -36,10 +37,10 @@ struct Plan {
 impl Plan {
     fn from_options(options: &Options) -> Self {
         let plan = if options.quick {
-            let size = Size { users: 500, entries: 5_000 };
+            let size = Size { users: 500, entries: 5_000, calls: 5_000 };
             Self { rounds: 2, requests: 50, size, quick: true }
         } else {
-            let size = Size { users: 10_000, entries: 1_000_000 };
+            let size = Size { users: 10_000, entries: 1_000_000, calls: 1_000_000 };
             Self { rounds: 5, requests: 300, size, quick: false }
         };
         Self { rounds: options.rounds.unwrap_or(plan.rounds), ..plan }
@@ -79,8 +80,8 @@ fn render(plan: &Plan, servers: &Servers, figures: &Figures<Metric>) -> String {
     let names = servers.names();
     let parts = [
         format!(
-            "## Administration\n\nMedians over {rounds} rounds, among {} users and {} audit entries.{quick}",
-            size.users, size.entries
+            "## Administration\n\nMedians over {rounds} rounds, among {} users, {} audit entries and {} AI calls.{quick}",
+            size.users, size.entries, size.calls
         ),
         figures.medians(&names).render(),
         READING.to_owned(),

@@ -11,6 +11,7 @@ pub(super) enum Metric {
     Entries,
     EntriesInTheMiddle,
     EntriesOfAction,
+    Pages,
     Transactions,
 }
 
@@ -22,6 +23,7 @@ impl Measured for Metric {
         Self::Entries,
         Self::EntriesInTheMiddle,
         Self::EntriesOfAction,
+        Self::Pages,
         Self::Transactions,
     ];
 
@@ -33,6 +35,7 @@ impl Measured for Metric {
             Self::Entries => "audit log, first page of 50: p99, ms",
             Self::EntriesInTheMiddle => "audit log, page of 50 in the middle: p99, ms",
             Self::EntriesOfAction => "audit log, a rare action: p99, ms",
+            Self::Pages => "slowest page of the console: p99, ms",
             Self::Transactions => "write transactions an audited change",
         }
     }
@@ -45,6 +48,7 @@ impl Measured for Metric {
         Some(match self {
             // What runs beside it may write a few of its own.
             Self::Transactions => Aim::AtMost(1.1),
+            Self::Pages => Aim::Below(50.0),
             _ => Aim::Below(20.0),
         })
     }

@@ -1,5 +1,6 @@
 //! Round: every list of one server, and the transactions of a change.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use crate::connection::Connection;
 use crate::failure::Outcome;
 use crate::measured::Figures;
 use crate::postgres::Session;
+use crate::servers::log_progress;
 use crate::stats::{count, percentile};
 
 const USERS: &str = "/api/admin/users?limit=50";
@@ -42,6 +44,8 @@ impl Round<'_> {
             let p99 = self.p99(&mut connection, &path, at_least)?;
             self.figures.record(self.place, metric, p99);
         }
+        let slowest = self.slowest_page(&mut connection)?;
+        self.figures.record(self.place, Metric::Pages, slowest);
         if let Some(session) = transactions {
             let each = self.transactions(&mut connection, session)?;
             self.figures.record(self.place, Metric::Transactions, each);
@@ -77,6 +81,37 @@ impl Round<'_> {
             }
         }
         percentile(&took, 0.99).ok_or_else(|| "no requests".into())
+    }
+
+    /// Returns the p99 in milliseconds of the page that takes longest, of all that
+    /// the navigation links, and logs which one that is.
+    fn slowest_page(&self, connection: &mut Connection) -> Outcome<f64> {
+        let overview = self.browser.get(connection, "/admin")?;
+        let overview = String::from_utf8(overview.body)?;
+        let links = overview.split("href=\"admin/").skip(1);
+        let pages: BTreeSet<_> = links
+            .filter_map(|it| it.split(['"', '?', '#']).next())
+            .map(|it| format!("/admin/{it}"))
+            .chain(["/admin".to_owned()])
+            .collect();
+        if pages.len() < 20 {
+            return Err(format!("the navigation links {} pages", pages.len()).into());
+        }
+        let mut slowest = (0.0, "");
+        for page in &pages {
+            let mut took = Vec::new();
+            for _ in 0..self.plan.requests / 3 {
+                let begun = Instant::now();
+                self.browser.get(connection, page)?;
+                took.push(begun.elapsed().as_secs_f64() * 1_000.0);
+            }
+            let p99 = percentile(&took, 0.99).ok_or("no requests")?;
+            if p99 > slowest.0 {
+                slowest = (p99, page);
+            }
+        }
+        log_progress(&format!("slowest page: {}, {:.1} ms", slowest.1, slowest.0));
+        Ok(slowest.0)
     }
 
     /// Returns the number of write transactions of a change of a setting.

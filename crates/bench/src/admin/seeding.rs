@@ -1,4 +1,4 @@
-//! Users and audit entries, stored without the server.
+//! Users, audit entries and AI calls, stored without the server.
 //!
 //! Entries are as old as their numbers, have positions that no real one has,
 //! and nobody on their sides.
@@ -19,10 +19,23 @@ pub(super) const RARE_ACTION: &str = "Group.Created";
 pub(super) struct Size {
     pub(super) users: usize,
     pub(super) entries: usize,
+    pub(super) calls: usize,
+}
+
+/// Migrations that sum up the calls that are there.
+const SUMS: [&str; 2] = [
+    include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql"),
+    include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql"),
+];
+
+/// Returns the statements of a migration that fill the tables which it created.
+fn filling(migration: &str) -> Outcome<&str> {
+    let at = migration.find("INSERT INTO usage_by_group").ok_or("no sums in the migration")?;
+    migration.get(at..).ok_or_else(|| "no sums".into())
 }
 
 /// Seeds a database of PostgreSQL.
-pub(super) fn postgres(session: &Session, Size { users, entries }: Size) -> Outcome<()> {
+pub(super) fn postgres(session: &Session, Size { users, entries, calls }: Size) -> Outcome<()> {
     session.run(&format!(
         "INSERT INTO accounts (id, email, email_folded, display_name, provider, customer_type, created_at)
             SELECT gen_random_uuid(), 'copy' || n || '@bench.example', 'copy' || n || '@bench.example',
@@ -33,16 +46,27 @@ pub(super) fn postgres(session: &Session, Size { users, entries }: Size) -> Outc
                 CASE WHEN n % 10000 = 7 THEN '{RARE_ACTION}' ELSE 'session.started' END,
                 'group:' || n, n::text, 1000000000 + n, decode(md5(n::text), 'hex')
             FROM generate_series(1, {entries}) n;
-        ANALYZE accounts; ANALYZE audit_entries;"
+        INSERT INTO ai_usage (id, at, user_id, mode, provider, model, input_tokens,
+            cached_input_tokens, output_tokens, estimated, outcome, group_id, spent_micros)
+            SELECT gen_random_uuid(), now() - n * interval '90 days' / {calls}, ids[1 + n % {users}],
+                'chat', 'openai', 'model-' || n % 7, 900, 100, 200, false,
+                CASE WHEN n % 50 = 7 THEN 'failed' ELSE 'completed' END,
+                '00000000-0000-7000-8000-000000000001', 1000
+            FROM generate_series(1, {calls}) n,
+                (SELECT array_agg(id) AS ids FROM accounts WHERE email LIKE 'copy%') AS accounts;
+        {}
+        ANALYZE;",
+        filling(SUMS[0])?
     ))?;
     session.run("CHECKPOINT")
 }
 
 /// Seeds a database of SQLite.
-pub(super) fn sqlite(file: &Path, Size { users, entries }: Size) -> Outcome<()> {
+pub(super) fn sqlite(file: &Path, Size { users, entries, calls }: Size) -> Outcome<()> {
     // 2020-01-01 in microseconds, and a year of them.
     const START: u64 = 1_577_836_800_000_000;
-    const YEAR: u64 = 366 * 24 * 3_600_000_000;
+    const DAY: u64 = 24 * 3_600_000_000;
+    const YEAR: u64 = 366 * DAY;
     let mut connection = SqliteConnection::establish(&file.to_string_lossy())?;
     connection.batch_execute(&format!(
         "PRAGMA busy_timeout = 60000; PRAGMA journal_mode = WAL;
@@ -56,9 +80,21 @@ pub(super) fn sqlite(file: &Path, Size { users, entries }: Size) -> Outcome<()> 
             SELECT randomblob(16), {START} + n * ({YEAR} / {entries}),
                 CASE WHEN n % 10000 = 7 THEN '{RARE_ACTION}' ELSE 'session.started' END,
                 'group:' || n, CAST(n AS TEXT), 1000000000 + n, randomblob(32) FROM numbers;
+        CREATE TEMP TABLE copies AS SELECT row_number() OVER () - 1 AS place, id FROM accounts
+            WHERE email LIKE 'copy%';
+        INSERT INTO ai_usage (id, at, user_id, mode, provider, model, input_tokens,
+            cached_input_tokens, output_tokens, estimated, outcome, group_id, spent_micros)
+            WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {calls})
+            SELECT randomblob(16), unixepoch() * 1000000 - n * (90 * {DAY} / {calls}), copies.id,
+                'chat', 'openai', 'model-' || n % 7, 900, 100, 200, 0,
+                CASE WHEN n % 50 = 7 THEN 'failed' ELSE 'completed' END,
+                x'00000000000070008000000000000001', 1000
+            FROM numbers JOIN copies ON copies.place = n % {users};
+        {}
         COMMIT;
         ANALYZE;
-        PRAGMA wal_checkpoint(TRUNCATE);"
+        PRAGMA wal_checkpoint(TRUNCATE);",
+        filling(SUMS[1])?
     ))?;
     Ok(())
 }
