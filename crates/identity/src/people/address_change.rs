@@ -107,14 +107,13 @@ impl AddressChanges {
         let effects = SideEffects::audit(at, caller.user, "account.email_change_requested")
             .and_mail(notice.to_user(at, caller.user));
         let owner = accounts.by_email(&new_email).await?.map(|it| it.account.user);
-        let (token, mail) = match owner.filter(|it| *it != caller.user) {
-            Some(owner) => (None, QueuedEmail::new("address-taken").to_user(at, owner)),
-            None => {
-                let (token, link) = self.link(&new_email)?;
-                let mail = QueuedEmail::new("address-change").with("link", link);
-                let mail = mail.with("hours", LINK_HOURS.to_string());
-                (Some(token), mail.to_address(at, new_email))
-            }
+        let (token, mail) = if let Some(owner) = owner.filter(|it| *it != caller.user) {
+            (None, QueuedEmail::new("address-taken").to_user(at, owner))
+        } else {
+            let (token, link) = self.link(&new_email)?;
+            let mail = QueuedEmail::new("address-change").with("link", link);
+            let mail = mail.with("hours", LINK_HOURS.to_string());
+            (Some(token), mail.to_address(at, new_email))
         };
         Ok(tokens.put(caller.user, token, effects.and_mail(mail)).await?)
     }

@@ -235,8 +235,7 @@ fn codes_left(left: u32) -> String {
 
 fn action(kind: &Email) -> Option<Action> {
     let (label, link) = match kind {
-        Email::VerifyAddress(link) => ("Confirm e-mail address", link),
-        Email::AddressChange(link) => ("Confirm e-mail address", link),
+        Email::VerifyAddress(link) | Email::AddressChange(link) => ("Confirm e-mail address", link),
         Email::PasswordReset(link) => ("Choose a new password", link),
         Email::Invitation(link) => ("Create account", link),
         _ => return None,

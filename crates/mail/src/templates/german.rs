@@ -240,8 +240,7 @@ fn codes_left(left: u32) -> String {
 
 fn action(kind: &Email) -> Option<Action> {
     let (label, link) = match kind {
-        Email::VerifyAddress(link) => ("Adresse bestätigen", link),
-        Email::AddressChange(link) => ("Adresse bestätigen", link),
+        Email::VerifyAddress(link) | Email::AddressChange(link) => ("Adresse bestätigen", link),
         Email::PasswordReset(link) => ("Neues Passwort wählen", link),
         Email::Invitation(link) => ("Konto erstellen", link),
         _ => return None,

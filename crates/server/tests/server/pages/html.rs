@@ -69,11 +69,7 @@ impl PageForm {
     fn add(&mut self, element: &str, attributes: &BTreeMap<String, String>) {
         let value = |name: &str| attributes.get(name).cloned().unwrap_or_default();
         match (element, &*value("type")) {
-            ("input", "checkbox") => {
-                if attributes.contains_key("checked") {
-                    self.fields.push((value("name"), "checkbox".to_owned(), value("value")));
-                }
-            }
+            ("input", "checkbox") if !attributes.contains_key("checked") => (),
             ("input", kind) => self.fields.push((value("name"), kind.to_owned(), value("value"))),
             ("textarea" | "select", _) => {
                 self.fields.push((value("name"), element.to_owned(), String::new()));

@@ -113,15 +113,12 @@ fn markup(number: usize) -> String {
 }
 
 fn multipart(pairs: &[(&str, &str)]) -> String {
-    let mut body = String::new();
-    for (name, value) in pairs {
-        let file =
-            if *name == "file" { format!("; filename=\"<{ELEMENT}>.txt\"") } else { String::new() };
-        body += &format!(
-            "--b\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n"
-        );
-    }
-    body + "--b--\r\n"
+    let part = |(name, value): &(&str, &str)| {
+        let file = format!("; filename=\"<{ELEMENT}>.txt\"");
+        let file = if *name == "file" { file.as_str() } else { "" };
+        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n")
+    };
+    pairs.iter().map(part).collect::<String>() + "--b--\r\n"
 }
 
 /// Returns the path and query of a link on a page of this server.
