@@ -45,7 +45,7 @@ pub use people::account::{
 };
 pub use people::account_security::{AccountSecurity, AccountSecurityError, AccountSecurityPorts};
 pub use people::accounts::{AccountChangeError, AccountError, Accounts, TraderDeclaration};
-pub use people::address_change::{AddressChangeError, AddressChanges};
+pub use people::address_change::{AddressChangeError, AddressChangePorts, AddressChanges};
 pub use people::deletion::{AccountDeletion, DeleteError, DeletionRequest};
 pub use people::email::{fold_email, readable_email, stored_forms};
 pub use people::email_tokens::{EmailTokenError, EmailTokenPorts};

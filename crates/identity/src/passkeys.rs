@@ -291,9 +291,7 @@ impl Passkeys {
         challenge: NewPasskeyChallenge,
     ) -> Result<(), PasskeyOptionsError> {
         let SessionRef { user, session } = session_ref;
-        let credentials = self.proofs.ports.accounts.by_email(&account.email).await?;
-        let own = credentials.filter(|it| it.account.user == user);
-        let has_password = own.is_some_and(|it| it.password_hash.is_some());
+        let has_password = self.proofs.password_hash(account).await?.is_some();
         if has_password || self.factor(user).await?.is_some() {
             return Err(PasskeyOptionsError::ProofNeeded);
         }

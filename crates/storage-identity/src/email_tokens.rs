@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use diesel::dsl::exists;
 use diesel::prelude::*;
+use diesel::result::DatabaseErrorKind::UniqueViolation;
+use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_identity::{
     AddressChange, AddressChangeOutcome, EmailTokenPurpose, EmailTokenStore, NewEmailToken,
@@ -157,7 +159,7 @@ impl EmailTokenStore for SqlEmailTokens {
         let AddressChange { user, token, email, at, effects } = change;
         let id = DbUid(user.0);
         let folded = fold_email(&email);
-        Ok(in_tx!(self.db, async |conn| -> Result<AddressChangeOutcome, DbError> {
+        let changed = in_tx!(self.db, async |conn| -> Result<AddressChangeOutcome, DbError> {
             conn.take_turn().await?;
             if !conn.lock_account(user).await? {
                 return Ok(AddressChangeOutcome::InvalidToken);
@@ -184,7 +186,14 @@ impl EmailTokenStore for SqlEmailTokens {
             diesel::update(accounts::table.find(id)).set(set).execute(conn).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(AddressChangeOutcome::Changed)
-        })?)
+        });
+        match changed {
+            // A SCIM client took the address meanwhile.
+            Err(DbError::Query(DatabaseError(UniqueViolation, _))) => {
+                Ok(AddressChangeOutcome::Taken)
+            }
+            changed => Ok(changed?),
+        }
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {

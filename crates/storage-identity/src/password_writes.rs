@@ -25,10 +25,13 @@ connection_trait! {
 
         /// Deletes everything pending that was authorised with the previous
         /// password: challenges of second factors and passkeys, factors not yet
-        /// enabled, and resets.
+        /// enabled, resets, and changes of the address.
         async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
             let user = DbUid(user.0);
-            let reset = mailed_tokens::purpose.eq(EmailTokenPurpose::PasswordReset.name());
+            let reset = mailed_tokens::purpose.eq_any(
+                [EmailTokenPurpose::PasswordReset, EmailTokenPurpose::AddressChange]
+                    .map(EmailTokenPurpose::name),
+            );
             let resets =
                 mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(reset));
             diesel::delete(resets).execute(self).await?;

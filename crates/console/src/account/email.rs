@@ -12,10 +12,10 @@ use crate::ui::{Field, Form, Section, Text, View};
 
 pub(super) const TITLE: Text = Text::new("Change email address", "E-Mail-Adresse ändern");
 const INTRO: Text = Text::new(
-    "We email a link to the new address. Your address changes once you open it. We notify your \
-     current address, too.",
-    "Wir schicken einen Link an die neue Adresse. Ihre Adresse ändert sich, sobald Sie ihn öffnen. \
-     Wir benachrichtigen auch Ihre bisherige Adresse.",
+    "We email a link to the new address. Your address changes once you open it, sign in and \
+     confirm. We notify your current address, too.",
+    "Wir schicken einen Link an die neue Adresse. Ihre Adresse ändert sich, sobald Sie ihn öffnen, \
+     sich anmelden und die Änderung bestätigen. Wir benachrichtigen auch Ihre bisherige Adresse.",
 );
 const NEW: Text = Text::new("New email address", "Neue E-Mail-Adresse");
 const SEND: Text = Text::new("Send link", "Link senden");
@@ -56,8 +56,11 @@ async fn request(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show_confirmation(page: PageContext) -> PageResult {
-    let view = confirmation_view(&page, &page.query("email"), &page.query("token"));
-    Ok(page.render(view))
+    let (email, token) = (page.query("email"), page.query("token"));
+    if email.is_empty() || token.is_empty() {
+        return page.redirect(PATH);
+    }
+    Ok(page.render(confirmation_view(&page, &email, &token)))
 }
 
 async fn confirm(page: PageContext, form: FormFields) -> PageResult {

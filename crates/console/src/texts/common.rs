@@ -41,7 +41,7 @@ const DONE: &[(&str, Text)] = &[
     ("reset", Text::new("The second factor is removed.", "Der zweite Faktor ist entfernt.")),
     ("lifted", Text::new("The wait is lifted.", "Die Wartezeit ist aufgehoben.")),
     ("topped-up", Text::new("The credits are added.", "Die Credits sind hinzugefügt.")),
-    ("queued", Text::new("Queued.", "Eingereiht.")),
+    ("queued", Text::new("Queued.", "In die Warteschlange gestellt.")),
     ("renamed", Text::new("Renamed.", "Umbenannt.")),
     ("removed", Text::new("Removed.", "Entfernt.")),
     (
@@ -76,14 +76,14 @@ const DONE: &[(&str, Text)] = &[
     (
         "address-requested",
         Text::new(
-            "We emailed a link to the new address. Open it within a day.",
+            "We emailed a link to the new address. Open it within a day to confirm the change.",
             "Wir haben einen Link an die neue Adresse geschickt. Öffnen Sie ihn innerhalb eines \
-             Tages.",
+             Tages, um die Änderung zu bestätigen.",
         ),
     ),
     (
         "address-changed",
-        Text::new("Your email address is changed.", "Ihre E-Mail-Adresse ist geändert."),
+        Text::new("Your email address is changed.", "Ihre E-Mail-Adresse wurde geändert."),
     ),
     (
         "account-deleted",

@@ -87,8 +87,8 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "mail_busy",
         Text::new(
-            "The email is being sent at the moment, or is abandoned. Reload the page.",
-            "Die E-Mail wird gerade gesendet oder ist aufgegeben. Laden Sie die Seite neu.",
+            "The email is being sent at the moment, or has failed. Reload the page.",
+            "Die E-Mail wird gerade gesendet, oder der Versand ist fehlgeschlagen. Laden Sie die Seite neu.",
         ),
     ),
     (

@@ -16,6 +16,7 @@ const FIELD_ERRORS: &[(&str, &str)] = &[
     ("unknown", "Diesen Eintrag gibt es nicht."),
     ("unknown_value", "Diesen Wert gibt es nicht."),
     ("unknown_version", "Diese Version gibt es nicht."),
+    ("managed", "Der Anmeldedienst Ihrer Organisation verwaltet diese Angabe."),
     ("mismatch", "Die beiden Angaben passen nicht zusammen."),
     ("address_not_allowed", "Diese Adresse ist nicht erlaubt."),
     ("tool_not_allowed", "Dieses Werkzeug ist nicht erlaubt."),

@@ -235,7 +235,11 @@ impl FactorProofs {
         account: &Account,
     ) -> Result<Option<Secret<String>>, Unavailable> {
         let credentials = self.ports.accounts.by_email(&account.email).await?;
-        let theirs = credentials.filter(|it| it.account.user == account.user);
-        Ok(theirs.and_then(|it| it.password_hash))
+        // The address may have changed since the account was loaded: another's password, or none,
+        // must not count.
+        match credentials.filter(|it| it.account.user == account.user) {
+            Some(credentials) => Ok(credentials.password_hash),
+            None => Err(Unavailable::new("credentials", "the account has just changed")),
+        }
     }
 }

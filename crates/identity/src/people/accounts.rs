@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, SideEffects, Unavailable, UserId};
 
-use crate::people::account::{Account, CustomerType};
+use crate::people::account::{Account, CustomerType, LOCAL};
 use crate::ports::AccountStore;
 use crate::sessions::caller_cache::CallerCache;
 use crate::violation::{Violation, name};
@@ -43,6 +43,15 @@ pub enum AccountChangeError {
     Unavailable(#[from] Unavailable),
 }
 
+impl From<AccountError> for AccountChangeError {
+    fn from(err: AccountError) -> Self {
+        match err {
+            AccountError::Gone => Self::Gone,
+            AccountError::Unavailable(err) => Self::Unavailable(err),
+        }
+    }
+}
+
 /// Accounts of users.
 #[derive(Clone)]
 pub struct Accounts {
@@ -66,7 +75,7 @@ impl Accounts {
         self.store.find(user).await?.ok_or(AccountError::Gone)
     }
 
-    /// Changes the display name of a caller; `None` or blank removes it.
+    /// Changes the display name of a caller with a local account; `None` or blank removes it.
     pub async fn rename(
         &self,
         user: UserId,
@@ -74,6 +83,11 @@ impl Accounts {
     ) -> Result<(), AccountChangeError> {
         let name = name("displayName", "The name", display_name);
         let name = name.map_err(|it| AccountChangeError::Invalid(vec![it]))?;
+        if self.me(user).await?.provider != LOCAL {
+            let message = "Your organisation's identity provider manages your name.";
+            let violation = Violation::new("displayName", "managed", message);
+            return Err(AccountChangeError::Invalid(vec![violation]));
+        }
         let renamed = SideEffects::audit(self.clock.now(), user, "account.renamed");
         let found = self.store.rename(user, name, renamed).await?;
         self.caller_cache.forget_user(user);
@@ -186,6 +200,10 @@ mod tests {
             .withf(|_, name, _| name.as_deref() == Some("Ada"))
             .once()
             .returning(|_, _, _| Ok(true));
+        store.expect_find().returning(|user| {
+            let at = Timestamp::UNIX_EPOCH;
+            Ok(Some(Account::local(user, "ada@example.org".to_owned(), at)))
+        });
         let (accounts, user) = (accounts(store), UserId::generate());
 
         accounts.rename(user, Some(" Ada ")).await.unwrap();

@@ -1,19 +1,21 @@
 //! Change of an account's email address.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use pia_kernel::{QueuedEmail, Secret, SideEffects, Unavailable, UserId};
+use pia_kernel::{LiveSetting, QueuedEmail, Secret, SideEffects, Unavailable, UserId};
 
 use crate::factors::proofs::ReauthProof;
 use crate::factors::reauthentication::OwnerError;
 use crate::factors::reauthenticator::Reauthenticator;
 use crate::people::account::{CallerState, LOCAL};
 use crate::people::email;
-use crate::people::email_tokens::{EmailTokenError, EmailTokenPorts, EmailTokens};
+use crate::people::email_tokens::{EMAIL_LIMIT, EmailTokenError, EmailTokenPorts, EmailTokens};
+use crate::people::registration::RegistrationRules;
 use crate::ports::{
     AddressChange, AddressChangeOutcome, EmailTokenPurpose, NewEmailToken, RateLimitOutcome,
-    RateQuota, TokenHash,
+    RateQuota, ScimUserStore, TokenHash,
 };
 use crate::sessions;
 use crate::sessions::caller_cache::CallerCache;
@@ -62,11 +64,24 @@ pub enum AddressChangeError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Ports of changing an address.
+#[derive(Clone)]
+pub struct AddressChangePorts {
+    /// Ports of emails with links.
+    pub emails: EmailTokenPorts,
+    /// Accounts whose addresses an identity provider manages.
+    pub scim_users: Arc<dyn ScimUserStore>,
+    /// Rules that a new address must meet.
+    pub rules: LiveSetting<RegistrationRules>,
+}
+
 /// Change of one's own email address, by a link that is sent to the new one. The previous address
 /// is notified of the request and of the change.
 #[derive(Clone)]
 pub struct AddressChanges {
     links: EmailTokens,
+    scim_users: Arc<dyn ScimUserStore>,
+    rules: LiveSetting<RegistrationRules>,
     reauthenticator: Reauthenticator,
     caller_cache: CallerCache,
 }
@@ -74,14 +89,16 @@ pub struct AddressChanges {
 impl AddressChanges {
     /// Creates changes of addresses; `caller_cache` is notified of those that change.
     pub fn new(
-        ports: EmailTokenPorts,
+        ports: AddressChangePorts,
         reauthenticator: Reauthenticator,
         caller_cache: CallerCache,
     ) -> Self {
-        Self { links: EmailTokens(ports), reauthenticator, caller_cache }
+        let AddressChangePorts { emails, scim_users, rules } = ports;
+        Self { links: EmailTokens(emails), scim_users, rules, reauthenticator, caller_cache }
     }
 
-    /// Sends a link to the new address. The result does not reveal whether the address has an
+    /// Sends a link to the new address, and requires a password or a code: whoever changes the
+    /// address can reset the password. The result does not reveal whether the address has an
     /// account already; its owner is emailed instead.
     pub async fn request(
         &self,
@@ -92,11 +109,17 @@ impl AddressChanges {
         self.links.configured()?;
         let EmailTokenPorts { accounts, tokens, attempts, clock, .. } = &self.links.0;
         let account = accounts.find(caller.user).await?.ok_or(AddressChangeError::Gone)?;
-        if account.provider != LOCAL {
+        if account.provider != LOCAL || self.scim_users.find(caller.user).await?.is_some() {
             return Err(AddressChangeError::Managed);
         }
         let new_email = parse(new_email, &account.email).map_err(AddressChangeError::Invalid)?;
-        self.reauthenticator.require(caller, proof).await?;
+        if !self.rules.get().allows_domain(&new_email) {
+            let message = "Addresses of this domain are not allowed.";
+            let violation = Violation::new("email", "address_not_allowed", message);
+            return Err(AddressChangeError::Invalid(vec![violation]));
+        }
+        let proof = proof.ok_or(OwnerError::Missing)?;
+        self.reauthenticator.require(caller, Some(proof)).await?;
         let (at, by_account) = (clock.now(), format!("address-change:{}", caller.user));
         if let RateLimitOutcome::Wait(wait) =
             attempts.attempt(&by_account, REQUEST_LIMIT, at).await?
@@ -106,16 +129,18 @@ impl AddressChanges {
         let notice = QueuedEmail::new("address-change-requested").with("name", &new_email);
         let effects = SideEffects::audit(at, caller.user, "account.email_change_requested")
             .and_mail(notice.to_user(at, caller.user));
+        // The same steps for an address that is taken: the time must not reveal it.
+        let (token, link) = self.link(&new_email)?;
         let owner = accounts.by_email(&new_email).await?.map(|it| it.account.user);
-        let (token, mail) = if let Some(owner) = owner.filter(|it| *it != caller.user) {
-            (None, QueuedEmail::new("address-taken").to_user(at, owner))
+        let mail = if let Some(owner) = owner.filter(|it| *it != caller.user) {
+            QueuedEmail::new("address-taken").to_user(at, owner)
         } else {
-            let (token, link) = self.link(&new_email)?;
             let mail = QueuedEmail::new("address-change").with("link", link);
-            let mail = mail.with("hours", LINK_HOURS.to_string());
-            (Some(token), mail.to_address(at, new_email))
+            mail.with("hours", LINK_HOURS.to_string()).to_address(at, &*new_email)
         };
-        Ok(tokens.put(caller.user, token, effects.and_mail(mail)).await?)
+        let is_allowed = self.links.counted("address-change", &new_email, EMAIL_LIMIT).await?;
+        let effects = if is_allowed { effects.and_mail(mail) } else { effects };
+        Ok(tokens.put(caller.user, Some(token), effects).await?)
     }
 
     /// Changes the address of the account to the one that received the token, and verifies it. All

@@ -20,7 +20,7 @@ use crate::sessions::token_hash;
 
 /// Limit of emails of one kind to one address. The links of the last three are valid, so that
 /// exhausting the limit does not prevent the owner from opening one.
-const EMAIL_LIMIT: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
+pub(crate) const EMAIL_LIMIT: RateQuota = RateQuota { burst: 3, window: Duration::from_hours(1) };
 
 /// Errors of sending an email.
 #[derive(Debug, thiserror::Error)]

@@ -55,11 +55,15 @@ impl Default for RegistrationRules {
 impl RegistrationRules {
     /// Returns whether a user with this address may register without an invitation.
     pub(crate) fn admit(&self, email: &str) -> bool {
+        self.policy == RegistrationPolicy::Open && self.allows_domain(email)
+    }
+
+    /// Returns whether the domain of an address is permitted.
+    pub(crate) fn allows_domain(&self, email: &str) -> bool {
         let domain = people::email::domain(email);
         let allowed =
             |it: &String| people::email::fold_domain(it.trim().trim_start_matches('@')) == domain;
-        self.policy == RegistrationPolicy::Open
-            && (self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed))
+        self.allowed_domains.is_empty() || self.allowed_domains.iter().any(allowed)
     }
 
     /// Returns whether a user with an invitation may try to register. The inviter knows the user,

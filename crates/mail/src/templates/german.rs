@@ -137,11 +137,11 @@ fn address_opening(kind: &Email) -> Option<String> {
                 .to_owned()
         }
         Email::AddressChangeRequested(new) => format!(
-            "jemand, vermutlich Sie, möchte die E-Mail-Adresse Ihres Kontos zu „{new}“ ändern. Sie \
+            "jemand, vermutlich Sie, möchte die E-Mail-Adresse Ihres Kontos in „{new}“ ändern. Sie \
              ändert sich, sobald diese Adresse bestätigt ist."
         ),
         Email::AddressChanged(new) => format!(
-            "die E-Mail-Adresse Ihres Kontos wurde zu „{new}“ geändert. Von jetzt an melden Sie \
+            "die E-Mail-Adresse Ihres Kontos wurde in „{new}“ geändert. Von jetzt an melden Sie \
              sich mit ihr an und erhalten dort E-Mails."
         ),
         _ => return None,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pia_identity::{
-    AddressChanges, EmailTokenPorts, PasswordChanges, PasswordPorts, PasswordResets,
-    Reauthenticator, Verification,
+    AddressChangePorts, AddressChanges, EmailTokenPorts, PasswordChanges, PasswordPorts,
+    PasswordResets, Reauthenticator, Verification,
 };
-use pia_storage_identity::{SqlEmailTokens, SqlPasswords};
+use pia_storage_identity::{SqlEmailTokens, SqlPasswords, SqlScimUsers};
 
 use super::identity::IdentityParts;
 use super::infrastructure::Infrastructure;
@@ -18,7 +18,12 @@ pub(super) fn verification(base: &Infrastructure<'_>, parts: &IdentityParts) -> 
 
 pub(super) fn address_changes(base: &Infrastructure<'_>, parts: &IdentityParts) -> AddressChanges {
     let reauthenticator = Reauthenticator::new(parts.proofs.clone());
-    AddressChanges::new(email_tokens(base, parts), reauthenticator, parts.callers.clone())
+    let ports = AddressChangePorts {
+        emails: email_tokens(base, parts),
+        scim_users: Arc::new(SqlScimUsers::new(base.db.clone())),
+        rules: base.config.follow(|it| it.local_auth.registration.clone()),
+    };
+    AddressChanges::new(ports, reauthenticator, parts.callers.clone())
 }
 
 pub(super) fn passwords(

@@ -6,7 +6,8 @@ use pia_kernel::{Clock, LiveSetting, SessionId, Timestamp};
 
 use super::*;
 use crate::factors::proofs::{FactorProofs, FactorSettings};
-use crate::fakes::{Factors, Post};
+use crate::fakes::{Factors, PASSWORD, Post};
+use crate::ports::MockScimUserStore;
 
 const ADA: &str = "ada@example.org";
 const NEW: &str = "ada@engines.example";
@@ -14,25 +15,44 @@ const NEW: &str = "ada@engines.example";
 struct World {
     post: Arc<Post>,
     changes: AddressChanges,
+    rules: LiveSetting<RegistrationRules>,
     ada: UserId,
 }
 
-fn world(signed_in_ago: Duration) -> World {
+fn world() -> World {
     let (post, factors) = (Post::open(), Arc::<Factors>::default());
     let ada = post.person(ADA, Some("kept"));
-    factors.state.lock().unwrap().began_at = Some(Timestamp::UNIX_EPOCH - signed_in_ago);
+    // A recent sign-in is not enough.
+    factors.state.lock().unwrap().began_at = Some(Timestamp::UNIX_EPOCH);
     let settings = LiveSetting::new(FactorSettings::default());
     let clock = Arc::clone(&post.clock) as Arc<dyn Clock>;
     let reauthenticator =
         Reauthenticator::new(FactorProofs { ports: factors.ports(), settings, clock });
-    let changes = AddressChanges::new(post.ports(), reauthenticator, post.caller_cache());
-    World { post, changes, ada }
+    let (rules, mut scim_users) =
+        (LiveSetting::new(RegistrationRules::default()), MockScimUserStore::new());
+    scim_users.expect_find().returning(|_| Ok(None));
+    let ports = AddressChangePorts {
+        emails: post.ports(),
+        scim_users: Arc::new(scim_users),
+        rules: rules.clone(),
+    };
+    let changes = AddressChanges::new(ports, reauthenticator, post.caller_cache());
+    World { post, changes, rules, ada }
 }
 
 impl World {
     async fn request(&self, email: &str) -> Result<(), AddressChangeError> {
+        self.request_with(email, Some(PASSWORD)).await
+    }
+
+    async fn request_with(
+        &self,
+        email: &str,
+        password: Option<&str>,
+    ) -> Result<(), AddressChangeError> {
         let caller = CallerState::new(self.ada, SessionId::generate());
-        self.changes.request(caller, email, None).await
+        let proof = password.map(|it| ReauthProof::Password(Secret::new(it.to_owned())));
+        self.changes.request(caller, email, proof).await
     }
 
     async fn confirm(&self, user: UserId, email: &str) -> Result<(), AddressChangeError> {
@@ -46,7 +66,7 @@ impl World {
 
 #[tokio::test]
 async fn a_link_to_the_new_address_changes_it_and_the_old_one_is_notified() {
-    let world = world(Duration::ZERO);
+    let world = world();
 
     world.request(" ada@engines.example ").await.unwrap();
 
@@ -65,7 +85,7 @@ async fn a_link_to_the_new_address_changes_it_and_the_old_one_is_notified() {
 
 #[tokio::test]
 async fn a_link_is_for_its_address_and_account_and_for_a_day() {
-    let world = world(Duration::ZERO);
+    let world = world();
     let eve = world.post.person("eve@example.org", Some("kept"));
     world.request(NEW).await.unwrap();
 
@@ -81,7 +101,7 @@ async fn a_link_is_for_its_address_and_account_and_for_a_day() {
 
 #[tokio::test]
 async fn an_address_of_another_account_is_not_revealed() {
-    let world = world(Duration::ZERO);
+    let world = world();
     world.post.person(NEW, Some("kept"));
 
     world.request(NEW).await.unwrap();
@@ -94,15 +114,25 @@ async fn an_address_of_another_account_is_not_revealed() {
 }
 
 #[tokio::test]
-async fn a_request_requires_a_recent_sign_in_and_a_valid_address() {
-    let stale = world(Duration::from_mins(11)).request(NEW).await;
-    let same = world(Duration::ZERO).request(ADA).await;
-    let malformed = world(Duration::ZERO).request("ada").await;
-    let without_mail = world(Duration::ZERO);
+async fn a_request_requires_a_password_and_a_valid_address() {
+    let unproved = world().request_with(NEW, None).await;
+    let wrong = world().request_with(NEW, Some("wrong horse battery")).await;
+    let domains = world();
+    let rules = RegistrationRules {
+        allowed_domains: vec!["example.org".to_owned()],
+        ..RegistrationRules::default()
+    };
+    domains.rules.set(rules);
+    let foreign = domains.request(NEW).await;
+    let same = world().request(ADA).await;
+    let malformed = world().request("ada").await;
+    let without_mail = world();
     without_mail.post.mail.set(false);
 
-    assert!(matches!(stale, Err(AddressChangeError::Owner(OwnerError::SignInAgain))));
-    for (refused, code) in [(same, "unchanged"), (malformed, "invalid")] {
+    assert!(matches!(unproved, Err(AddressChangeError::Owner(OwnerError::Missing))));
+    assert!(matches!(wrong, Err(AddressChangeError::Owner(OwnerError::Wrong))));
+    let invalid = [(same, "unchanged"), (malformed, "invalid"), (foreign, "address_not_allowed")];
+    for (refused, code) in invalid {
         assert!(matches!(refused, Err(AddressChangeError::Invalid(it)) if it[0].code == code));
     }
     assert!(matches!(without_mail.request(NEW).await, Err(AddressChangeError::Mail(_))));
@@ -110,10 +140,12 @@ async fn a_request_requires_a_recent_sign_in_and_a_valid_address() {
 
 #[tokio::test]
 async fn requests_are_limited() {
-    let world = world(Duration::ZERO);
+    let world = world();
     for _ in 0..5 {
         world.request(NEW).await.unwrap();
     }
 
+    // Beyond three emails to one address nothing more is sent there.
+    assert_eq!(world.post.addressed().len(), 3);
     assert!(matches!(world.request(NEW).await, Err(AddressChangeError::TooMany { .. })));
 }
