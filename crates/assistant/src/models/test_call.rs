@@ -87,7 +87,7 @@ impl Gateway {
                 key,
                 body: prompt.body(&AddedMessages::default()),
                 max_output: Some(OutputCap { tokens: MAX_ANSWER_TOKENS, name: None }),
-                effort: None,
+                effort: target.reasoning_effort,
             })
         };
         let body = self.test_model(target, send).await?;

@@ -30,7 +30,7 @@ const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
 const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
 const NOT_CONFIGURED_HINT: Text = Text::new(
     "No emails are queued. Set the mail server under Smtp.",
-    "E-Mails werden nicht eingereiht. Setzen Sie den Mailserver unter Smtp.",
+    "Es werden keine E-Mails versendet. Tragen Sie den Mailserver unter Smtp ein.",
 );
 const QUEUE: Text = Text::new("Outbox", "Postausgang");
 const SENT: Text = Text::new("Sent", "Gesendet");
@@ -47,7 +47,7 @@ const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
 const KIND: Text = Text::new("Email", "E-Mail");
 const TO: Text = Text::new("To", "An");
 const ERASED: Text = Text::new("Erased", "Gelöscht");
-const QUEUED: Text = Text::new("Queued", "Eingereiht");
+const QUEUED: Text = Text::new("Queued", "In der Warteschlange seit");
 const NEXT: Text = Text::new("Next attempt", "Nächster Versuch");
 const SENDING: Text = Text::new("Being sent", "Wird gesendet");
 const ANY: Text = Text::new("Any", "Alle");
@@ -161,7 +161,7 @@ fn next_cell(page: &PageContext, mail: &MailRecord) -> Cell {
 fn state_text(state: MailState) -> Text {
     match state {
         MailState::Waiting => Text::new("Waiting", "Wartet"),
-        MailState::Postponed => Text::new("Tried again later", "Neuer Versuch folgt"),
+        MailState::Postponed => Text::new("Retrying", "Neuer Versuch folgt"),
         MailState::Failed => Text::new("Failed", "Fehlgeschlagen"),
     }
 }

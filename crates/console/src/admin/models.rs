@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use actix_web::web::Path;
 use pia_assistant::{CatalogueModel, Mode, ModelEntry, Protection, Rates, Target};
+use pia_kernel::Language;
 use pia_policy::Feature;
 use pia_web::{ApiError, Route};
 
@@ -61,7 +62,7 @@ const REQUESTS: Text = Text::new("Calls per minute", "Aufrufe pro Minute");
 const TOKENS: Text = Text::new("Tokens per minute", "Token pro Minute");
 const CONCURRENT: Text = Text::new("Open calls", "Offene Aufrufe");
 const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
-const SOURCE: Text = Text::new("Set under", "Gesetzt unter");
+const SOURCE: Text = Text::new("Set under", "Konfiguriert unter");
 const RESTART: Text = Text::new(
     "In files or the environment. Changes take effect with a restart.",
     "In Dateien oder der Umgebung. Änderungen wirken nach einem Neustart.",
@@ -169,7 +170,15 @@ fn mode_text(mode: Mode) -> Text {
 
 /// Formats a rate, which is in thousandths, as credits per million tokens.
 fn credits(page: &PageContext, rate: u64) -> String {
-    format::number(page.language, rate / 1000)
+    let whole = format::number(page.language, rate / 1000);
+    let separator = match page.language {
+        Language::En => '.',
+        Language::De => ',',
+    };
+    match rate % 1000 {
+        0 => whole,
+        rest => format!("{whole}{separator}{rest:03}").trim_end_matches('0').to_owned(),
+    }
 }
 
 fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {

@@ -52,8 +52,15 @@ fn push_line<T: AsRef<str>>(csv: &mut String, fields: impl IntoIterator<Item = T
 /// Formats a field. A text that a spreadsheet would take for a formula gets an
 /// apostrophe: names come from other people.
 fn field(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
-    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
+    let is_formula = |it: &str| {
+        it.starts_with(['\t', '\r', '\n']) || it.trim_start().starts_with(['=', '+', '-', '@'])
+    };
+    // Spreadsheets of some languages separate cells at a semicolon.
+    let cells: Vec<_> = text
+        .split(';')
+        .map(|it| if is_formula(it) { format!("'{it}") } else { it.to_owned() })
+        .collect();
+    let text = cells.join(";");
     if text.contains([',', ';', '"', '\r', '\n']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }

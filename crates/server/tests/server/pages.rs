@@ -170,7 +170,7 @@ async fn unknown_paths_are_a_page_for_browsers() {
         assert_eq!(unwilling.refusal(), (404, "not_found"), "{path}");
     }
     let german = open(&app, "/auth/nope?lang=de").await.text();
-    assert!(german.contains("Diese Seite gibt es nicht"), "{german}");
+    assert!(german.contains("Seite nicht gefunden"), "{german}");
     let openai = app.anonymous().send("GET", "/v1/nope", &[HTML], b"").await;
     assert_eq!((openai.status, &openai.body["error"]["code"]), (404, &"not_found".into()));
     for (method, path) in [("GET", "/api/nope"), ("DELETE", "/auth/nope")] {

@@ -17,7 +17,7 @@ const TRIES: Text = Text::new("Attempts", "Versuche");
 const FAILED_AT: Text = Text::new("Abandoned", "Aufgegeben");
 const ABANDONED: Text = Text::new(
     "Its content is erased, as it may have held a link that opens an account. It cannot be sent \
-     again: the person requests it once more, or you repeat what caused it.",
+     again: ask the person to request it again, or repeat the action that sent it.",
     "Ihr Inhalt ist gelöscht, denn er konnte einen Link enthalten, der ein Konto öffnet. Sie lässt \
      sich nicht noch einmal senden: Die Person fordert sie erneut an, oder Sie wiederholen, was sie \
      ausgelöst hat.",

@@ -21,7 +21,7 @@ const NOT_CALLED: Text = Text::new("Not called yet", "Noch nicht aufgerufen");
 const LAST: Text = Text::new("Last call", "Letzter Aufruf");
 const OPEN: Text = Text::new("Open now", "Zurzeit offen");
 const WAITING: Text = Text::new("Waiting now", "Zurzeit wartend");
-const PAUSED: Text = Text::new("Keys that are paused", "Pausierte Schlüssel");
+const PAUSED: Text = Text::new("Paused keys", "Pausierte Schlüssel");
 
 /// Returns the outcome of the last call.
 pub(super) fn last(page: &PageContext, attempts: &EntryAttempts) -> Cell {
@@ -64,6 +64,6 @@ pub(super) fn outcome_text(outcome: AttemptOutcome) -> Text {
         AttemptOutcome::Unreachable => {
             Text::new("Provider not reachable", "Anbieter nicht erreichbar")
         }
-        AttemptOutcome::Silent => Text::new("No answer in time", "Keine Antwort in der Zeit"),
+        AttemptOutcome::Silent => Text::new("No answer in time", "Zeitüberschreitung"),
     }
 }

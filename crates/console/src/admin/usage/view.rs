@@ -28,11 +28,11 @@ const SHOW: Text = Text::new("Show", "Anzeigen");
 const NOT_A_DAY: Text =
     Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
 const WRONG_LENGTH: Text = Text::new("Choose 1 to 366 days.", "Wählen Sie 1 bis 366 Tage.");
-const SUMMED_BY: Text = Text::new("Summed by", "Zusammengefasst nach");
+const WITHOUT_GROUP: Text = Text::new("Without a group", "Ohne Gruppe");
+const SUMMED_BY: Text = Text::new("Group by", "Gruppieren nach");
 const EMPTY: Text = Text::new(
-    "Nobody called a model in these days. Choose others, or wait for the first call.",
-    "In diesen Tagen hat niemand ein Modell aufgerufen. Wählen Sie andere Tage, oder warten Sie \
-     auf den ersten Aufruf.",
+    "No model was called in this period. Choose another one.",
+    "In diesem Zeitraum wurde kein Modell aufgerufen. Wählen Sie einen anderen.",
 );
 const FIRST_ROWS: Text = Text::new(
     "These are the first {}. The CSV file has more.",
@@ -201,6 +201,9 @@ impl UsageView<'_> {
             UsageSubject::Day(day) => Cell::text(format::date(self.page.language, *day)),
             UsageSubject::Group { id, name: Some(name) } => {
                 Cell::link(name.as_str(), format!("admin/groups/{id}"))
+            }
+            UsageSubject::Group { id, .. } if id.0.is_nil() => {
+                Cell::text(self.page.t(WITHOUT_GROUP))
             }
             UsageSubject::Group { name: None, .. } => Cell::text(self.page.t(DELETED_GROUP)),
             UsageSubject::Model { provider, name } => {
