@@ -17,6 +17,7 @@ use crate::ports::{
     AddressChange, AddressChangeOutcome, EmailTokenPurpose, NewEmailToken, RateLimitOutcome,
     RateQuota, ScimUserStore, TokenHash,
 };
+use crate::scim::user::ScimUser;
 use crate::sessions;
 use crate::sessions::caller_cache::CallerCache;
 use crate::sessions::token_hash;
@@ -69,7 +70,7 @@ pub enum AddressChangeError {
 pub struct AddressChangePorts {
     /// Ports of emails with links.
     pub emails: EmailTokenPorts,
-    /// Accounts whose addresses an identity provider manages.
+    /// Accounts as SCIM clients see them, who may manage their addresses.
     pub scim_users: Arc<dyn ScimUserStore>,
     /// Rules that a new address must meet.
     pub rules: LiveSetting<RegistrationRules>,
@@ -109,7 +110,8 @@ impl AddressChanges {
         self.links.configured()?;
         let EmailTokenPorts { accounts, tokens, attempts, clock, .. } = &self.links.0;
         let account = accounts.find(caller.user).await?.ok_or(AddressChangeError::Gone)?;
-        if account.provider != LOCAL || self.scim_users.find(caller.user).await?.is_some() {
+        let scim_user = self.scim_users.find(caller.user).await?;
+        if account.provider != LOCAL || scim_user.is_some_and(|it| is_managed(&it)) {
             return Err(AddressChangeError::Managed);
         }
         let new_email = parse(new_email, &account.email).map_err(AddressChangeError::Invalid)?;
@@ -182,6 +184,11 @@ impl AddressChanges {
         let public_url = &self.links.0.public_url;
         Ok((stored, format!("{public_url}{PAGE}?email={email}&token={}", token.expose())))
     }
+}
+
+/// Returns whether a SCIM client manages a user: every account is one, most of them unchanged.
+fn is_managed(user: &ScimUser) -> bool {
+    user.attributes.external_id.is_some() || user.updated_at > user.created_at
 }
 
 /// Returns the hash of a token together with the address that it is for, so that the link confirms
