@@ -20,6 +20,8 @@ pub enum EventKind {
     Step,
     /// Next step begins.
     Continued,
+    /// Pod that runs the step reported its progress.
+    Progress,
     /// Last step ended with the artifact.
     Artifact,
     /// Tools are no longer permitted.
@@ -38,11 +40,12 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Queued,
         Self::Started,
         Self::Step,
         Self::Continued,
+        Self::Progress,
         Self::Artifact,
         Self::Deauthorized,
         Self::Completed,
@@ -59,6 +62,7 @@ impl EventKind {
             Self::Started => "started",
             Self::Step => "step",
             Self::Continued => "continued",
+            Self::Progress => "progress",
             Self::Artifact => "artifact",
             Self::Deauthorized => "deauthorized",
             Self::Completed => "completed",

@@ -80,6 +80,8 @@ pub enum RunOutcome {
     },
     /// Run ended without one.
     Failed(RunFailure),
+    /// Step is still executed.
+    Progressed,
     /// Step is to be repeated by any worker.
     Released {
         /// Time from which it is.

@@ -1,5 +1,6 @@
 //! Runs of assignments by a worker, step by step.
 
+mod progress;
 mod prompt;
 
 use std::sync::Arc;
@@ -131,7 +132,7 @@ impl Runs {
                 timeout: settings.wall_clock,
             }),
         };
-        let mut end = match self.steps.execute(request).await {
+        let mut end = match self.execute(&run, request).await {
             Ok(response) => self.ended(run, &step, tools.clone(), response),
             Err(err) => self.not_executed(&run, err),
         };

@@ -71,6 +71,7 @@ impl HeldRow {
                     ..AssignmentPatch::ended(AssignmentStatus::Completed, at)
                 }
             }
+            RunOutcome::Progressed => AssignmentPatch::unfinished(at, unfinished),
             RunOutcome::Failed(failure) => AssignmentPatch::failed(id, &failure, at, seal)?,
             RunOutcome::Released { due_at, attempt } => {
                 let failed = i32::from(attempt == Attempt::Failed);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_kernel::{ConnectorId, Unavailable, UserId};
+use tokio::sync::watch;
 
 use crate::run::FailureCode;
 use crate::skill::SkillMode;
@@ -86,6 +87,10 @@ pub trait StepExecutor: Send + Sync {
         mode: SkillMode,
     ) -> Result<Option<Vec<String>>, Unavailable>;
 
-    /// Executes a step.
-    async fn execute(&self, request: StepRequest) -> Result<StepResponse, StepError>;
+    /// Executes a step, and sends its progress meanwhile: a sentence for a person.
+    async fn execute(
+        &self,
+        request: StepRequest,
+        progress: watch::Sender<String>,
+    ) -> Result<StepResponse, StepError>;
 }

@@ -19,7 +19,7 @@ use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_assignments::{SqlAssignments, SqlOperators};
 use pia_storage_sealing::SqlSalts;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
 use crate::database::master_keys;
@@ -151,7 +151,11 @@ impl StepExecutor for ReadySteps {
         Ok(Some(Vec::new()))
     }
 
-    async fn execute(&self, _: StepRequest) -> Result<StepResponse, StepError> {
+    async fn execute(
+        &self,
+        _: StepRequest,
+        _: watch::Sender<String>,
+    ) -> Result<StepResponse, StepError> {
         let text = "The move is on Friday.".to_owned();
         let raw = format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}]}}"#);
         Ok(StepResponse { text: Some(text), raw, tokens: 42 })

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use pia_assignments::{SkillMode, StepError, StepExecutor, StepRequest, StepResponse};
 use pia_kernel::{Unavailable, UserId};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 type Answer = dyn Fn(u32) -> Result<StepResponse, StepError> + Send + Sync;
 
@@ -55,7 +55,11 @@ impl StepExecutor for Script {
         Ok(Some(Vec::new()))
     }
 
-    async fn execute(&self, _request: StepRequest) -> Result<StepResponse, StepError> {
+    async fn execute(
+        &self,
+        _request: StepRequest,
+        _progress: watch::Sender<String>,
+    ) -> Result<StepResponse, StepError> {
         let call = self.called.fetch_add(1, Ordering::SeqCst);
         self.permits.acquire().await.unwrap().forget();
         (self.answer)(call)
