@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, FusedFuture as _, select};
-use pia_kernel::{Clock, ConnectorId, GroupId, SideEffects, Unavailable, UserId};
+use pia_kernel::{Clock, ConnectorId, GroupId, SideEffects, Timestamp, Unavailable, UserId};
 use serde_json::{Value, json};
 
 use crate::connected_pod::ConnectedPod;
 use crate::description::PodTool;
 use crate::error::{SkillCallError, ToolCallError};
 use crate::granted_pods::GrantedPods;
-use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply};
+use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply, ProgressSender};
 use crate::ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
 use crate::schema::Schemas;
 
@@ -137,11 +137,13 @@ impl ToolPlane {
     }
 
     /// Runs a skill on the first pod that advertises it and is not busy, if its
-    /// connector is still granted to the caller's group. Each run is audited as a call.
+    /// connector is still granted to the caller's group, and sends its progress. Each
+    /// run is audited as a call.
     pub async fn run_skill(
         &self,
         caller: ToolCaller,
         skill: HostedSkill,
+        progress: ProgressSender,
     ) -> Result<PodReply, SkillCallError> {
         let HostedSkill { connector, name, material, timeout } = skill;
         let pods =
@@ -158,7 +160,9 @@ impl ToolPlane {
         for pod in able {
             let target = CallTarget::Skill { name: name.clone(), material: material.clone() };
             let call = PodCall { target, timeout };
-            let sent = self.send(caller.user, pod, (call, None), &mut pending().fuse()).await;
+            let started_at = self.clock.now();
+            let sent = self.link.call(pod.id, call, progress.clone()).await;
+            self.record(caller.user, pod, &name, (&sent, started_at)).await;
             let is_busy = sent == Err(ToolCallError::Busy);
             result = sent.map_err(SkillCallError::from);
             if !is_busy {
@@ -184,8 +188,8 @@ impl ToolPlane {
                 .map_err(ToolCallError::InvalidArguments)?;
             let timeout = Duration::from_secs(tool.timeout_seconds.into());
             let target = CallTarget::Tool { name: tool.name.clone(), arguments: arguments.clone() };
-            let call = (PodCall { target, timeout }, tool.output_schema.as_ref());
-            result = self.send(user, pod, call, &mut gone).await;
+            let call = PodCall { target, timeout };
+            result = self.send(user, (pod, tool), call, &mut gone).await;
             let can_repeat = match result {
                 Err(ToolCallError::Busy) => true,
                 Err(ToolCallError::Lost) => tool.idempotent && !gone.is_terminated(),
@@ -198,32 +202,28 @@ impl ToolPlane {
         result
     }
 
-    /// Calls a pod, and records that.
+    /// Calls a tool of a pod, and records that.
     async fn send(
         &self,
         user: UserId,
-        pod: &ConnectedPod,
-        (call, output_schema): (PodCall, Option<&Value>),
+        (pod, tool): (&ConnectedPod, &PodTool),
+        call: PodCall,
         gone: &mut (impl Future<Output = ()> + Send + Unpin),
     ) -> Result<PodReply, ToolCallError> {
         let started_at = self.clock.now();
-        let (CallTarget::Tool { name, .. } | CallTarget::Skill { name, .. }) = &call.target;
-        let name = name.clone();
-        let mut result = match select(self.link.call(pod.id, call), gone).await {
+        // Chats show no progress of tools.
+        let call = self.link.call(pod.id, call, ProgressSender::default());
+        let mut result = match select(call, gone).await {
             Either::Left((result, _)) => result,
             Either::Right(((), _)) => Err(ToolCallError::Lost),
         };
-        if let (Ok(reply), Some(schema)) = (&result, output_schema)
+        if let (Ok(reply), Some(schema)) = (&result, &tool.output_schema)
             && !reply.is_error
             && self.schemas.validate(schema, &reply.content).is_err()
         {
             result = Err(ToolCallError::Failed);
         }
-        let milliseconds = (self.clock.now().micros() - started_at.micros()) / 1_000;
-        // A busy pod was not called.
-        if result != Err(ToolCallError::Busy) {
-            self.record(user, pod, &name, (&result, milliseconds)).await;
-        }
+        self.record(user, pod, &tool.name, (&result, started_at)).await;
         result
     }
 
@@ -250,14 +250,18 @@ impl ToolPlane {
         offers
     }
 
-    /// Records a call.
+    /// Records a call, unless the pod was busy, which was not called then.
     async fn record(
         &self,
         user: UserId,
         pod: &ConnectedPod,
         tool: &str,
-        (result, milliseconds): (&Result<PodReply, ToolCallError>, i64),
+        (result, started_at): (&Result<PodReply, ToolCallError>, Timestamp),
     ) {
+        if *result == Err(ToolCallError::Busy) {
+            return;
+        }
+        let milliseconds = (self.clock.now().micros() - started_at.micros()) / 1_000;
         let is_completed = matches!(result, Ok(reply) if !reply.is_error);
         let outcome = if is_completed { PodCallOutcome::Completed } else { PodCallOutcome::Failed };
         let object = format!("connector:{}", pod.connector);

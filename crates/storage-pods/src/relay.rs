@@ -6,20 +6,22 @@
 //! and nobody repeats it.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_kernel::{Clock, Timestamp, Unavailable};
-use pia_pods::{PodCall, PodId, PodLink, PodReply, ToolCallError};
+use pia_pods::{PodCall, PodId, PodLink, PodReply, ProgressSender, ToolCallError};
 use pia_storage::Database;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use crate::relayed_calls::{ClaimedCall, RelayedCalls};
+use crate::relayed_calls::{ClaimedCall, RelayedAnswer, RelayedCalls};
 
 /// Time that a call may take beside its own limit.
 const GRACE: Duration = Duration::from_secs(5);
@@ -28,7 +30,7 @@ const REPLY: Duration = Duration::from_secs(2);
 /// Number of attempts to store a reply, as its call may have had an effect.
 const REPLY_ATTEMPTS: u32 = 5;
 /// Interval of looking for calls and replies, should a notification be lost, and for
-/// pods that are gone.
+/// pods that are gone, and of storing the progress of a call.
 const EVERY: Duration = Duration::from_secs(1);
 
 type Outcome = Result<PodReply, ToolCallError>;
@@ -63,6 +65,7 @@ struct Serving {
 
 struct Waiting {
     pod: PodId,
+    progress: ProgressSender,
     reply: oneshot::Sender<Outcome>,
     /// Time at which its pod was found to be gone.
     missing_since: Option<Timestamp>,
@@ -131,9 +134,14 @@ impl PodRelay {
         }
         let ids: Vec<Uuid> = self.waiting().keys().copied().collect();
         let mut answered = Vec::new();
-        for (id, outcome) in self.calls.replies(ids).await? {
-            answered.push(id);
-            self.end(id, outcome);
+        for (id, answer) in self.calls.answers(ids).await? {
+            match answer {
+                RelayedAnswer::Progress(text) => self.report(id, text),
+                RelayedAnswer::Ended(outcome) => {
+                    answered.push(id);
+                    self.end(id, outcome);
+                }
+            }
         }
         if let Err(err) = self.calls.forget(answered.clone()).await {
             self.abandoned().extend(answered);
@@ -177,7 +185,11 @@ impl PodRelay {
         }
         let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
         let task = serving.tasks.spawn(async move {
-            let outcome = local.call(pod, call).await;
+            let (sender, progress) = watch::channel(String::new());
+            let outcome = tokio::select! {
+                outcome = local.call(pod, call, sender) => outcome,
+                never = report(&calls, id, progress) => match never {},
+            };
             let mut attempts = 1;
             while let Err(err) = calls.reply(id, &outcome).await {
                 if attempts == REPLY_ATTEMPTS {
@@ -206,6 +218,16 @@ impl PodRelay {
         lost.collect()
     }
 
+    fn report(&self, id: Uuid, text: String) {
+        if let Some(waiting) = self.waiting().get(&id) {
+            waiting.progress.send_if_modified(|last| {
+                let is_new = *last != text;
+                *last = text;
+                is_new
+            });
+        }
+    }
+
     fn end(&self, id: Uuid, outcome: Outcome) {
         if let Some(waiting) = self.waiting().remove(&id) {
             // The caller may be gone.
@@ -221,10 +243,10 @@ impl PodRelay {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn call_elsewhere(&self, pod: PodId, call: PodCall) -> Outcome {
+    async fn call_elsewhere(&self, pod: PodId, call: PodCall, progress: ProgressSender) -> Outcome {
         let (id, limit) = (Uuid::now_v7(), call.timeout + GRACE);
         let (reply, answer) = oneshot::channel();
-        self.waiting().insert(id, Waiting { pod, reply, missing_since: None });
+        self.waiting().insert(id, Waiting { pod, progress, reply, missing_since: None });
         let _forget = Forget(self, id);
         let stored = self.calls.store(id, pod, (&call, self.clock.now() + limit)).await;
         if !stored.map_err(|_err| ToolCallError::Unavailable)? {
@@ -255,10 +277,26 @@ impl PodLink for PodRelay {
         !self.local.holds(pod) || self.local.is_linked(pod)
     }
 
-    async fn call(&self, pod: PodId, call: PodCall) -> Outcome {
+    async fn call(&self, pod: PodId, call: PodCall, progress: ProgressSender) -> Outcome {
         if self.local.holds(pod) {
-            return self.local.call(pod, call).await;
+            return self.local.call(pod, call, progress).await;
         }
-        self.call_elsewhere(pod, call).await
+        self.call_elsewhere(pod, call, progress).await
     }
+}
+
+/// Stores the progress of a call that a pod of this instance answers.
+async fn report(
+    calls: &RelayedCalls,
+    id: Uuid,
+    mut progress: watch::Receiver<String>,
+) -> Infallible {
+    while progress.changed().await.is_ok() {
+        let text = progress.borrow_and_update().clone();
+        if let Err(err) = calls.report(id, &text).await {
+            tracing::warn!(error = %err, "the progress of a pod could not be relayed");
+        }
+        sleep(EVERY).await;
+    }
+    pending().await
 }

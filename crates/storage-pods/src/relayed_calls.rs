@@ -28,6 +28,17 @@ pub(crate) struct ClaimedCall {
     pub(crate) call: PodCall,
 }
 
+/// Answer to a call that another instance has claimed.
+pub(crate) enum RelayedAnswer {
+    /// Progress that the pod reported last.
+    Progress(String),
+    /// Outcome.
+    Ended(Result<PodReply, ToolCallError>),
+}
+
+/// Id, reply and progress of a call, both sealed.
+type AnswerRow = (DbUid, Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// Rows of calls between instances, whose contents are sealed.
 #[derive(Debug, Clone)]
 pub(crate) struct RelayedCalls {
@@ -107,24 +118,36 @@ impl RelayedCalls {
         Ok(())
     }
 
-    /// Returns the replies to those of the calls that have one.
-    pub(crate) async fn replies(
+    /// Stores the progress of a call.
+    pub(crate) async fn report(&self, id: Uuid, progress: &str) -> Result<(), Unavailable> {
+        let progress = self.seal(place(&id, "pod-progress"), &progress)?;
+        let call = diesel::update(pod_calls::table.find(DbUid(id)));
+        self.write(call.set(pod_calls::progress.eq(progress))).await?;
+        Ok(())
+    }
+
+    /// Returns the answers to those of the calls that have one.
+    pub(crate) async fn answers(
         &self,
         ids: Vec<Uuid>,
-    ) -> Result<Vec<(Uuid, Result<PodReply, ToolCallError>)>, Unavailable> {
+    ) -> Result<Vec<(Uuid, RelayedAnswer)>, Unavailable> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let ids: Vec<DbUid> = ids.into_iter().map(DbUid).collect();
-        let ended = pod_calls::table
+        let answered = pod_calls::table
             .filter(pod_calls::id.eq_any(ids))
-            .filter(pod_calls::reply.is_not_null())
-            .select((pod_calls::id, pod_calls::reply.assume_not_null()));
-        let rows: Vec<(DbUid, Vec<u8>)> =
-            on_conn!(self.db.reader(), |conn| ended.load(conn).await?)?;
-        let opened = rows.into_iter().map(|(id, reply)| {
-            let outcome = self.open(place(&id.0, "pod-reply"), &reply);
-            (id.0, outcome.unwrap_or(Err(ToolCallError::Failed)))
+            .filter(pod_calls::reply.is_not_null().or(pod_calls::progress.is_not_null()))
+            .select((pod_calls::id, pod_calls::reply, pod_calls::progress));
+        let rows: Vec<AnswerRow> = on_conn!(self.db.reader(), |conn| answered.load(conn).await?)?;
+        let opened = rows.into_iter().filter_map(|(DbUid(id), reply, progress)| {
+            let answer = if let Some(reply) = reply {
+                let outcome = self.open(place(&id, "pod-reply"), &reply);
+                RelayedAnswer::Ended(outcome.unwrap_or(Err(ToolCallError::Failed)))
+            } else {
+                RelayedAnswer::Progress(self.open(place(&id, "pod-progress"), &progress?)?)
+            };
+            Some((id, answer))
         });
         Ok(opened.collect())
     }

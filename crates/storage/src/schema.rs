@@ -1177,6 +1177,7 @@ diesel::table! {
         is_claimed -> Bool,
         request -> Binary,
         reply -> Nullable<Binary>,
+        progress -> Nullable<Binary>,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use pia_pods::{PodCall, PodId, PodLink, PodReply, PodStanding, ToolCallError};
+use pia_pods::{PodCall, PodId, PodLink, PodReply, PodStanding, ProgressSender, ToolCallError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, oneshot};
 use uuid::Uuid;
@@ -100,13 +100,18 @@ impl PodLink for LocalLinks {
         self.get(pod).is_some()
     }
 
-    async fn call(&self, pod: PodId, call: PodCall) -> Result<PodReply, ToolCallError> {
+    async fn call(
+        &self,
+        pod: PodId,
+        call: PodCall,
+        progress: ProgressSender,
+    ) -> Result<PodReply, ToolCallError> {
         let link = self.get(pod).ok_or(ToolCallError::Busy)?;
         let _slot = link.slots.try_acquire().map_err(|_full| ToolCallError::Busy)?;
         let (reply, answer) = oneshot::channel();
         let id = Uuid::now_v7();
         let _cancel = CancelOnDrop(&link, id);
-        let pending = Box::new(PendingCall { id, call, reply });
+        let pending = Box::new(PendingCall { id, call, progress, reply });
         link.inputs.send(LinkInput::Call(pending)).map_err(|_gone| ToolCallError::Busy)?;
         answer.await.map_err(|_gone| ToolCallError::Lost)?
     }

@@ -12,6 +12,8 @@ pub(crate) const HELLO: &str = "Hello";
 pub(crate) const DRAIN: &str = "Drain";
 /// Method of the server with which a pod replaces its token.
 pub(crate) const ROTATE_TOKEN: &str = "RotateToken";
+/// Method of the server with which a pod reports the progress of a call.
+pub(crate) const PROGRESS: &str = "Progress";
 /// Method of a pod that calls a tool.
 const CALL: &str = "Call";
 /// Method of a pod that runs a skill.
@@ -21,6 +23,32 @@ pub(crate) const CANCEL: &str = "Cancel";
 
 /// Maximum length of the text of a result, in bytes.
 const MAX_TEXT_BYTES: usize = 200 * 1024;
+/// Maximum length of a report of progress, in characters, beyond which it is cut.
+const MAX_PROGRESS_CHARS: usize = 500;
+
+/// Progress of a call.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProgressReport {
+    pub(crate) call_id: Uuid,
+    message: String,
+}
+
+impl ProgressReport {
+    /// Reads the argument of a pod. It may be anything.
+    pub(crate) fn read(argument: Option<Value>) -> Result<Self, String> {
+        serde_json::from_value(argument.unwrap_or_default())
+            .map_err(|err| format!("Progress has one argument, the report: {err}"))
+    }
+
+    /// Returns what the pod reports, cut if it is too long.
+    pub(crate) fn into_text(mut self) -> String {
+        if let Some((end, _)) = self.message.char_indices().nth(MAX_PROGRESS_CHARS) {
+            self.message.truncate(end);
+        }
+        self.message
+    }
+}
 
 /// Result of a tool.
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pia_kernel::{SideEffects, Timestamp};
 use pia_pods::{
     ConnectedPod, PodDescription, PodId, PodIdentity, PodRegistrationOutcome, PodReply,
-    RotatedToken, ToolCallError,
+    ProgressSender, RotatedToken, ToolCallError,
 };
 use pia_signalr::{
     ClientInvocation, ExpectedReply, HubConnection, HubEvent, InvocationResult, Reconnect,
@@ -19,7 +19,9 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::input::{HelloOutcome, Input, LinkInput, PendingCall};
-use crate::messages::{CANCEL, DRAIN, HELLO, ROTATE_TOKEN, invocation, read_reply};
+use crate::messages::{
+    CANCEL, DRAIN, HELLO, PROGRESS, ProgressReport, ROTATE_TOKEN, invocation, read_reply,
+};
 use crate::uplink::Uplink;
 
 /// Time for which a pod is known to be connected, unless that is said again.
@@ -74,6 +76,7 @@ pub(crate) enum Leaving {
 
 struct OpenCall {
     id: Uuid,
+    progress: ProgressSender,
     reply: oneshot::Sender<Result<PodReply, ToolCallError>>,
     deadline: Instant,
 }
@@ -100,6 +103,9 @@ impl PodSession {
     /// Responds to an event of the connection.
     pub(crate) fn handle(&mut self, connection: &mut HubConnection, event: HubEvent) {
         match event {
+            HubEvent::Invoked(call) if call.target == PROGRESS => {
+                self.progressed(connection, call);
+            }
             HubEvent::Invoked(call) => self.invoked(connection, call),
             HubEvent::Returned { invocation_id, result } => self.returned(&invocation_id, result),
             HubEvent::Canceled { invocation_id } => {
@@ -111,7 +117,7 @@ impl PodSession {
 
     /// Calls the pod.
     pub(crate) fn call(&mut self, connection: &mut HubConnection, pending: PendingCall) {
-        let PendingCall { id, call, reply } = pending;
+        let PendingCall { id, call, progress, reply } = pending;
         if connection.buffered_bytes() > MAX_BUFFERED_BYTES {
             // The pod does not read, or has not acknowledged what it read. The caller
             // may be gone.
@@ -121,7 +127,7 @@ impl PodSession {
         let (method, argument) = invocation(id, call);
         match connection.invoke(method, vec![argument]) {
             Ok(invocation) => {
-                self.calls.insert(invocation, OpenCall { id, reply, deadline });
+                self.calls.insert(invocation, OpenCall { id, progress, reply, deadline });
             }
             // The caller may be gone.
             Err(_not_sent) => drop(reply.send(Err(ToolCallError::Busy))),
@@ -261,9 +267,23 @@ impl PodSession {
                 Err("The server has not answered another RotateToken yet.".to_owned())
             }
             ROTATE_TOKEN => return self.rotate_token(id),
-            _ => Err("This hub has the methods Hello, Drain and RotateToken.".to_owned()),
+            _ => Err("This hub has the methods Hello, Progress, Drain and RotateToken.".to_owned()),
         };
         connection.complete(&id, result).ok();
+    }
+
+    /// Passes on the progress of a call, unless that has ended.
+    fn progressed(&self, connection: &mut HubConnection, mut report: ClientInvocation) {
+        let result = ProgressReport::read(report.arguments.pop()).map(|report| {
+            if let Some(call) = self.calls.values().find(|it| it.id == report.call_id) {
+                call.progress.send_replace(report.into_text());
+            }
+            None
+        });
+        // A report may expect no reply.
+        if let ExpectedReply::Completion(id) | ExpectedReply::Stream(id) = report.reply {
+            connection.complete(&id, result).ok();
+        }
     }
 
     fn returned(&mut self, invocation: &str, result: InvocationResult) {

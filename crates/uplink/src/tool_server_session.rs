@@ -178,7 +178,7 @@ impl<'a> ToolServerSession<'a> {
     }
 
     fn call(&mut self, pending: PendingCall) {
-        let PendingCall { id, call, reply } = pending;
+        let PendingCall { id, call, reply, .. } = pending;
         let (server, limit) = (Arc::clone(&self.server), call.timeout);
         let task = self.calls.spawn(async move {
             let called = timeout(limit, server.call(call)).await;

@@ -7,7 +7,8 @@ use futures_util::future::try_join_all;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pia_kernel::{SideEffects, UserId};
 use pia_pods::{
-    CallRecord, CallTarget, ConnectedPod, PodCall, PodCallOutcome, ToolCaller, ToolPlane,
+    CallRecord, CallTarget, ConnectedPod, PodCall, PodCallOutcome, ProgressSender, ToolCaller,
+    ToolPlane,
 };
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -155,7 +156,7 @@ async fn call(plane: &ToolPlane) -> Outcome<()> {
 }
 
 async fn linked(plane: &ToolPlane, pod: &ConnectedPod) -> Outcome<()> {
-    plane.link.call(pod.id, echo_call()).await?;
+    plane.link.call(pod.id, echo_call(), ProgressSender::default()).await?;
     Ok(())
 }
 

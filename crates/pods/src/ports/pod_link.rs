@@ -5,9 +5,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::connected_pod::PodId;
 use crate::error::ToolCallError;
+
+/// Sender of the progress of a call: a sentence for a person, empty at first. Of several
+/// that follow each other quickly, the last one counts.
+pub type ProgressSender = watch::Sender<String>;
 
 /// Call of a pod.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,6 +82,12 @@ pub trait PodLink: Send + Sync {
     /// Returns whether a pod can be called.
     fn is_linked(&self, pod: PodId) -> bool;
 
-    /// Calls a pod. If the caller goes away, the pod is told to cancel the call.
-    async fn call(&self, pod: PodId, call: PodCall) -> Result<PodReply, ToolCallError>;
+    /// Calls a pod, whose progress is sent meanwhile. If the caller goes away, the pod is
+    /// told to cancel the call.
+    async fn call(
+        &self,
+        pod: PodId,
+        call: PodCall,
+        progress: ProgressSender,
+    ) -> Result<PodReply, ToolCallError>;
 }

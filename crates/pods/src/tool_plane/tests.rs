@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use pia_kernel::{ConnectorId, Timestamp};
 use pia_testkit::ManualClock;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::*;
@@ -68,7 +69,7 @@ async fn a_call_is_audited_without_arguments_and_result() {
     let first = pod("first", &[("search", false)]);
     let (id, caller) = (first.id, caller());
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
-    link.expect_call().once().returning(move |pod, call| {
+    link.expect_call().once().returning(move |pod, call, _| {
         assert_eq!((pod, call.timeout), (id, Duration::from_secs(7)));
         let arguments = json!({ "q": "confidential" });
         assert_eq!(call.target, CallTarget::Tool { name: "search".to_owned(), arguments });
@@ -91,7 +92,7 @@ async fn a_call_is_audited_without_arguments_and_result() {
 #[tokio::test]
 async fn failures_are_recorded_and_returned() {
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
-    link.expect_call().once().returning(|_, _| Err(ToolCallError::TimedOut));
+    link.expect_call().once().returning(|_, _, _| Err(ToolCallError::TimedOut));
     registry.expect_record().once().returning(|record, effects| {
         assert_eq!(record.outcome, PodCallOutcome::Failed);
         assert!(format!("{effects:?}").contains("timed_out"));
@@ -119,16 +120,20 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
     let (own, foreign) = (able.connector, other.connector);
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
     registry.expect_record().once().returning(|_, _| ());
-    link.expect_call().once().returning(|_, call| {
+    link.expect_call().once().returning(|_, call, progress| {
+        progress.send_replace("Halfway.".to_owned());
         let material = "Where to?".to_owned();
         assert_eq!(call.target, CallTarget::Skill { name: "plan".to_owned(), material });
         Ok(PodReply { content: "To Rome.".into(), is_error: false })
     });
     let plane = plane(vec![able, other], registry, link);
-    assert_eq!(plane.run_skill(caller(), skill(own)).await.unwrap().into_text(), "To Rome.");
-    let refused = plane.run_skill(caller(), skill(foreign)).await;
+    let (sender, progress) = watch::channel(String::new());
+    let run = async |it| plane.run_skill(caller(), skill(it), sender.clone()).await;
+    assert_eq!(run(own).await.unwrap().into_text(), "To Rome.");
+    assert_eq!(*progress.borrow(), "Halfway.");
+    let refused = run(foreign).await;
     assert_eq!(refused, Err(SkillCallError::NotAdvertised));
-    let nobody = plane.run_skill(caller(), skill(ConnectorId::generate())).await;
+    let nobody = run(ConnectorId::generate()).await;
     assert_eq!(nobody, Err(SkillCallError::NotConnected));
 }
 
@@ -137,7 +142,7 @@ async fn a_call_whose_caller_goes_away_is_recorded() {
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
     link.expect_call()
         .once()
-        .returning(|_, _| Ok(PodReply { content: "".into(), is_error: false }));
+        .returning(|_, _, _| Ok(PodReply { content: "".into(), is_error: false }));
     registry.expect_record().times(2).returning(|_, _| ());
     let plane = plane(vec![pod("first", &[("search", false)])], registry, link);
     // What is ready at once is not lost.
@@ -163,7 +168,7 @@ async fn fails_over(
     registry.expect_record().returning(move |_, _| {
         *count.lock().unwrap() += 1;
     });
-    link.expect_call().returning(move |pod, _| {
+    link.expect_call().returning(move |pod, _, _| {
         if pod == id { Err(failure.clone()) } else { Ok(reply(json!("found"))) }
     });
     let plane = plane(vec![first, other, second], registry, link);
@@ -195,7 +200,7 @@ async fn arguments_and_results_are_checked_against_schemas() {
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
     registry.expect_record().times(2).returning(|_, _| ());
     let mut contents = vec![json!(3), json!("three")];
-    link.expect_call().times(2).returning(move |_, _| Ok(reply(contents.remove(0))));
+    link.expect_call().times(2).returning(move |_, _, _| Ok(reply(contents.remove(0))));
     let plane = plane(vec![lying], registry, link);
     let call = async |arguments: &str| {
         plane.call(caller(), "search", arguments, pending()).await.map(PodReply::into_text)
@@ -212,7 +217,7 @@ async fn an_administrator_tries_dangerous_tools_of_one_connector() {
     let (id, connector) = (second.id, second.connector);
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
     registry.expect_record().once().returning(|_, _| ());
-    link.expect_call().once().returning(move |pod, _| {
+    link.expect_call().once().returning(move |pod, _, _| {
         assert_eq!(pod, id);
         Ok(reply(json!("done")))
     });
@@ -242,7 +247,12 @@ impl PodLink for NeverAnswers {
         true
     }
 
-    async fn call(&self, _: PodId, _: PodCall) -> Result<PodReply, ToolCallError> {
+    async fn call(
+        &self,
+        _: PodId,
+        _: PodCall,
+        _: ProgressSender,
+    ) -> Result<PodReply, ToolCallError> {
         pending().await
     }
 }

@@ -12,6 +12,7 @@ use pia_identity::AccountStore;
 use pia_kernel::{GroupId, Unavailable, UserId};
 use pia_pods::{HostedSkill, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
 use serde_json::json;
+use tokio::sync::watch;
 
 /// Models of the AI proxy, called in the user's name and on the user's budget.
 pub(crate) struct ProxySteps {
@@ -45,12 +46,12 @@ impl ProxySteps {
     async fn run_on_pod(
         &self,
         (user, group): (UserId, GroupId),
-        host: StepHost,
-        material: String,
+        (host, material): (StepHost, String),
+        progress: watch::Sender<String>,
     ) -> Result<StepResponse, StepError> {
         let StepHost { connector, skill, timeout } = host;
         let skill = HostedSkill { connector, name: skill, material, timeout };
-        let reply = self.pods.run_skill(ToolCaller { user, group }, skill).await;
+        let reply = self.pods.run_skill(ToolCaller { user, group }, skill, progress).await;
         let reply = reply.map_err(|err| pod_error(&err))?;
         let is_error = reply.is_error;
         let text = reply.into_text();
@@ -79,7 +80,11 @@ impl StepExecutor for ProxySteps {
         }
     }
 
-    async fn execute(&self, request: StepRequest) -> Result<StepResponse, StepError> {
+    async fn execute(
+        &self,
+        request: StepRequest,
+        progress: watch::Sender<String>,
+    ) -> Result<StepResponse, StepError> {
         let caller = self.caller(request.user, request.mode).await;
         let caller = caller.map_err(|_unavailable| StepError::Busy { retry_after: None })?;
         let Some(caller) = caller else {
@@ -88,7 +93,8 @@ impl StepExecutor for ProxySteps {
         };
         let StepRequest { instructions, material, max_output, host, .. } = request;
         if let Some(host) = host {
-            return self.run_on_pod((request.user, caller.group), host, material).await;
+            let caller = (request.user, caller.group);
+            return self.run_on_pod(caller, (host, material), progress).await;
         }
         let reply = self.chat.ask(caller, &instructions, &material, max_output).await;
         let ChatReply { text, tokens, body } = reply.map_err(|err| step_error(&err))?;

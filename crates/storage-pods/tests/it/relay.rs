@@ -1,15 +1,18 @@
 //! Tests of the relay of calls between instances, which share a PostgreSQL.
 
 use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use futures_util::future::{Either, select};
 use pia_kernel::{Clock as _, SystemClock};
 use pia_pods::{
-    CallTarget, ConnectedPod, PodCall, PodId, PodLink, PodRegistry, PodReply, ToolCallError,
+    CallTarget, ConnectedPod, PodCall, PodId, PodLink, PodRegistry, PodReply, ProgressSender,
+    ToolCallError,
 };
 use pia_storage::schema::pod_calls;
 use pia_storage::{Database, on_conn};
@@ -17,6 +20,7 @@ use pia_storage_pods::{PodRelay, SqlPodRegistry};
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
@@ -57,7 +61,12 @@ impl PodLink for Pods {
         self.holds(pod)
     }
 
-    async fn call(&self, _: PodId, call: PodCall) -> Result<PodReply, ToolCallError> {
+    async fn call(
+        &self,
+        _: PodId,
+        call: PodCall,
+        progress: ProgressSender,
+    ) -> Result<PodReply, ToolCallError> {
         let CallTarget::Tool { name, arguments } = call.target else {
             return Err(ToolCallError::Failed);
         };
@@ -65,6 +74,7 @@ impl PodLink for Pods {
             return Ok(PodReply { content: arguments, is_error: false });
         }
         let _report = ReportOnDrop(self.cancelled.clone());
+        progress.send_replace("Halfway.".to_owned());
         pending().await
     }
 }
@@ -97,12 +107,18 @@ async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
         tasks.spawn(async move { relay.run().await });
     }
 
-    let reply = calling.call(pod.id, call("echo")).await;
+    let reply = calling.call(pod.id, call("echo"), ProgressSender::default()).await;
     assert_eq!(reply.map(PodReply::into_text), Ok(r#"{"a":1}"#.to_owned()));
 
     // The caller goes away in the middle of the call.
-    let waiting = calling.call(pod.id, call("never"));
-    assert!(timeout(Duration::from_secs(2), waiting).await.is_err());
+    let (sender, mut progress) = watch::channel(String::new());
+    let waiting = calling.call(pod.id, call("never"), sender);
+    let reported = timeout(Duration::from_secs(5), progress.changed());
+    let Either::Right((reported, _)) = select(waiting, pin!(reported)).await else {
+        panic!("the call has ended")
+    };
+    reported.expect("a report").expect("a call");
+    assert_eq!(*progress.borrow(), "Halfway.");
     timeout(Duration::from_secs(5), cancelled.recv()).await.expect("cancelled").expect("a report");
 }
 
@@ -122,7 +138,9 @@ async fn a_call_whose_claim_is_lost_is_not_begun_again() {
         tasks.spawn(async move { relay.run().await });
     }
     let caller = Arc::clone(&calling);
-    let waiting = tasks.spawn(async move { drop(caller.call(pod.id, call("never")).await) });
+    let waiting = tasks.spawn(async move {
+        drop(caller.call(pod.id, call("never"), ProgressSender::default()).await);
+    });
     let claimed = async |is_claimed: bool| {
         let calls = pod_calls::table.filter(pod_calls::is_claimed.eq(is_claimed)).count();
         while on_conn!(one.reader(), |conn| calls.get_result::<i64>(conn).await?).unwrap() == 0 {
@@ -135,7 +153,10 @@ async fn a_call_whose_claim_is_lost_is_not_begun_again() {
     let lose = diesel::update(pod_calls::table).set(pod_calls::is_claimed.eq(false));
     on_conn!(one.writer(), |conn| lose.execute(conn).await?).unwrap();
     claimed(true).await;
-    assert_eq!(calling.call(pod.id, call("echo")).await.map(|it| it.is_error), Ok(false));
+    assert_eq!(
+        calling.call(pod.id, call("echo"), ProgressSender::default()).await.map(|it| it.is_error),
+        Ok(false)
+    );
     waiting.abort();
 
     timeout(Duration::from_secs(5), cancelled.recv()).await.expect("cancelled").expect("a report");

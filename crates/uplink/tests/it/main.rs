@@ -24,6 +24,7 @@ mod idle;
 mod measured;
 mod negotiation;
 mod pieces;
+mod progress;
 mod raw_pod;
 mod registry;
 mod relay;
