@@ -1,27 +1,48 @@
 //! Calls in progress.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::call_context::CallContext;
 use crate::work::{Outcome, Work};
 
 /// Time for a cancelled call to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// Minimum time between two reports of a call's progress.
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// Calls of one connection. They are cancelled when it ends.
 #[derive(Debug)]
 pub(crate) struct Calls {
     permits: Arc<Semaphore>,
     tasks: JoinSet<FinishedCall>,
+    reporter: UnboundedSender<CallProgress>,
+    reports: UnboundedReceiver<CallProgress>,
     running: HashMap<String, CancellationToken>,
     all: DropGuard,
+}
+
+/// Event of a call.
+#[derive(Debug)]
+pub(crate) enum CallEvent {
+    Progress(CallProgress),
+    Finished(FinishedCall),
+}
+
+/// Progress that a call reports.
+#[derive(Debug)]
+pub(crate) struct CallProgress {
+    pub(crate) call_id: String,
+    pub(crate) message: String,
 }
 
 /// Call that has ended.
@@ -35,9 +56,12 @@ pub(crate) struct FinishedCall {
 impl Calls {
     /// Creates the calls of a pod that serves so many at once.
     pub(crate) fn new(max_concurrent: usize) -> Self {
+        let (reporter, reports) = unbounded_channel();
         Self {
             permits: Arc::new(Semaphore::new(max_concurrent.min(Semaphore::MAX_PERMITS))),
             tasks: JoinSet::new(),
+            reporter,
+            reports,
             running: HashMap::new(),
             all: CancellationToken::new().drop_guard(),
         }
@@ -48,18 +72,22 @@ impl Calls {
         let (cancelled, permits) = (self.all.token().child_token(), Arc::clone(&self.permits));
         let (call_id, limit) = (work.call_id.clone(), work.limit);
         self.running.insert(call_id.clone(), cancelled.clone());
-        let call = {
-            let cancelled = cancelled.clone();
-            async move {
-                let start = work.into_start()?;
-                // One that is cancelled while it waits does not start.
-                let permit = cancelled.run_until_cancelled(permits.acquire()).await;
-                let _permit = permit.ok_or("the call was cancelled")?;
-                start(cancelled).await
-            }
+        let (sender, progress) = watch::channel(String::new());
+        let context = CallContext::new(cancelled.clone(), sender);
+        let call = async move {
+            let start = work.into_start()?;
+            // One that is cancelled while it waits does not start.
+            let permit = context.cancelled.run_until_cancelled(permits.acquire()).await;
+            let _permit = permit.ok_or("the call was cancelled")?;
+            start(context).await
         };
+        let reporter = self.reporter.clone();
         self.tasks.spawn(async move {
-            FinishedCall { invocation_id, call_id, outcome: run(call, limit, cancelled).await }
+            let outcome = tokio::select! {
+                outcome = run(call, limit, cancelled) => outcome,
+                never = report(&call_id, progress, &reporter) => match never {},
+            };
+            FinishedCall { invocation_id, call_id, outcome }
         });
     }
 
@@ -70,15 +98,19 @@ impl Calls {
         }
     }
 
-    /// Returns the next call that ends; waits if there are none.
-    pub(crate) async fn next_finished(&mut self) -> FinishedCall {
-        while let Some(finished) = self.tasks.join_next().await {
-            if let Ok(finished) = finished {
-                self.running.remove(&finished.call_id);
-                return finished;
+    /// Returns the next event of a call; waits if there are none.
+    pub(crate) async fn next(&mut self) -> CallEvent {
+        loop {
+            tokio::select! {
+                Some(progress) = self.reports.recv() => return CallEvent::Progress(progress),
+                Some(finished) = self.tasks.join_next() => {
+                    if let Ok(finished) = finished {
+                        self.running.remove(&finished.call_id);
+                        return CallEvent::Finished(finished);
+                    }
+                }
             }
         }
-        pending().await
     }
 
     /// Returns whether no call is in progress.
@@ -102,4 +134,19 @@ async fn run(
     };
     cancelled.cancel();
     timeout(CANCEL_GRACE, call).await.unwrap_or(Err(reason))
+}
+
+/// Passes on the progress that a call reports.
+async fn report(
+    call_id: &str,
+    mut progress: watch::Receiver<String>,
+    reporter: &UnboundedSender<CallProgress>,
+) -> Infallible {
+    while progress.changed().await.is_ok() {
+        let message = progress.borrow_and_update().clone();
+        // The connection may have ended.
+        reporter.send(CallProgress { call_id: call_id.to_owned(), message }).ok();
+        sleep(REPORT_EVERY).await;
+    }
+    pending().await
 }

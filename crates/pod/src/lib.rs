@@ -1,13 +1,13 @@
 //! Pods: programs of an operator that bring tools to a server.
 //!
-//! A [`Pod`] dials in to the server's hub, names its [`Tool`]s and
-//! [`PodSkill`]s and serves their calls, until it is stopped. It needs no port of its own, and connects again
-//! by itself when the connection is lost.
+//! A [`Pod`] dials in to the server's hub, names its [`Tool`]s and [`PodSkill`]s and
+//! serves their calls, until it is stopped. It needs no port of its own, and connects
+//! again by itself when the connection is lost.
 //!
 //! ```no_run
 //! use async_trait::async_trait;
 //! use pia_kernel::Secret;
-//! use pia_pod::{Pod, Tool, ToolDescription};
+//! use pia_pod::{CallContext, Pod, Tool, ToolDescription};
 //! use serde_json::{Value, json};
 //! use tokio_util::sync::CancellationToken;
 //!
@@ -24,7 +24,7 @@
 //!         ToolDescription::new("shout", "Returns a text in capitals.", parameters)
 //!     }
 //!
-//!     async fn call(&self, arguments: Value, _: CancellationToken) -> Result<Value, String> {
+//!     async fn call(&self, arguments: Value, _: CallContext) -> Result<Value, String> {
 //!         let text = arguments["text"].as_str().ok_or("text is missing")?;
 //!         Ok(text.to_uppercase().into())
 //!     }
@@ -39,6 +39,7 @@
 //! `docs/PODS.md` describes the messages, for pods in other languages.
 
 mod backoff;
+mod call_context;
 mod calls;
 mod connection;
 mod endpoint;
@@ -51,6 +52,7 @@ mod skill;
 mod tool;
 mod work;
 
+pub use call_context::CallContext;
 pub use error::PodError;
 pub use pod::Pod;
 pub use renewal::TokenStore;

@@ -4,13 +4,13 @@ use std::future::pending;
 use std::time::Duration;
 
 use pia_signalr::{HubMessage, InvocationResult};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::Backoff;
-use crate::calls::{Calls, FinishedCall};
+use crate::calls::{CallEvent, CallProgress, Calls, FinishedCall};
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 use crate::error::{ConnectionError, PodError};
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
             let renew_at = self.renew_at.filter(|_| can_introduce);
             tokio::select! {
                 message = self.connection.receive() => self.handle(message?, backoff).await?,
-                call = self.calls.next_finished() => self.complete_call(call).await?,
+                event = self.calls.next() => self.pass_on(event).await?,
                 () = stop.cancelled(), if can_stop => self.drain().await?,
                 Ok(()) = self.tools.changed(), if can_introduce => self.introduce().await?,
                 () = sleep_until_some(renew_at) => self.renew().await?,
@@ -245,9 +245,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    async fn complete_call(&mut self, call: FinishedCall) -> Result<(), ConnectionError> {
-        let FinishedCall { invocation_id, outcome, .. } = call;
-        self.complete(invocation_id, Ok(Some(format_result(outcome)))).await
+    /// Sends the result of a call, or its progress.
+    async fn pass_on(&mut self, event: CallEvent) -> Result<(), ConnectionError> {
+        match event {
+            CallEvent::Finished(FinishedCall { invocation_id, outcome, .. }) => {
+                self.complete(invocation_id, Ok(Some(format_result(outcome)))).await
+            }
+            CallEvent::Progress(CallProgress { call_id, message }) => {
+                let report = json!({ "callId": call_id, "message": message });
+                self.send(None, "Progress", vec![report]).await
+            }
+        }
     }
 
     async fn drain(&mut self) -> Result<(), ConnectionError> {
@@ -261,7 +269,16 @@ impl<'a> Session<'a> {
         target: &str,
         arguments: Vec<Value>,
     ) -> Result<(), ConnectionError> {
-        let (invocation_id, target) = (Some(id.to_owned()), target.to_owned());
+        self.send(Some(id.to_owned()), target, arguments).await
+    }
+
+    async fn send(
+        &mut self,
+        invocation_id: Option<String>,
+        target: &str,
+        arguments: Vec<Value>,
+    ) -> Result<(), ConnectionError> {
+        let target = target.to_owned();
         let message =
             HubMessage::Invocation { invocation_id, target, arguments, stream_ids: Vec::new() };
         self.connection.send(&message).await

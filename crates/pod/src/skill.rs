@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
+
+use crate::call_context::CallContext;
 
 /// Skill that assignments of its operator run.
 #[async_trait]
@@ -12,9 +13,7 @@ pub trait PodSkill: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// Runs the skill with the material of an assignment. The value becomes the
-    /// result of the assignment, the error the reason why it has none.
-    ///
-    /// When `cancelled` is, the rules of [`Tool::call`](crate::Tool::call)
-    /// apply.
-    async fn run(&self, material: String, cancelled: CancellationToken) -> Result<Value, String>;
+    /// result of the assignment, the error the reason why it has none. The user sees
+    /// the progress that it reports, one report in ten seconds at most.
+    async fn run(&self, material: String, context: CallContext) -> Result<Value, String>;
 }

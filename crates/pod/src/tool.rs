@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
+
+use crate::call_context::CallContext;
 
 /// Tool that models can call.
 #[async_trait]
@@ -12,12 +13,9 @@ pub trait Tool: Send + Sync + 'static {
     fn description(&self) -> ToolDescription;
 
     /// Runs the tool. The model gets the value, or the error as the reason why
-    /// there is none.
-    ///
-    /// When `cancelled` is, nobody waits for the result any more: a call that
-    /// has not returned two seconds later is dropped. Work that blocks belongs
-    /// on threads of its own, such as those of `tokio::task::spawn_blocking`.
-    async fn call(&self, arguments: Value, cancelled: CancellationToken) -> Result<Value, String>;
+    /// there is none. Work that blocks belongs on threads of its own, such as those
+    /// of `tokio::task::spawn_blocking`.
+    async fn call(&self, arguments: Value, context: CallContext) -> Result<Value, String>;
 }
 
 /// Description of a tool.

@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
+use crate::call_context::CallContext;
 use crate::messages::{CallRequest, RunSkillRequest};
 use crate::skill::PodSkill;
 use crate::tool::Tool;
@@ -18,7 +18,7 @@ use crate::tool::Tool;
 /// Value, or the reason why there is none.
 pub(crate) type Outcome = Result<Value, String>;
 
-type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, Outcome> + Send>;
+type Start = Box<dyn FnOnce(CallContext) -> BoxFuture<'static, Outcome> + Send>;
 
 /// Work that has not begun yet.
 pub(crate) struct Work {
@@ -33,8 +33,8 @@ impl Work {
     pub(crate) fn call(request: CallRequest, tool: Option<Arc<dyn Tool>>) -> Self {
         let CallRequest { call_id, tool: name, arguments, timeout_seconds } = request;
         let start = tool.ok_or_else(|| format!("the pod has no tool {name}")).map(|tool| {
-            let start = move |cancelled| {
-                let call = async move { tool.call(arguments.into(), cancelled).await };
+            let start = move |context| {
+                let call = async move { tool.call(arguments.into(), context).await };
                 catch_panic(call, "the tool failed").boxed()
             };
             Box::new(start) as Start
@@ -46,8 +46,8 @@ impl Work {
     pub(crate) fn run(request: RunSkillRequest, skill: Option<Arc<dyn PodSkill>>) -> Self {
         let RunSkillRequest { call_id, skill: name, material, timeout_seconds } = request;
         let start = skill.ok_or_else(|| format!("the pod has no skill {name}")).map(|skill| {
-            let start = move |cancelled| {
-                let run = async move { skill.run(material, cancelled).await };
+            let start = move |context| {
+                let run = async move { skill.run(material, context).await };
                 catch_panic(run, "the skill failed").boxed()
             };
             Box::new(start) as Start

@@ -10,7 +10,7 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, rt};
 use actix_ws::AggregatedMessage;
 use async_trait::async_trait;
 use pia_kernel::{Clock, Secret, SystemClock};
-use pia_pod::{Pod, Tool, ToolDescription};
+use pia_pod::{CallContext, Pod, Tool, ToolDescription};
 use pia_pods::{
     Connectors, GrantedPods, NoToolServers, PodCall, PodId, PodLink, PodRegistry, ProgressSender,
     ToolPlane,
@@ -118,7 +118,7 @@ impl Tool for Echo {
         ToolDescription::new("echo", "Echoes its arguments.", parameters)
     }
 
-    async fn call(&self, arguments: Value, _: CancellationToken) -> Result<Value, String> {
+    async fn call(&self, arguments: Value, _: CallContext) -> Result<Value, String> {
         Ok(arguments)
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Event {
     /// Request for another token.
     Rotate,
     Ping,
+    /// Progress of a call.
+    Progress(Value),
     /// Result of a call.
     Result(Result<Option<Value>, String>),
     /// End of a connection.

@@ -98,6 +98,10 @@ impl HubConnectionTask {
 
     fn handle(&mut self, event: HubEvent) {
         match event {
+            HubEvent::Invoked(mut call) if call.target == "Progress" => {
+                assert_eq!(call.reply, ExpectedReply::None, "nobody reads it");
+                self.report(Event::Progress(call.arguments.pop().unwrap_or_default()));
+            }
             HubEvent::Invoked(mut call) => {
                 let ExpectedReply::Completion(id) = &call.reply else {
                     panic!("no such call: {call:?}")

@@ -1,11 +1,10 @@
 //! Skills, and their runs.
 
 use async_trait::async_trait;
-use pia_pod::PodSkill;
+use pia_pod::{CallContext, PodSkill};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::hub::Hub;
+use crate::hub::{Event, Hub};
 use crate::hub_connection::Command;
 use crate::running_pod::{RunningPod, pod};
 
@@ -18,12 +17,13 @@ impl PodSkill for Report {
         "report"
     }
 
-    async fn run(&self, material: String, cancelled: CancellationToken) -> Result<Value, String> {
+    async fn run(&self, material: String, context: CallContext) -> Result<Value, String> {
         match material.as_str() {
             "error" => Err("it failed".to_owned()),
             "panic" => panic!("it panicked"),
             "wait" => {
-                cancelled.cancelled().await;
+                context.report("It waits.");
+                context.cancelled.cancelled().await;
                 Err("it was cancelled".to_owned())
             }
             _ => Ok(json!({ "length": material.len() })),
@@ -56,12 +56,14 @@ async fn a_skill_is_named_and_run() {
 }
 
 #[actix_web::test]
-async fn a_run_is_cancelled_like_a_call() {
+async fn a_run_reports_its_progress_and_is_cancelled_like_a_call() {
     let mut hub = Hub::start();
     let _pod = RunningPod::start(pod(&hub).with_skill(Report));
     hub.hello().await;
 
     run(&hub, "report", "wait");
+    let progress = json!({ "callId": "call-1", "message": "It waits." });
+    assert_eq!(hub.next().await, Event::Progress(progress));
     hub.command(Command::Cancel("call-1"));
 
     assert_eq!(hub.result().await["isError"], true);

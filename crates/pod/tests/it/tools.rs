@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pia_pod::{Tool, ToolDescription};
+use pia_pod::{CallContext, Tool, ToolDescription};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 /// Tool that returns its arguments, or fails as they want.
 pub(crate) struct Echo;
@@ -26,7 +25,7 @@ impl Tool for Echo {
         }
     }
 
-    async fn call(&self, arguments: Value, _: CancellationToken) -> Result<Value, String> {
+    async fn call(&self, arguments: Value, _: CallContext) -> Result<Value, String> {
         match arguments["fail"].as_str() {
             Some("error") => Err("it failed".to_owned()),
             Some("panic") => panic!("it panicked"),
@@ -88,7 +87,7 @@ impl Tool for Gated {
         ToolDescription::new("gated", "Waits.", json!({ "type": "object" }))
     }
 
-    async fn call(&self, arguments: Value, cancelled: CancellationToken) -> Result<Value, String> {
+    async fn call(&self, arguments: Value, context: CallContext) -> Result<Value, String> {
         self.events.send("started").ok();
         if arguments["stubborn"] == true {
             let _report = ReportDrop(self);
@@ -96,7 +95,7 @@ impl Tool for Gated {
         }
         tokio::select! {
             permit = self.gate.acquire() => permit.expect("an open semaphore").forget(),
-            () = cancelled.cancelled() => {
+            () = context.cancelled.cancelled() => {
                 self.events.send("cancelled").ok();
                 return Err("it was cancelled".to_owned());
             }

@@ -316,6 +316,9 @@ async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     let path = format!("/api/assignments/{}", response.body["id"].as_str().expect("an id"));
     let assignment = ended(&client, &path).await;
     assert_eq!(assignment["artifactText"], "# Plan\n\nMove on Friday.", "{assignment}");
+    let events = assignment["events"].as_array().expect("a list");
+    let progress = events.iter().find(|it| it["kind"] == "progress").expect("an event");
+    assert_eq!(progress["message"], "Packing.");
     assert_eq!(pod.line_after("skill").await, "travel-plan");
     assert!(upstream.calls().is_empty());
 

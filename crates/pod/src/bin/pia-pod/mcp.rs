@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_mcp_client::{McpClient, McpError, McpTool};
-use pia_pod::{Pod, Tool, ToolDescription};
+use pia_pod::{CallContext, Pod, Tool, ToolDescription};
 use serde_json::Value;
 use tokio::process::Command;
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::options::TOKEN_VARIABLES;
 
@@ -99,11 +98,12 @@ impl Tool for RemoteTool {
         }
     }
 
-    async fn call(&self, arguments: Value, cancelled: CancellationToken) -> Result<Value, String> {
+    async fn call(&self, arguments: Value, context: CallContext) -> Result<Value, String> {
         let Value::Object(arguments) = arguments else {
             return Err("the arguments must be an object".to_owned());
         };
-        let called = self.client.call(&self.tool.name, arguments, MAX_CALL, cancelled).await;
+        let called =
+            self.client.call(&self.tool.name, arguments, MAX_CALL, context.cancelled).await;
         let result = called.map_err(|err| err.to_string())?;
         match result.content {
             content if !result.is_error => Ok(content),

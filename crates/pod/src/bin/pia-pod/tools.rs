@@ -4,9 +4,8 @@ use async_trait::async_trait;
 use chrono::{DateTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
 use pia_kernel::Clock;
-use pia_pod::{Tool, ToolDescription};
+use pia_pod::{CallContext, Tool, ToolDescription};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 /// Current time in a time zone.
 pub(crate) struct CurrentTime<C>(pub(crate) C);
@@ -28,7 +27,7 @@ impl<C: Clock + 'static> Tool for CurrentTime<C> {
         }
     }
 
-    async fn call(&self, arguments: Value, _: CancellationToken) -> Result<Value, String> {
+    async fn call(&self, arguments: Value, _: CallContext) -> Result<Value, String> {
         let name = text_argument(&arguments, "timeZone")?;
         let Ok(zone) = Tz::from_str_insensitive(name) else {
             return Err(format!("there is no time zone {name}"));
@@ -60,7 +59,7 @@ impl Tool for CountWords {
         }
     }
 
-    async fn call(&self, arguments: Value, _: CancellationToken) -> Result<Value, String> {
+    async fn call(&self, arguments: Value, _: CallContext) -> Result<Value, String> {
         let text = text_argument(&arguments, "text")?;
         Ok(json!({
             "words": text.split_whitespace().count(),
@@ -93,7 +92,7 @@ mod tests {
     }
 
     async fn call(tool: impl Tool, arguments: Value) -> Result<Value, String> {
-        tool.call(arguments, CancellationToken::new()).await
+        tool.call(arguments, CallContext::default()).await
     }
 
     #[tokio::test]

@@ -29,8 +29,10 @@ connection.on('Call', async ({ callId, tool: name, arguments: given }) => {
     default: return new Promise(() => print(`waits ${callId}`));
   }
 });
-connection.on('RunSkill', async ({ skill, material }) => {
+connection.on('RunSkill', async ({ callId, skill, material }) => {
   print(`skill ${skill}`);
+  await connection.invoke('Progress', { callId, message: 'Packing.' });
+  await new Promise((resolve) => { setTimeout(resolve, 500); });
   return { content: `# Plan\n\n${material.includes('move') ? 'Move on Friday.' : 'Nothing.'}` };
 });
 connection.on('Cancel', (callId) => print(`cancel ${callId}`));
