@@ -3,6 +3,7 @@
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Timestamp};
 
 use crate::ports::tool_server::McpEndpoint;
+use crate::token::ConnectorTokenHash;
 
 /// Connector.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +18,29 @@ pub struct Connector {
     pub groups: Vec<GroupId>,
     /// Time of its creation.
     pub created_at: Timestamp,
-    /// Expiry of the token that lasts longest; `None` if all have expired or were
-    /// revoked.
-    pub token_expires_at: Option<Timestamp>,
+    /// Valid tokens, the oldest first.
+    pub tokens: Vec<ValidToken>,
     /// URL of the MCP server whose tools it brings, instead of pods.
     pub mcp_url: Option<String>,
+}
+
+/// Token of a connector that has not expired. It cannot be read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValidToken {
+    /// Hash.
+    pub hash: ConnectorTokenHash,
+    /// Time of its creation.
+    pub created_at: Timestamp,
+    /// Expiry.
+    pub expires_at: Timestamp,
+}
+
+impl Connector {
+    /// Returns the expiry of the token that lasts longest; `None` if all have expired or
+    /// were revoked.
+    pub fn token_expires_at(&self) -> Option<Timestamp> {
+        self.tokens.iter().map(|it| it.expires_at).max()
+    }
 }
 
 /// Connector to be created.

@@ -17,7 +17,7 @@ use crate::ports::connector_store::{
 };
 use crate::ports::pod_registry::PodRegistry;
 use crate::ports::tool_server::ToolServers;
-use crate::token::{ConnectorToken, ConnectorTokenHash};
+use crate::token::{ConnectorToken, ConnectorTokenHash, ConnectorTokenId};
 
 /// Lifetime of a token.
 const LIFETIME: Duration = Duration::from_hours(24 * 365);
@@ -106,7 +106,7 @@ impl Connectors {
             operator,
             groups: groups.clone(),
             created_at: self.clock.now(),
-            token_expires_at: None,
+            tokens: Vec::new(),
             mcp_url: mcp.as_ref().map(|it| it.url.clone()),
         };
         let new_token = token.as_ref().map(|it| self.expiring(it));
@@ -191,16 +191,17 @@ impl Connectors {
         changed(outcome)
     }
 
-    /// Deletes all tokens of a connector: its pods are disconnected within five
-    /// seconds.
+    /// Deletes a token of a connector, or all: the pods that connected with it are
+    /// disconnected within five seconds.
     pub async fn revoke_tokens(
         &self,
         by: Option<UserId>,
         id: ConnectorId,
+        token: Option<ConnectorTokenId>,
     ) -> Result<(), ConnectorError> {
         self.of_pods(id).await?;
         let effects = self.effects(by, id, "Connector.TokensRevoked");
-        let outcome = self.store.revoke_tokens(id, effects).await?;
+        let outcome = self.store.revoke_tokens(id, token, effects).await?;
         self.granted.invalidate();
         changed(outcome)
     }

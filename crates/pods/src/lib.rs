@@ -15,7 +15,7 @@ mod token;
 mod tool_plane;
 
 pub use connected_pod::{ConnectedPod, PodId};
-pub use connector::{Connector, ConnectorDraft};
+pub use connector::{Connector, ConnectorDraft, ValidToken};
 pub use connectors::{Connectors, PodIdentity, Provisioned, RotatedToken};
 pub use description::{PodDescription, PodTool};
 pub use error::{ConnectorError, DescriptionError, SkillCallError, ToolCallError};
@@ -30,7 +30,7 @@ pub use ports::pod_registry::{
 pub use ports::tool_server::{
     McpEndpoint, NoToolServers, ToolServer, ToolServerError, ToolServers,
 };
-pub use token::{ConnectorToken, ConnectorTokenHash};
+pub use token::{ConnectorToken, ConnectorTokenHash, ConnectorTokenId};
 pub use tool_plane::{GrantedTool, HostedSkill, ToolCaller, ToolPlane};
 
 #[cfg(any(test, feature = "mock"))]

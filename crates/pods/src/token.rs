@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::digest::{SHA256, digest};
+use uuid::Uuid;
 
 /// Prefix that distinguishes these tokens from other credentials.
 const PREFIX: &str = "pia_pod_";
@@ -17,6 +18,17 @@ pub struct ConnectorToken(Secret<String>);
 /// SHA-256 of a token; being unguessable, it needs no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectorTokenHash(pub [u8; 32]);
+
+/// Id of a token for administrators: the beginning of its hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectorTokenId(pub Uuid);
+
+impl ConnectorTokenHash {
+    /// Returns the id of the token.
+    pub fn id(&self) -> ConnectorTokenId {
+        ConnectorTokenId(Uuid::from_bytes(self.0.first_chunk().copied().unwrap_or_default()))
+    }
+}
 
 impl ConnectorToken {
     /// Generates a token.

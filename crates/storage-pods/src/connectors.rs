@@ -10,8 +10,8 @@ use diesel_async::RunQueryDsl;
 use pia_assignments::Skill;
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
-    Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, McpEndpoint,
-    NewConnector, NewConnectorToken, TokenRotation,
+    Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, ConnectorTokenId,
+    McpEndpoint, NewConnector, NewConnectorToken, TokenRotation, ValidToken,
 };
 use pia_sealing::SealContext;
 use pia_storage::schema::{
@@ -37,6 +37,24 @@ struct ConnectorRow {
     operator_id: Option<DbUid>,
     created_at: DbInstant,
     mcp_url: Option<String>,
+}
+
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = connector_tokens)]
+struct TokenRow {
+    hash: Vec<u8>,
+    connector_id: DbUid,
+    created_at: DbInstant,
+    expires_at: DbInstant,
+}
+
+impl TokenRow {
+    /// Returns the token, if it is one of this connector.
+    fn of(&self, connector: DbUid) -> Option<ValidToken> {
+        let hash = ConnectorTokenHash(self.hash.as_slice().try_into().ok()?);
+        let (created_at, expires_at) = (self.created_at.0, self.expires_at.0);
+        (self.connector_id == connector).then_some(ValidToken { hash, created_at, expires_at })
+    }
 }
 
 /// Query that locks a connector's row until the commit, and returns it.
@@ -207,16 +225,17 @@ impl ConnectorStore for SqlConnectors {
             on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
         let valid = connector_tokens::table
             .filter(connector_tokens::expires_at.gt(DbInstant(now)))
-            .select((connector_tokens::connector_id, connector_tokens::expires_at));
-        let valid: Vec<(DbUid, DbInstant)> =
-            on_conn!(self.db.reader(), |conn| valid.load(conn).await?)?;
+            .order((connector_tokens::created_at, connector_tokens::hash));
+        let valid: Vec<TokenRow> = on_conn!(self.db.reader(), |conn| {
+            valid.select(TokenRow::as_select()).load(conn).await?
+        })?;
         let connector = |row: ConnectorRow| Connector {
             id: ConnectorId(row.id.0),
             name: row.name,
             operator: row.operator_id.map(|it| OperatorId(it.0)),
             groups: groups.iter().filter(|it| it.0 == row.id).map(|it| GroupId(it.1.0)).collect(),
             created_at: row.created_at.0,
-            token_expires_at: valid.iter().filter(|it| it.0 == row.id).map(|it| it.1.0).max(),
+            tokens: valid.iter().filter_map(|it| it.of(row.id)).collect(),
             mcp_url: row.mcp_url,
         };
         let mut connectors: Vec<_> = rows.into_iter().map(connector).collect();
@@ -343,17 +362,25 @@ impl ConnectorStore for SqlConnectors {
     async fn revoke_tokens(
         &self,
         id: ConnectorId,
+        token: Option<ConnectorTokenId>,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let id = DbUid(id.0);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
-            if row.is_none() {
+            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
+            let mut revoked: Vec<TokenRow> = own.select(TokenRow::as_select()).load(conn).await?;
+            if let Some(token) = token {
+                revoked.retain(|it| it.of(id).is_some_and(|it| it.hash.id() == token));
+            }
+            if row.is_none() || (token.is_some() && revoked.is_empty()) {
                 return Ok(ConnectorChangeOutcome::NotFound);
             }
-            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
-            diesel::delete(own).execute(conn).await?;
-            conn.write_effects(&self.db, &effects).await?;
+            let ids = revoked.iter().filter_map(|it| it.of(id)).map(|it| it.hash.id().0);
+            let fields = json!({ "tokens": ids.collect::<Vec<_>>() });
+            let hashes = connector_tokens::hash.eq_any(revoked.into_iter().map(|it| it.hash));
+            diesel::delete(own.filter(hashes)).execute(conn).await?;
+            conn.write_effects(&self.db, &effects.with_changes(Some(&fields), None)).await?;
             Ok(ConnectorChangeOutcome::Done)
         })?)
     }

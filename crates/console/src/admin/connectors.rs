@@ -132,7 +132,7 @@ fn token_cell(page: &PageContext, it: &Connector) -> Cell {
     if it.mcp_url.is_some() {
         return Cell::text("");
     }
-    let valid = it.token_expires_at.map(|at| format::day(page.language, at));
+    let valid = it.token_expires_at().map(|at| format::day(page.language, at));
     valid.map_or_else(
         || Cell::badge(page.t(NO_TOKEN), Tone::Warning),
         |day| Cell::text(page.fill(VALID_UNTIL, &[&day])),

@@ -4,8 +4,8 @@ use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_assignments::Skill;
 use pia_kernel::{ConnectorId, GroupId, Secret, Timestamp};
-use pia_pods::{Connector, ConnectorDraft, McpEndpoint, Provisioned};
-use pia_web::{ApiError, Body, Caller, FieldError, PathId};
+use pia_pods::{Connector, ConnectorDraft, ConnectorTokenId, McpEndpoint, Provisioned, ValidToken};
+use pia_web::{ApiError, Body, Caller, FieldError, PathId, PathPart};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -56,6 +56,19 @@ pub(crate) struct ConnectorCreatedResponse {
     resolved_member_count: i64,
 }
 
+/// Valid token of a connector.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConnectorTokenResponse {
+    /// Id with which it is revoked.
+    #[schema(format = Uuid)]
+    id: String,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
 /// Connector with its groups.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -70,6 +83,8 @@ pub(crate) struct ConnectorResponse {
     group_ids: Vec<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    /// Valid tokens, the oldest first.
+    tokens: Vec<ConnectorTokenResponse>,
     /// Expiry of the token that lasts longest. Missing if none is valid.
     #[schema(value_type = String, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +137,18 @@ pub(crate) async fn revoke_tokens(
     PathId(id): PathId,
 ) -> Result<Json<Done>, HttpError> {
     let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
-    api.run(async move { connectors.revoke_tokens(by, ConnectorId(id)).await }).await?;
+    api.run(async move { connectors.revoke_tokens(by, ConnectorId(id), None).await }).await?;
+    Ok(Json(Done::success()))
+}
+
+pub(crate) async fn revoke_token(
+    caller: Caller,
+    api: Data<Api>,
+    PathPart { id, part }: PathPart,
+) -> Result<Json<Done>, HttpError> {
+    let (connectors, by) = (api.connectors.clone(), Some(caller.0.user));
+    let token = Some(ConnectorTokenId(part));
+    api.run(async move { connectors.revoke_tokens(by, ConnectorId(id), token).await }).await?;
     Ok(Json(Done::success()))
 }
 
@@ -161,15 +187,23 @@ impl From<Provisioned> for ConnectorCreatedResponse {
     }
 }
 
+impl From<ValidToken> for ConnectorTokenResponse {
+    fn from(token: ValidToken) -> Self {
+        let ValidToken { hash, created_at, expires_at } = token;
+        Self { id: hash.id().0.to_string(), created_at, expires_at }
+    }
+}
+
 impl From<Connector> for ConnectorResponse {
     fn from(connector: Connector) -> Self {
         Self {
+            token_expires_at: connector.token_expires_at(),
+            tokens: connector.tokens.into_iter().map(Into::into).collect(),
             id: connector.id.to_string(),
             name: connector.name,
             operator_id: connector.operator.map(|it| it.to_string()),
             group_ids: connector.groups.iter().map(ToString::to_string).collect(),
             created_at: connector.created_at,
-            token_expires_at: connector.token_expires_at,
             mcp_url: connector.mcp_url,
         }
     }

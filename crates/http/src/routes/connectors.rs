@@ -44,6 +44,7 @@ pub(super) fn routes() -> Vec<Route> {
         grant(),
         issue_token(),
         revoke_tokens(),
+        revoke_token(),
         drain(),
         test_call(),
     ]
@@ -114,6 +115,18 @@ fn revoke_tokens() -> Route {
     );
     let path = "/api/admin/connectors/{id}/tokens";
     write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_tokens))
+}
+
+fn revoke_token() -> Route {
+    let docs = docs(
+        "Revokes a token of a connector. The pods that connected with it are disconnected within \
+         five seconds.",
+        None,
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN],
+    );
+    let path = "/api/admin/connectors/{id}/tokens/{tokenId}";
+    write(Method::DELETE, path, docs, KIB, |route| route.to(connectors::revoke_token))
 }
 
 fn drain() -> Route {

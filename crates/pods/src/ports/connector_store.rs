@@ -6,7 +6,7 @@ use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
 use crate::connected_pod::PodId;
 use crate::connector::Connector;
 use crate::ports::tool_server::McpEndpoint;
-use crate::token::ConnectorTokenHash;
+use crate::token::{ConnectorTokenHash, ConnectorTokenId};
 
 /// Token to be stored.
 #[derive(Debug, Clone)]
@@ -113,10 +113,12 @@ pub trait ConnectorStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
-    /// Deletes all tokens of a connector.
+    /// Deletes a token of a connector, or all. The outcome is
+    /// [`ConnectorChangeOutcome::NotFound`] if it does not have that token.
     async fn revoke_tokens(
         &self,
         id: ConnectorId,
+        token: Option<ConnectorTokenId>,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable>;
 

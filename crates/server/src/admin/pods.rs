@@ -52,7 +52,7 @@ impl PodServices {
         match command {
             PodsCommand::List => self.list().await,
             PodsCommand::Revoke { connector } => {
-                self.connectors.revoke_tokens(None, connector).await?;
+                self.connectors.revoke_tokens(None, connector, None).await?;
                 Ok(format!("Tokens of connector {connector} revoked; its pods are disconnected\n"))
             }
             PodsCommand::Drain { pod } => {
@@ -66,8 +66,10 @@ impl PodServices {
         let (connectors, pods) =
             (self.connectors.list().await?, self.connectors.connected().await?);
         let mut reported = String::new();
-        for Connector { id, name, groups, token_expires_at, mcp_url, .. } in connectors {
-            let until = match (mcp_url, token_expires_at) {
+        for connector in connectors {
+            let expires_at = connector.token_expires_at();
+            let Connector { id, name, groups, mcp_url, .. } = connector;
+            let until = match (mcp_url, expires_at) {
                 (Some(url), _) => format!("MCP server {url}"),
                 (None, Some(end)) => format!("token until {end}"),
                 (None, None) => "no valid token".to_owned(),

@@ -232,12 +232,17 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
     let (id, token) = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
-    let (test, tokens) =
-        (format!("{CONNECTORS}/{id}/test-call"), format!("{CONNECTORS}/{id}/tokens"));
+    let test = format!("{CONNECTORS}/{id}/test-call");
+    let connectors = console.get(CONNECTORS).await.body;
+    let own = connectors.as_array().expect("a list").iter().find(|it| it["id"] == id);
+    let own = own.expect("the connector")["tokens"][0]["id"].as_str().expect("a token");
+    let own = format!("{CONNECTORS}/{id}/tokens/{own}");
+    let unknown = format!("{CONNECTORS}/{id}/tokens/{id}");
+    assert_eq!(console.write("DELETE", &unknown, json!({})).await.status, 404);
     let body = json!({ "tool": "patient", "arguments": {} });
     let revoking = async {
         pod.line_after("waits").await;
-        assert_eq!(console.write("DELETE", &tokens, json!({})).await.status, 200);
+        assert_eq!(console.write("DELETE", &own, json!({})).await.status, 200);
         pod.line_after("closed").await
     };
     let called = timeout(PATIENCE, join(console.write("POST", &test, body), revoking)).await;

@@ -247,6 +247,7 @@ const EXPECTED: &str = "
     PUT  /api/admin/connectors/{id}/groups  admins  licensed  global  AiProxy
     POST /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
     DELETE /api/admin/connectors/{id}/tokens  admins  licensed  global  AiProxy
+    DELETE /api/admin/connectors/{id}/tokens/{tokenId}  admins  licensed  global  AiProxy
     POST /api/admin/connectors/{id}/test-call  admins  licensed  global  AiProxy
     GET  /api/kb-manager/unanswered-questions  kb-manager  ended  global  Knowledge
     DELETE /api/kb-manager/unanswered-questions/{id}  kb-manager  licensed  global  Knowledge
@@ -407,7 +408,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 210);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 211);
 }
 
 #[tokio::test(flavor = "multi_thread")]

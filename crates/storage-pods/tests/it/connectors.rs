@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp};
 use pia_pods::{
-    Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, McpEndpoint,
-    NewConnector, NewConnectorToken, PodId, TokenRotation,
+    Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, ConnectorTokenId,
+    McpEndpoint, NewConnector, NewConnectorToken, PodId, TokenRotation, ValidToken,
 };
 use pia_storage::Database;
 use pia_storage_pods::SqlConnectors;
@@ -16,6 +16,7 @@ pia_testkit::contract! {
     the_token_of_an_mcp_server_is_sealed,
     one_of_concurrent_connectors_of_a_name_is_created,
     a_token_is_valid_until_it_expires_or_is_revoked,
+    a_single_token_is_revoked,
     a_rotated_token_remains_valid_for_a_while,
     tokens_are_limited_when_pods_rotate_them,
     grants_apply_to_the_operator_too,
@@ -43,6 +44,19 @@ fn token(number: u8) -> NewConnectorToken {
     }
 }
 
+fn valid(number: u8) -> ValidToken {
+    let NewConnectorToken { hash, created_at, expires_at } = token(number);
+    ValidToken { hash, created_at, expires_at }
+}
+
+async fn revoke(
+    db: &Database,
+    id: ConnectorId,
+    token: Option<ConnectorTokenId>,
+) -> ConnectorChangeOutcome {
+    store(db).revoke_tokens(id, token, SideEffects::default()).await.unwrap()
+}
+
 fn connector(name: &str, skill: Option<&str>) -> NewConnector {
     let connector = Connector {
         id: ConnectorId::generate(),
@@ -50,7 +64,7 @@ fn connector(name: &str, skill: Option<&str>) -> NewConnector {
         operator: skill.map(|_| OperatorId::generate()),
         groups: vec![DEFAULT],
         created_at: at(0),
-        token_expires_at: None,
+        tokens: Vec::new(),
         mcp_url: None,
     };
     NewConnector { connector, skill: skill.map(str::to_owned), token: Some(token(1)), mcp: None }
@@ -74,7 +88,7 @@ async fn owner(db: &Database, number: u8, now: Timestamp) -> Option<ConnectorId>
 async fn a_connector_is_created_with_its_operator_and_token(db: Database) {
     let new = connector("Planner", Some("travel-plan"));
     assert_eq!(create(&db, &new).await, ConnectorChangeOutcome::Done);
-    let expected = Connector { token_expires_at: Some(at(100)), ..new.connector.clone() };
+    let expected = Connector { tokens: vec![valid(1)], ..new.connector.clone() };
     assert_eq!(store(&db).list(at(1)).await.unwrap(), [expected]);
     assert_eq!(owner(&db, 1, at(1)).await, Some(new.connector.id));
     assert_eq!(store(&db).count_members(vec![DEFAULT]).await.unwrap(), 0);
@@ -135,15 +149,28 @@ async fn a_token_is_valid_until_it_expires_or_is_revoked(db: Database) {
     assert_eq!(add, ConnectorChangeOutcome::Done);
     assert_eq!(owner(&db, 1, at(99)).await, Some(id));
     assert_eq!(owner(&db, 1, at(100)).await, None);
-    let revoked = store(&db).revoke_tokens(id, SideEffects::default()).await.unwrap();
-    assert_eq!(revoked, ConnectorChangeOutcome::Done);
+    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].tokens, [valid(1), valid(2)]);
+    assert_eq!(revoke(&db, id, None).await, ConnectorChangeOutcome::Done);
     assert_eq!((owner(&db, 1, at(1)).await, owner(&db, 2, at(1)).await), (None, None));
-    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].token_expires_at, None);
+    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].tokens, []);
     let unknown = ConnectorId::generate();
     let add = store(&db).add_token(unknown, token(3), SideEffects::default()).await.unwrap();
     assert_eq!(add, ConnectorChangeOutcome::NotFound);
-    let revoked = store(&db).revoke_tokens(unknown, SideEffects::default()).await.unwrap();
-    assert_eq!(revoked, ConnectorChangeOutcome::NotFound);
+    assert_eq!(revoke(&db, unknown, None).await, ConnectorChangeOutcome::NotFound);
+}
+
+async fn a_single_token_is_revoked(db: Database) {
+    let (id, other) = (created(&db, "Weather", 1).await, created(&db, "Other", 9).await);
+    store(&db).add_token(id, token(2), SideEffects::default()).await.unwrap();
+    let first = Some(token(1).hash.id());
+
+    assert_eq!(revoke(&db, other, first).await, ConnectorChangeOutcome::NotFound);
+    let outcomes = join_all((0..4).map(|_| revoke(&db, id, first))).await;
+    let done = outcomes.iter().filter(|it| **it == ConnectorChangeOutcome::Done).count();
+    assert_eq!(done, 1, "{outcomes:?}");
+
+    assert_eq!((owner(&db, 1, at(1)).await, owner(&db, 2, at(1)).await), (None, Some(id)));
+    assert_eq!(owner(&db, 9, at(1)).await, Some(other));
 }
 
 async fn rotate(db: &Database, id: ConnectorId, old: u8, new: u8) -> ConnectorChangeOutcome {
@@ -166,7 +193,7 @@ async fn a_rotated_token_remains_valid_for_a_while(db: Database) {
     assert_eq!(owner(&db, 2, at(199)).await, Some(id));
     // Its pod ended before it stored the new one.
     assert_eq!(rotate(&db, id, 1, 3).await, ConnectorChangeOutcome::Done);
-    store(&db).revoke_tokens(id, SideEffects::default()).await.unwrap();
+    revoke(&db, id, None).await;
     assert_eq!(rotate(&db, id, 2, 4).await, ConnectorChangeOutcome::NotFound);
 }
 

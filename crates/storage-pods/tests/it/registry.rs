@@ -108,7 +108,7 @@ async fn a_pod_whose_token_is_gone_is_to_be_disconnected(db: Database) {
     for pod in [&gone, &stays] {
         assert!(put(&db, pod).await);
     }
-    store(&db).revoke_tokens(first, SideEffects::default()).await.unwrap();
+    store(&db).revoke_tokens(first, None, SideEffects::default()).await.unwrap();
     let pods = vec![gone.id, stays.id];
     let standing = registry(&db).keep_alive(pods, at(5), at(9)).await.unwrap();
     assert_eq!(standing, [(gone.id, PodStanding::Unregistered)]);

@@ -1,15 +1,18 @@
 //! Page of a connector: its pods, groups and tokens, and its deletion.
 
 use pia_kernel::{ConnectorId, Secret};
-use pia_web::{ApiError, PathId, Route};
+use pia_pods::{ConnectedPod, Connector, ConnectorTokenId, ValidToken};
+use pia_web::{ApiError, PathId, PathPart, Route};
 
-use super::{GROUPS, KIND, TITLE, TOKEN, calls, find, kind_cell, page, pods, token_cell, write};
+use super::{
+    GROUPS, KIND, PODS, TITLE, TOKEN, calls, find, kind_cell, page, pods, token_cell, write,
+};
 use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
 use crate::ui::view::SectionPart;
-use crate::ui::{Cell, Form, Section, Text, View, format};
+use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
 
 const OPERATOR: Text = Text::new("Operator", "Operator");
 const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
@@ -22,10 +25,13 @@ const TOKENS: Text = Text::new("Tokens", "Token");
 const ISSUE: Text = Text::new("Create token", "Token erzeugen");
 const ISSUE_HINT: Text = Text::new(
     "To change tokens, create another one and start the pods with it. Earlier ones stay valid \
-     until they expire or all are revoked. Tokens are valid for a year.",
+     until they expire or are revoked. Tokens are valid for a year.",
     "Um ein Token zu wechseln, erzeugen Sie ein weiteres und starten Sie die Pods damit. Frühere \
-     bleiben gültig, bis sie ablaufen oder alle widerrufen werden. Token gelten ein Jahr.",
+     bleiben gültig, bis sie ablaufen oder widerrufen werden. Token gelten ein Jahr.",
 );
+const NO_TOKENS: Text = Text::new("No token is valid.", "Kein Token ist gültig.");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const REVOKE_ONE: Text = Text::new("Revoke", "Widerrufen");
 const REVOKE: Text = Text::new("Revoke all tokens", "Alle Token widerrufen");
 const REVOKE_HINT: Text = Text::new(
     "All pods of this connector are disconnected within five seconds, and cannot connect again \
@@ -53,6 +59,7 @@ pub(super) fn routes() -> Vec<Route> {
         write("/admin/connectors/{id}/groups", |it| it.to(grant)),
         write("/admin/connectors/{id}/tokens", |it| it.to(issue)),
         write("/admin/connectors/{id}/tokens/revoke", |it| it.to(revoke)),
+        write("/admin/connectors/{id}/tokens/{tokenId}/revoke", |it| it.to(revoke_one)),
         write("/admin/connectors/{id}/delete", |it| it.to(delete)),
     ]
 }
@@ -82,9 +89,18 @@ async fn issue(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResu
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
     let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
-    let revoke = async move { connectors.revoke_tokens(by, ConnectorId(id)).await };
+    let revoke = async move { connectors.revoke_tokens(by, ConnectorId(id), None).await };
     let revoked = page.run(revoke).await;
     finish(&page, ConnectorId(id), revoked, "revoked").await
+}
+
+async fn revoke_one(page: PageContext, path: PathPart, _: FormFields) -> PageResult {
+    let PathPart { id, part } = path;
+    let (connectors, by) = (page.api.connectors.clone(), Some(page.user()));
+    let (id, token) = (ConnectorId(id), Some(ConnectorTokenId(part)));
+    let revoke = async move { connectors.revoke_tokens(by, id, token).await };
+    let revoked = page.run(revoke).await;
+    finish(&page, id, revoked, "revoked").await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
@@ -147,7 +163,12 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
         let issue = Form::new(format!("{path}/tokens"), page.t(ISSUE));
         let revoke = Form::new(format!("{path}/tokens/revoke"), page.t(REVOKE)).danger();
         view = view
-            .section(Section::new("tokens", page.t(TOKENS)).intro(page.t(ISSUE_HINT)).form(issue))
+            .section(
+                Section::new("tokens", page.t(TOKENS))
+                    .intro(page.t(ISSUE_HINT))
+                    .table(token_table(page, &connector, &connected))
+                    .form(issue),
+            )
             .section(
                 Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke),
             );
@@ -156,4 +177,26 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
     Ok(view.section(
         Section::new("delete", page.t(DELETE_CONNECTOR)).intro(page.t(DELETE_HINT)).form(delete),
     ))
+}
+
+/// Returns the table of the valid tokens with the number of pods that use each.
+fn token_table(page: &PageContext, connector: &Connector, connected: &[ConnectedPod]) -> Table {
+    let row = |token: &ValidToken| {
+        let pods = connected.iter().filter(|it| it.token == Some(token.hash)).count();
+        let path = format!("admin/connectors/{}/tokens/{}/revoke", connector.id, token.hash.id().0);
+        Row::new(vec![
+            Cell::text(format::day(page.language, token.created_at)),
+            Cell::text(format::day(page.language, token.expires_at)),
+            Cell::number(format::number(page.language, pods as u64)),
+        ])
+        .form(Form::new(path, page.t(REVOKE_ONE)).danger())
+    };
+    let columns = [common::CREATED, EXPIRES, PODS];
+    Table {
+        caption: page.t(TOKENS).to_owned(),
+        columns: columns.map(|it| page.t(it).to_owned()).into(),
+        rows: connector.tokens.iter().map(row).collect(),
+        empty: page.t(NO_TOKENS).to_owned(),
+        ..Table::default()
+    }
 }
