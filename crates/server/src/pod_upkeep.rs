@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use pia_kernel::{Clock, Unavailable};
 use pia_pods::{PodLink, PodRegistry};
-use pia_uplink::LocalLinks;
+use pia_uplink::{ALIVE, LocalLinks};
 use tokio_util::sync::CancellationToken;
 
 use crate::assignment_worker::{log, repeat};
 
 /// Interval of saying that pods are connected, and of looking for revoked tokens.
 const EVERY: Duration = Duration::from_secs(2);
-/// Time for which that is valid.
-const ALIVE: Duration = Duration::from_secs(8);
 /// Time after which the row of a pod is removed whose instance has ended.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 

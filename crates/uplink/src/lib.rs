@@ -21,6 +21,7 @@ mod transport;
 mod uplink;
 
 pub use links::LocalLinks;
+pub use pod_session::ALIVE;
 pub use routes::routes;
 pub use tool_servers::ToolServerHost;
 pub use uplink::{Connections, Uplink};

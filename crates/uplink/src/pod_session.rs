@@ -25,7 +25,7 @@ use crate::messages::{
 use crate::uplink::Uplink;
 
 /// Time for which a pod is known to be connected, unless that is said again.
-pub(crate) const ALIVE: Duration = Duration::from_secs(8);
+pub const ALIVE: Duration = Duration::from_secs(8);
 
 /// Size of messages that wait for the pod, beyond which it gets no further calls.
 const MAX_BUFFERED_BYTES: usize = 2 * 1024 * 1024;

@@ -17,7 +17,7 @@ use pia_pods::{
 };
 use pia_storage::{Database, DatabaseKind};
 use pia_storage_pods::{PodRelay, SqlConnectors, SqlPodRegistry};
-use pia_uplink::{Connections, LocalLinks, Uplink};
+use pia_uplink::{ALIVE, Connections, LocalLinks, Uplink};
 use pia_web::{RouteTable, Runner};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -30,8 +30,6 @@ use crate::failure::Outcome;
 
 /// Interval of saying that pods are connected.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
-/// Time for which that is valid.
-const ALIVE: Duration = Duration::from_secs(8);
 /// Number of calls that the pod takes at once.
 pub(super) const CALLS: usize = 16;
 
