@@ -24,7 +24,7 @@ pub(crate) struct PodDescription<'a> {
     name: &'a str,
     version: &'a str,
     tools: Vec<ToolDescription>,
-    skills: Vec<&'a str>,
+    skills: Vec<Value>,
     max_concurrent_calls: usize,
 }
 
@@ -33,7 +33,7 @@ impl<'a> PodDescription<'a> {
         name: &'a str,
         version: &'a str,
         tools: Vec<ToolDescription>,
-        skills: Vec<&'a str>,
+        skills: Vec<Value>,
         max_concurrent_calls: usize,
     ) -> Self {
         Self { protocol: PROTOCOL, name, version, tools, skills, max_concurrent_calls }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::Secret;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -163,7 +164,11 @@ impl Pod {
 
     pub(crate) fn describe(&self) -> PodDescription<'_> {
         let tools = self.tools.borrow().values().map(|it| it.description()).collect();
-        let skills = self.skills.keys().map(String::as_str).collect();
+        let skills = self.skills.iter().map(|(name, skill)| match skill.timeout_seconds() {
+            Some(limit) => json!({ "name": name, "timeoutSeconds": limit }),
+            None => json!(name),
+        });
+        let skills = skills.collect();
         PodDescription::new(&self.name, &self.version, tools, skills, self.max_concurrent_calls)
     }
 

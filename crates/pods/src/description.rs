@@ -22,6 +22,8 @@ const MAX_SERVER_BYTES: usize = 200 * 1024;
 const RESERVED: &str = "pia_";
 /// Maximum time limit of a call.
 const MAX_SECONDS: u32 = 600;
+/// Maximum time limit of the run of a skill, a day.
+const MAX_SKILL_SECONDS: u32 = 86_400;
 
 /// Description of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,12 +39,53 @@ pub struct PodDescription {
     /// Tools.
     #[serde(default)]
     pub tools: Vec<PodTool>,
-    /// Names of the skills that it runs.
+    /// Skills that it runs.
     #[serde(default)]
-    pub skills: Vec<String>,
+    pub skills: Vec<OfferedSkill>,
     /// Number of calls that it handles at once.
     #[serde(default = "one")]
     pub max_concurrent_calls: u32,
+}
+
+/// Skill that a pod runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "SkillForm", into = "SkillForm")]
+pub struct OfferedSkill {
+    /// Name: letters, digits, hyphens, underscores and dots.
+    pub name: String,
+    /// Time limit of a run, unless it is that of the assignment.
+    pub timeout_seconds: Option<u32>,
+}
+
+/// Skill in a description: its name, or with its limit.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum SkillForm {
+    Name(String),
+    #[serde(rename_all = "camelCase")]
+    Limited {
+        name: String,
+        timeout_seconds: Option<u32>,
+    },
+}
+
+impl From<SkillForm> for OfferedSkill {
+    fn from(form: SkillForm) -> Self {
+        let (name, timeout_seconds) = match form {
+            SkillForm::Name(name) => (name, None),
+            SkillForm::Limited { name, timeout_seconds } => (name, timeout_seconds),
+        };
+        Self { name, timeout_seconds }
+    }
+}
+
+impl From<OfferedSkill> for SkillForm {
+    fn from(skill: OfferedSkill) -> Self {
+        match skill {
+            OfferedSkill { name, timeout_seconds: None } => Self::Name(name),
+            OfferedSkill { name, timeout_seconds } => Self::Limited { name, timeout_seconds },
+        }
+    }
 }
 
 /// Tool of a pod.
@@ -102,10 +145,14 @@ impl PodDescription {
                 return Err(refused(name));
             }
         }
-        for name in &parsed.skills {
+        for OfferedSkill { name, timeout_seconds } in &parsed.skills {
             let has_length = (1..=MAX_SKILL_CHARS).contains(&name.len());
             if !has_length || !name.chars().all(|it| is_plain(it) || it == '.') {
                 return Err(refused(name));
+            }
+            if timeout_seconds.is_some_and(|it| !(1..=MAX_SKILL_SECONDS).contains(&it)) {
+                let reason = format!("timeoutSeconds of {name} is not 1 to {MAX_SKILL_SECONDS}");
+                return Err(DescriptionError::Malformed(reason));
             }
         }
         let mut seen: Vec<_> = parsed.tools.iter().map(|it| it.name.as_str()).collect();
@@ -229,12 +276,18 @@ mod tests {
         }
         assert_eq!(refused("/tools", json!(vec![tool; 101])), DescriptionError::TooMany);
         assert!(matches!(refused("/tools", json!(3)), DescriptionError::Malformed(_)));
+        let unlimited = json!({ "name": "travel-plan", "timeoutSeconds": 86_401 });
+        assert!(matches!(refused("/skills/0", unlimited), DescriptionError::Malformed(_)));
         let nul = json!({ "type": "object", "pattern\0": 1 });
         let nul = refused("/tools/0/parameters", nul);
         assert!(matches!(nul, DescriptionError::Malformed(_)));
         let mut allowed = description();
-        allowed["skills"] = json!(["pia_travel.plan"]);
+        let limited = json!({ "name": "hotel", "timeoutSeconds": 90 });
+        allowed["skills"] = json!(["pia_travel.plan", limited]);
         allowed["tools"][0]["parameters"] = json!({ "pattern": "^[^\\u0000]*$" });
-        assert!(PodDescription::parse(allowed).is_ok());
+        let parsed = PodDescription::parse(allowed.clone()).unwrap();
+        assert_eq!(parsed.skills[1].timeout_seconds, Some(90));
+        // Stored as it came, which earlier versions read.
+        assert_eq!(serde_json::to_value(&parsed).unwrap()["skills"], allowed["skills"]);
     }
 }

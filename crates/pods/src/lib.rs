@@ -17,7 +17,7 @@ mod tool_plane;
 pub use connected_pod::{ConnectedPod, PodId};
 pub use connector::{Connector, ConnectorDraft, ValidToken};
 pub use connectors::{Connectors, PodIdentity, Provisioned, RotatedToken};
-pub use description::{PodDescription, PodTool};
+pub use description::{OfferedSkill, PodDescription, PodTool};
 pub use error::{ConnectorError, DescriptionError, SkillCallError, ToolCallError};
 pub use granted_pods::GrantedPods;
 pub use ports::connector_store::{

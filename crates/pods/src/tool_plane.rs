@@ -153,11 +153,15 @@ impl ToolPlane {
         if own.is_empty() {
             return Err(SkillCallError::NotConnected);
         }
-        let mut able: Vec<_> =
-            own.into_iter().filter(|it| it.description.skills.contains(&name)).collect();
-        able.sort_by_key(|it| !self.link.holds(it.id));
+        let offer = |pod: &'_ ConnectedPod| {
+            pod.description.skills.iter().find(|it| it.name == name).map(|it| it.timeout_seconds)
+        };
+        let mut able: Vec<_> = own.into_iter().filter_map(|it| Some((it, offer(it)?))).collect();
+        able.sort_by_key(|(pod, _)| !self.link.holds(pod.id));
         let mut result = Err(SkillCallError::NotAdvertised);
-        for pod in able {
+        for (pod, limit) in able {
+            let limit = limit.map(|it| Duration::from_secs(it.into()));
+            let timeout = limit.map_or(timeout, |it| it.min(timeout));
             let target = CallTarget::Skill { name: name.clone(), material: material.clone() };
             let call = PodCall { target, timeout };
             let started_at = self.clock.now();

@@ -111,7 +111,7 @@ impl From<ConnectedPod> for ConnectedPodResponse {
             name: description.name,
             version: description.version,
             tools: description.tools.into_iter().map(|it| it.name).collect(),
-            skills: description.skills,
+            skills: description.skills.into_iter().map(|it| it.name).collect(),
             host: pod.host,
             connected_at: pod.connected_at,
             calls: pod.calls,

@@ -17,6 +17,10 @@ impl PodSkill for Report {
         "report"
     }
 
+    fn timeout_seconds(&self) -> Option<u32> {
+        Some(60)
+    }
+
     async fn run(&self, material: String, context: CallContext) -> Result<Value, String> {
         match material.as_str() {
             "error" => Err("it failed".to_owned()),
@@ -42,7 +46,7 @@ fn run(hub: &Hub, skill: &str, material: &str) {
 async fn a_skill_is_named_and_run() {
     let mut hub = Hub::start();
     let _pod = RunningPod::start(pod(&hub).with_skill(Report));
-    assert_eq!(hub.hello().await["skills"], json!(["report"]));
+    assert_eq!(hub.hello().await["skills"], json!([{ "name": "report", "timeoutSeconds": 60 }]));
 
     run(&hub, "report", "a text");
     assert_eq!(hub.result().await, json!({ "content": { "length": 6 } }));

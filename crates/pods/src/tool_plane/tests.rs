@@ -8,7 +8,9 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::*;
-use crate::{ConnectorTokenHash, MockPodLink, MockPodRegistry, PodDescription, PodId};
+use crate::{
+    ConnectorTokenHash, MockPodLink, MockPodRegistry, OfferedSkill, PodDescription, PodId,
+};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -115,7 +117,8 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
         timeout: Duration::from_secs(9),
     };
     let mut able = pod("able", &[]);
-    able.description.skills = vec!["plan".to_owned()];
+    able.description.skills =
+        vec![OfferedSkill { name: "plan".to_owned(), timeout_seconds: Some(5) }];
     let other = pod("other", &[]);
     let (own, foreign) = (able.connector, other.connector);
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
@@ -124,6 +127,7 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
         progress.send_replace("Halfway.".to_owned());
         let material = "Where to?".to_owned();
         assert_eq!(call.target, CallTarget::Skill { name: "plan".to_owned(), material });
+        assert_eq!(call.timeout, Duration::from_secs(5));
         Ok(PodReply { content: "To Rome.".into(), is_error: false })
     });
     let plane = plane(vec![able, other], registry, link);

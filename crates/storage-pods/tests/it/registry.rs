@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::{ConnectorId, GroupId, RequestContext, SideEffects};
 use pia_pods::{
-    CallRecord, ConnectedPod, ConnectorStore, ConnectorTokenHash, PodCallOutcome, PodDescription,
-    PodId, PodRegistrationOutcome, PodRegistry, PodStanding,
+    CallRecord, ConnectedPod, ConnectorStore, ConnectorTokenHash, OfferedSkill, PodCallOutcome,
+    PodDescription, PodId, PodRegistrationOutcome, PodRegistry, PodStanding,
 };
 use pia_storage::schema::audit_entries;
 use pia_storage::{Database, on_conn};
@@ -44,7 +44,7 @@ pub(crate) fn pod(connector: ConnectorId, token: u8) -> ConnectedPod {
             name: "weather-pod".to_owned(),
             version: "1".to_owned(),
             tools: Vec::new(),
-            skills: vec!["plan".to_owned()],
+            skills: vec![OfferedSkill { name: "plan".to_owned(), timeout_seconds: None }],
             max_concurrent_calls: 3,
         },
         connected_at: at(1),

@@ -100,7 +100,8 @@ fn row(page: &PageContext, it: &ConnectedPod, names: Option<&HashMap<ConnectorId
     let since = page.fill(SINCE, &[&format::time(page.language, it.connected_at)]);
     let tools = description.tools.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
     let tools = Cell::text(tools.join(", "));
-    let skills = description.skills.join(", ");
+    let skills = description.skills.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
+    let skills = skills.join(", ");
     let status = if it.is_draining {
         Cell::badge(page.t(DRAINING), Tone::Warning)
     } else {
