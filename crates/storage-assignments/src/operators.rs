@@ -1,5 +1,7 @@
 //! Operators in SQL.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
@@ -41,6 +43,17 @@ macro_rules! lock {
     };
 }
 
+/// Loads operators of a query, with a row for each of their groups.
+macro_rules! load_with_groups {
+    ($db:expr, $operators:expr) => {{
+        let all = $operators.left_join(operator_groups::table).order(operator_groups::group_id);
+        let group = operator_groups::group_id.nullable();
+        on_conn!($db.reader(), |conn| {
+            all.select((OperatorRow::as_select(), group)).load(conn).await?
+        })
+    }};
+}
+
 impl OperatorRow {
     fn new(operator: &Operator) -> Result<Self, Unavailable> {
         Ok(Self {
@@ -55,16 +68,15 @@ impl OperatorRow {
         })
     }
 
-    fn into_operator(self, groups: &[(DbUid, DbUid)]) -> Result<Operator, DbError> {
+    fn into_operator(self, groups: Vec<GroupId>) -> Result<Operator, DbError> {
         let skill = serde_json::from_str(&self.skill);
-        let own = groups.iter().filter(|it| it.0 == self.id);
         Ok(Operator {
             id: OperatorId(self.id.0),
             name: self.name,
             skill: skill.map_err(|_malformed| DbError::Unreadable("operators.skill"))?,
             is_custom: self.is_custom,
             is_active: self.is_active,
-            groups: own.map(|it| GroupId(it.1.0)).collect(),
+            groups,
             webhook_url: self.webhook_url,
             updated_at: self.updated_at.0,
         })
@@ -113,20 +125,20 @@ impl SqlOperators {
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn with_groups(&self, rows: Vec<OperatorRow>) -> Result<Vec<Operator>, DbError> {
-        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
-        let groups = operator_groups::table
-            .filter(operator_groups::operator_id.eq_any(ids))
-            .order(operator_groups::group_id);
-        let groups: Vec<(DbUid, DbUid)> =
-            on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
-        let operators = rows.into_iter().map(|it| it.into_operator(&groups));
-        let mut operators = operators.collect::<Result<Vec<_>, _>>()?;
-        // The databases order texts differently.
-        operators.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
-        Ok(operators)
+/// Returns operators by name, out of rows with one group each, or none.
+fn operators_of(rows: Vec<(OperatorRow, Option<DbUid>)>) -> Result<Vec<Operator>, DbError> {
+    let mut operators = BTreeMap::new();
+    for (row, group) in rows {
+        let (_, groups) = operators.entry(row.id.0).or_insert_with(|| (row, Vec::new()));
+        groups.extend(group.map(|it| GroupId(it.0)));
     }
+    let operators = operators.into_values().map(|(row, groups)| row.into_operator(groups));
+    let mut operators = operators.collect::<Result<Vec<_>, _>>()?;
+    // The databases order texts differently.
+    operators.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
+    Ok(operators)
 }
 
 #[async_trait]
@@ -151,10 +163,7 @@ impl OperatorStore for SqlOperators {
     }
 
     async fn list(&self) -> Result<Vec<Operator>, Unavailable> {
-        let rows: Vec<OperatorRow> = on_conn!(self.db.reader(), |conn| {
-            operators::table.select(OperatorRow::as_select()).load(conn).await?
-        })?;
-        Ok(self.with_groups(rows).await?)
+        Ok(operators_of(load_with_groups!(self.db, operators::table)?)?)
     }
 
     async fn granted(&self, user: UserId) -> Result<Vec<Operator>, Unavailable> {
@@ -162,14 +171,14 @@ impl OperatorStore for SqlOperators {
             .find(DbUid(user.0))
             .filter(accounts::deactivated_at.is_null())
             .select(accounts::group_id);
+        let own = diesel::alias!(operator_groups as own_groups);
+        let granted = own
+            .filter(own.field(operator_groups::group_id).eq_any(group))
+            .select(own.field(operator_groups::operator_id));
         let granted = operators::table
-            .inner_join(operator_groups::table)
             .filter(operators::is_active.eq(true))
-            .filter(operator_groups::group_id.eq_any(group));
-        let rows: Vec<OperatorRow> = on_conn!(self.db.reader(), |conn| {
-            granted.select(OperatorRow::as_select()).load(conn).await?
-        })?;
-        Ok(self.with_groups(rows).await?)
+            .filter(operators::id.eq_any(granted));
+        Ok(operators_of(load_with_groups!(self.db, granted)?)?)
     }
 
     async fn create(
