@@ -9,19 +9,16 @@ use pia_assignments::{
 };
 use pia_kernel::{AssignmentId, SideEffects, Unavailable, UserId};
 use pia_sealing::{PersonSeal, Sealer};
-use pia_storage::schema::{accounts, assignment_events, assignments};
+use pia_storage::schema::{assignment_events, assignments};
 use pia_storage::{
-    Database, DbError, DbUid, NotifyProcesses, WriteEffects, connection_trait, in_tx, in_user_tx,
-    on_conn, on_user_rows,
+    Database, DbError, DbUid, WriteEffects, in_tx, in_user_tx, on_conn, on_user_rows,
 };
 use tokio::sync::Notify;
 
 use crate::assignment_rows::{AssignmentRow, DetailsRow, NewRow};
-use crate::event_rows::{AppendEvents, EventRow};
+use crate::event_rows::EventRow;
+use crate::handing_over::{HandOver, QUEUED};
 use crate::transition::{AssignmentPatch, ChangeAssignment, Transition};
-
-/// Channel of notifications of assignments that are handed over.
-const QUEUED: &str = "pia_assignments_queued";
 
 /// Assignments and their runs in SQL. Contents are sealed under the key of their
 /// user: without the user's salt, none of them can be read.
@@ -32,43 +29,6 @@ pub struct SqlAssignments {
     /// Database of workers, timers and administrators.
     pub(crate) all_rows: Database,
     pub(crate) sealer: Sealer,
-}
-
-connection_trait! {
-    /// Connection that can store new assignments.
-    pub(crate) trait InsertAssignment {
-        /// Locks an account until the commit, so that it is not deleted meanwhile
-        /// and limits on its rows hold. Returns false if it does not exist.
-        async fn lock_account(&mut self, user: DbUid) -> Result<bool, DbError> {
-            let account = diesel::update(accounts::table.find(user));
-            let locked = account.set(accounts::provider.eq(accounts::provider));
-            Ok(locked.execute(self).await? == 1)
-        }
-
-        /// Stores an assignment with its first event, unless its user has
-        /// `max_unfinished`, and notifies workers.
-        async fn insert_assignment(
-            &mut self,
-            row: &NewRow,
-            event: &EventRow,
-            max_unfinished: u32,
-        ) -> Result<AssignmentCreationOutcome, DbError> {
-            if !self.lock_account(row.user_id).await? {
-                return Ok(AssignmentCreationOutcome::Gone);
-            }
-            let unfinished = assignments::table
-                .filter(assignments::user_id.eq(row.user_id))
-                .filter(assignments::completed_at.is_null())
-                .count();
-            if unfinished.get_result::<i64>(self).await? >= i64::from(max_unfinished) {
-                return Ok(AssignmentCreationOutcome::TooMany);
-            }
-            diesel::insert_into(assignments::table).values(row).execute(self).await?;
-            self.append(std::slice::from_ref(event), 1).await?;
-            self.notify_processes(QUEUED).await?;
-            Ok(AssignmentCreationOutcome::Done)
-        }
-    }
 }
 
 /// Query of a page of assignments, newest first.
@@ -127,14 +87,7 @@ impl AssignmentStore for SqlAssignments {
         };
         let row = NewRow::new(&assignment, &seal)?;
         let event = EventRow::new(id, assignment.event, assignment.at, Some(&seal))?;
-        let user = assignment.user;
-        Ok(in_user_tx!(
-            self.db,
-            user,
-            async |conn| -> Result<AssignmentCreationOutcome, DbError> {
-                conn.insert_assignment(&row, &event, max_unfinished).await
-            }
-        )?)
+        Ok(HandOver { row, event, max_unfinished }.store(&self.db).await?)
     }
 
     async fn discard(&self, id: AssignmentId) -> Result<(), Unavailable> {

@@ -58,6 +58,11 @@ impl EventRow {
         })
     }
 
+    /// Returns the event with its number.
+    pub(crate) fn numbered(&self, ordinal: i32) -> Self {
+        Self { ordinal, ..self.clone() }
+    }
+
     /// Opens the event.
     pub(crate) fn open(self, seal: &PersonSeal) -> Result<AssignmentEvent, Unavailable> {
         let message = match self.message {
@@ -81,10 +86,8 @@ connection_trait! {
         /// one in the assignment's row, which was locked when it was counted.
         async fn append(&mut self, events: &[EventRow], last: i32) -> Result<(), DbError> {
             let first = last.saturating_sub(i32::try_from(events.len()).unwrap_or(i32::MAX));
-            let numbered = |(number, event): (i32, &EventRow)| EventRow {
-                ordinal: first.saturating_add(number),
-                ..event.clone()
-            };
+            let numbered =
+                |(number, event): (i32, &EventRow)| event.numbered(first.saturating_add(number));
             self.insert_all((1..).zip(events).map(numbered).collect()).await?;
             Ok(())
         }

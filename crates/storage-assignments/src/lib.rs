@@ -6,6 +6,7 @@ mod assignments;
 mod claiming;
 mod contents;
 mod event_rows;
+mod handing_over;
 mod operators;
 mod redaction;
 mod runs;

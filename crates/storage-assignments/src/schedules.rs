@@ -12,8 +12,9 @@ use pia_storage::schema::assignment_schedules;
 use pia_storage::{DbError, DbInstant, DbUid, in_tx, in_user_tx, on_conn, on_user_rows};
 
 use crate::assignment_rows::NewRow;
-use crate::assignments::{InsertAssignment, SqlAssignments};
+use crate::assignments::SqlAssignments;
 use crate::event_rows::EventRow;
+use crate::handing_over::InsertAssignment;
 use crate::schedule_rows::{NewScheduleRow, ScheduleRow};
 
 /// Query of a schedule of a user.

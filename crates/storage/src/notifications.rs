@@ -24,6 +24,12 @@ diesel::define_sql_function! {
     fn pg_notify(channel: Text, payload: Text) -> Text;
 }
 
+/// Statement that notifies those who listen to a channel.
+#[diesel::dsl::auto_type(no_type_alias)]
+pub(crate) fn notification(channel: &'static str) -> _ {
+    diesel::dsl::select(pg_notify(channel, ""))
+}
+
 /// Connection that can notify the processes which share its database.
 pub trait NotifyProcesses {
     /// Notifies those who listen to a channel, once the transaction in progress is
@@ -42,7 +48,7 @@ impl NotifyProcesses for AsyncSqlite {
 
 impl NotifyProcesses for AsyncPostgres {
     async fn notify_processes(&mut self, channel: &'static str) -> Result<(), DbError> {
-        RunQueryDsl::execute(diesel::select(pg_notify(channel, "")), self).await?;
+        RunQueryDsl::execute(notification(channel), self).await?;
         Ok(())
     }
 }

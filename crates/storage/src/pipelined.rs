@@ -5,8 +5,11 @@ use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel_async::RunQueryDsl;
 use diesel_async::pooled_connection::deadpool::Object;
+use uuid::Uuid;
 
+use crate::notifications::notification;
 use crate::pools::AsyncPostgres;
+use crate::row_security::row_restriction;
 
 /// Connection in a transaction that begins and ends like any other statement, so
 /// that the first statements are sent with the `BEGIN` and the last ones with the
@@ -56,6 +59,18 @@ impl Pipelined {
     /// Begins the transaction. Poll it before its statements.
     pub async fn begin(&self) -> QueryResult<()> {
         self.run("BEGIN").await
+    }
+
+    /// Restricts the transaction to the rows of a user, if transactions have to be. Poll
+    /// it after [`begin`](Self::begin).
+    pub async fn restrict_to(&self, user: Option<Uuid>) -> QueryResult<()> {
+        let Some(user) = user else { return Ok(()) };
+        row_restriction(user).execute(&mut self.shared()?).await.map(drop)
+    }
+
+    /// Notifies those who listen to a channel, once the transaction is committed.
+    pub async fn notify(&self, channel: &'static str) -> QueryResult<()> {
+        notification(channel).execute(&mut self.shared()?).await.map(drop)
     }
 
     /// Commits the statements before it, or rolls back if one of them failed.

@@ -129,13 +129,19 @@ async fn role(db: &Database) -> Result<Role, StartupError> {
     role.await.map_err(crate::start::opening)
 }
 
+/// Statement that restricts the transaction in progress to the rows of a user.
+#[diesel::dsl::auto_type(no_type_alias)]
+pub(crate) fn row_restriction(user: Uuid) -> _ {
+    let user: String = user.to_string();
+    diesel::dsl::select(set_config("pia.user_id", user, true))
+}
+
 connection_trait! {
     /// Restriction of a transaction to the rows of a user.
     pub trait RestrictRows {
         /// Restricts the transaction in progress; for PostgreSQL only.
         async fn restrict_to(&mut self, user: Uuid) -> Result<(), DbError> {
-            let restrict = diesel::select(set_config("pia.user_id", user.to_string(), true));
-            diesel_async::RunQueryDsl::execute(restrict, self).await?;
+            diesel_async::RunQueryDsl::execute(row_restriction(user), self).await?;
             Ok(())
         }
     }

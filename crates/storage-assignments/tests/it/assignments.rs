@@ -1,12 +1,15 @@
 //! Contract tests of handing over, reading and ending assignments.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use pia_assignments::{
     AssignmentCreationOutcome, AssignmentStatus, AssignmentStore, CollectionOutcome, EventKind,
     FailureCode, RunStore,
 };
 use pia_kernel::{AssignmentId, SideEffects, UserId};
-use pia_storage::Database;
+use pia_storage::{Database, DatabaseKind};
+use tokio::sync::Notify;
 
 use crate::fixture::{
     assignment, at, completed, continued, execute, forced, is_held, kinds, load, person, queued,
@@ -16,6 +19,7 @@ use crate::fixture::{
 pia_testkit::contract_with_roles! {
     an_assignment_is_stored_with_its_first_event,
     concurrent_assignments_do_not_exceed_the_limit,
+    other_processes_are_woken_when_an_assignment_is_handed_over,
     only_one_that_waits_is_discarded,
     assignments_are_listed_newest_first,
     assignments_of_all_users_are_found_by_status_and_id,
@@ -63,6 +67,24 @@ async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
     assert_eq!(create(user).await, AssignmentCreationOutcome::TooMany);
     assert_eq!(create(person(&db).await).await, AssignmentCreationOutcome::Done);
     assert_eq!(create(UserId::generate()).await, AssignmentCreationOutcome::Gone);
+}
+
+async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Database) {
+    if db.provider() == DatabaseKind::Sqlite {
+        return;
+    }
+    let (user, store, wake) = (person(&db).await, store(&db), Notify::new());
+    let woken = async {
+        // It is woken once it listens.
+        wake.notified().await;
+        queued(&db, user, 0).await;
+        tokio::time::timeout(Duration::from_secs(10), wake.notified()).await.unwrap();
+    };
+
+    tokio::select! {
+        () = store.wake_when_queued(&wake) => panic!("it listens no more"),
+        () = woken => {}
+    }
 }
 
 async fn only_one_that_waits_is_discarded(db: Database) {
