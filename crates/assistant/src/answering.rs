@@ -11,6 +11,7 @@ use crate::request::prompt_body::UpstreamPrompt;
 use crate::routing::target::Mode;
 use crate::stream;
 use crate::stream::answer::{ChatStream, UsageChunks};
+use crate::tools::calls::ToolUse;
 use crate::turn::{ToolMode, Turn};
 
 /// Full response and its usage.
@@ -20,6 +21,8 @@ pub(crate) struct FullAnswer {
     pub(crate) metered_call: MeteredCall,
     /// Usage of the attempts before the last.
     pub(crate) spent: Usage,
+    /// Calls of server tools that were run.
+    pub(crate) tool_uses: Vec<ToolUse>,
 }
 
 impl Gateway {
@@ -38,13 +41,13 @@ impl Gateway {
             let (body, metered_call) = turn.complete().await?;
             let tool_calls = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
             let Some((calls, text)) = tool_calls else {
-                return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
+                return Ok(turn.ended(body, metered_call));
             };
             let (server_calls, caller_calls): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_server_tool(&it.name));
             if server_calls.is_empty() || !caller_calls.is_empty() || !turn.has_rounds_left() {
                 let body = stream::completion::with_calls(&body, &caller_calls).unwrap_or(body);
-                return Ok(FullAnswer { body, metered_call, spent: turn.previous_usage });
+                return Ok(turn.ended(body, metered_call));
             }
             turn.settle(metered_call);
             turn.serve(server_calls, &text).await;
@@ -68,5 +71,12 @@ impl Gateway {
             .with_usage(usage)
             .opened(settings.open_after)
             .await
+    }
+}
+
+impl Turn {
+    fn ended(self, body: Bytes, metered_call: MeteredCall) -> FullAnswer {
+        let Self { previous_usage: spent, tool_uses, .. } = self;
+        FullAnswer { body, metered_call, spent, tool_uses }
     }
 }

@@ -18,6 +18,7 @@ use crate::routing::target::Mode;
 use crate::stream;
 use crate::stream::answer::ChatStream;
 use crate::stream::normalize::normalize_answer;
+use crate::tools::calls::ToolUse;
 use crate::turn::{ToolMode, Turn};
 use pia_json::NullStripper;
 
@@ -44,6 +45,8 @@ pub struct ChatReply {
     pub tokens: i64,
     /// Response in the format of OpenAI's chat completions.
     pub body: String,
+    /// Calls of server tools that were run.
+    pub tool_uses: Vec<ToolUse>,
 }
 
 impl Chat {
@@ -70,11 +73,8 @@ impl Chat {
         self.check_model(caller, prompt.model_hint.model.as_deref()).await?;
         match choice {
             RequestedChoice::Full(prompt) => {
-                let answer =
-                    self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools);
-                let answer = complete(answer.await?)?;
-                let protected = self.gateway.guardrail.protects(&caller);
-                Ok(ChatAnswer::Complete(if protected { with_mark(&answer) } else { answer }))
+                let (answer, _) = self.answer_full(caller, prompt).await?;
+                Ok(ChatAnswer::Complete(answer))
             }
             RequestedChoice::Stream(prompt, usage) => {
                 let options = (ToolMode::WithTools, usage);
@@ -101,17 +101,34 @@ impl Chat {
         if let (Some(body), Some(tokens)) = (body.as_object_mut(), max_output) {
             body.insert("max_tokens".to_owned(), tokens.into());
         }
-        // The body requests no stream.
-        let ChatAnswer::Complete(body) = self.answer(caller, body.to_string().into()).await? else {
+        // The body requests no stream, and no model.
+        let RequestedChoice::Full(prompt) = parse(&body.to_string().into())? else {
             return Err(AssistantError::UpstreamFailed);
         };
+        let (body, tool_uses) = self.answer_full(caller, prompt).await?;
         let text = stream::completion::parse(&body).map(|it| it.text);
         let usage = stream::completion::usage(&body).unwrap_or_default();
         Ok(ChatReply {
             text: text.filter(|it| !it.trim().is_empty()),
             tokens: usage.input.saturating_add(usage.output),
             body: String::from_utf8_lossy(&body).into_owned(),
+            tool_uses,
         })
+    }
+
+    /// Waits for a full response. Returns it for the caller, with the calls of server
+    /// tools.
+    async fn answer_full(
+        &self,
+        caller: AiCaller,
+        prompt: UpstreamPrompt,
+    ) -> Result<(Bytes, Vec<ToolUse>), AssistantError> {
+        let answer = self.gateway.answer_full(caller, Mode::Assistant, prompt, ToolMode::WithTools);
+        let mut answer = answer.await?;
+        let tool_uses = std::mem::take(&mut answer.tool_uses);
+        let answer = complete(answer)?;
+        let protected = self.gateway.guardrail.protects(&caller);
+        Ok((if protected { with_mark(&answer) } else { answer }, tool_uses))
     }
 
     /// Returns the names of the server's tools that a model may use for a caller
@@ -139,7 +156,7 @@ impl Chat {
 /// Returns the response for the caller, with the usage of all its calls. Errors
 /// if it has no message.
 fn complete(answer: FullAnswer) -> Result<Bytes, AssistantError> {
-    let FullAnswer { body, mut metered_call, spent } = answer;
+    let FullAnswer { body, mut metered_call, spent, .. } = answer;
     if !stream::completion::has_message(&body) {
         tracing::warn!(
             upstream.model = metered_call.target.model,

@@ -83,6 +83,7 @@ pub use settings::Settings;
 pub use single_call::BackgroundPurpose;
 pub use stream::answer::ChatStream;
 pub use tools::UpstreamTool;
+pub use tools::calls::{ToolFailure, ToolUse};
 pub use tools::connectors::{ConnectorTool, ConnectorTools, NoConnectorTools};
 #[cfg(feature = "mock")]
 pub use tools::web_search::MockWebSearch;

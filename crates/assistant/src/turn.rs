@@ -34,7 +34,7 @@ use crate::routing::upstream_limiter::Permit;
 use crate::rules::GroupRules;
 use crate::stream;
 use crate::stream::start::{StartedStream, reject_error_body, start_stream};
-use crate::tools::calls::{Call, assistant_message, tool_result};
+use crate::tools::calls::{Call, ToolFailure, ToolUse, assistant_message, tool_result};
 use crate::tools::presentation::format_results;
 use crate::tools::server::{ServerToolTask, ServerTools};
 use knowledge_search::{KnowledgeSearch, SEARCH_FAILED};
@@ -74,6 +74,8 @@ pub(crate) struct Turn {
     knowledge: Option<KnowledgeSearch>,
     /// Remaining rounds of server tools.
     rounds: u32,
+    /// Calls of server tools that were run.
+    pub(crate) tool_uses: Vec<ToolUse>,
     /// Usage of its earlier calls.
     pub(crate) previous_usage: Usage,
     /// Set once the caller's response has started: from then on no other model
@@ -153,7 +155,9 @@ impl Turn {
         self.added.messages.push(assistant_message(text, &calls));
         for (at, call) in calls.iter().enumerate() {
             let result = if at < MAX_UPSTREAM_CALLS {
-                self.run_task(self.tools.task(call)).await
+                let result = self.run_task(self.tools.task(call)).await;
+                self.tool_uses.push(ToolUse { name: call.name.clone(), failed: result.is_err() });
+                result.unwrap_or_else(|failure| failure.0)
             } else {
                 "This was not done: too many calls at once.".to_owned()
             };
@@ -162,37 +166,37 @@ impl Turn {
     }
 
     /// Runs a task and returns its result for the model.
-    async fn run_task(&mut self, task: ServerToolTask) -> String {
+    async fn run_task(&mut self, task: ServerToolTask) -> Result<String, ToolFailure> {
         match task {
-            ServerToolTask::Invalid(message) => message.to_owned(),
+            ServerToolTask::Invalid(message) => Err(failure(message)),
             ServerToolTask::Search(query) => self.run_search(&query).await,
             ServerToolTask::SearchKnowledge(question) => match &self.knowledge {
                 Some(knowledge) => knowledge.run(&question).await,
-                None => SEARCH_FAILED.to_owned(),
+                None => Err(failure(SEARCH_FAILED)),
             },
             ServerToolTask::Connector { name, arguments } => {
                 let caller = (self.caller.user, self.caller.group);
                 let call = self.gateway.connectors.call(caller, &name, &arguments);
                 let result = self.gateway.unless_stopped(call).await;
-                result.unwrap_or_else(|| "The server stops.".to_owned())
+                result.unwrap_or_else(|| Err(failure("The server stops.")))
             }
             ServerToolTask::Look { picture, question } => {
-                self.describe_picture(&picture, &question).await
+                let description = self.describe_picture(&picture, &question).await;
+                description.ok_or_else(|| failure("The picture could not be looked at."))
             }
         }
     }
 
-    async fn run_search(&self, query: &str) -> String {
-        let failed = || SEARCH_FAILED.to_owned();
-        let Some(provider) = &self.tools.search else { return failed() };
+    async fn run_search(&self, query: &str) -> Result<String, ToolFailure> {
+        let failed = || failure(SEARCH_FAILED);
+        let provider = self.tools.search.as_ref().ok_or_else(failed)?;
         let found = self.gateway.search_unless_stopped(provider, self.caller.group, query).await;
-        found.map_or_else(failed, |it| format_results(&it))
+        found.map(|it| format_results(&it)).ok_or_else(failed)
     }
 
     /// Calls the vision model; this is a separate call with its own cost.
-    async fn describe_picture(&mut self, picture: &[u8], question: &str) -> String {
-        let failed = || "The picture could not be looked at.".to_owned();
-        let Some(vision_model) = &self.tools.vision else { return failed() };
+    async fn describe_picture(&mut self, picture: &[u8], question: &str) -> Option<String> {
+        let vision_model = self.tools.vision.as_ref()?;
         let picture = String::from_utf8_lossy(picture);
         let question_text = question;
         let question = json!({ "type": "text", "text": question });
@@ -215,18 +219,19 @@ impl Turn {
             tools: ServerTools::default(),
             knowledge: None,
             rounds: 0,
+            tool_uses: Vec::new(),
             previous_usage: Usage::default(),
             committed: Arc::default(),
         };
-        let Ok((body, mut metered_call)) = vision_turn.complete().await else { return failed() };
+        let (body, mut metered_call) = vision_turn.complete().await.ok()?;
         let description =
             stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
         if description.is_none() {
             metered_call.fail(Billable::Something);
-            return failed();
+            return None;
         }
         self.settle(metered_call);
-        description.unwrap_or_else(failed)
+        description
     }
 
     /// Returns the request body. The last attempt takes the prompt's memory,
@@ -344,6 +349,10 @@ impl Turn {
             effort: self.prompt.effort.or(target.reasoning_effort),
         }
     }
+}
+
+fn failure(text: &str) -> ToolFailure {
+    ToolFailure(text.to_owned())
 }
 
 #[cfg(test)]

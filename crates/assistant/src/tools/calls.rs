@@ -18,6 +18,19 @@ pub(crate) struct Call {
     pub(crate) arguments: String,
 }
 
+/// Failure of a tool, as a text for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFailure(pub String);
+
+/// Call of one of the server's tools that was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolUse {
+    /// Name of the tool.
+    pub name: String,
+    /// True if it failed.
+    pub failed: bool,
+}
+
 /// Part of an event that is for the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CallerPart {

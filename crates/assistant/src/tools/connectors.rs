@@ -4,6 +4,8 @@ use async_trait::async_trait;
 use pia_kernel::{GroupId, UserId};
 use serde_json::Value;
 
+use crate::tools::calls::ToolFailure;
+
 /// Tool of a connector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectorTool {
@@ -22,9 +24,13 @@ pub trait ConnectorTools: Send + Sync {
     /// none.
     async fn list(&self, group: GroupId) -> Vec<ConnectorTool>;
 
-    /// Calls a tool, if it is still granted. Returns a text for the model, whatever
-    /// happened; `arguments` is what the model wrote.
-    async fn call(&self, caller: (UserId, GroupId), name: &str, arguments: &str) -> String;
+    /// Calls a tool, if it is still granted; `arguments` is what the model wrote.
+    async fn call(
+        &self,
+        caller: (UserId, GroupId),
+        name: &str,
+        arguments: &str,
+    ) -> Result<String, ToolFailure>;
 }
 
 /// Tools of a server without connectors.
@@ -37,7 +43,7 @@ impl ConnectorTools for NoConnectorTools {
         Vec::new()
     }
 
-    async fn call(&self, _: (UserId, GroupId), _: &str, _: &str) -> String {
-        "This tool is not available.".to_owned()
+    async fn call(&self, _: (UserId, GroupId), _: &str, _: &str) -> Result<String, ToolFailure> {
+        Err(ToolFailure("This tool is not available.".to_owned()))
     }
 }

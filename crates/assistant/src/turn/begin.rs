@@ -75,6 +75,7 @@ impl Turn {
             tools,
             knowledge,
             rounds,
+            tool_uses: Vec::new(),
             previous_usage: Usage::default(),
             committed: Arc::default(),
         })

@@ -13,6 +13,7 @@ use crate::knowledge::{
     Knowledge, KnowledgeMode, KnowledgePassage, KnowledgeScope, KnowledgeSummary, TurnSearches,
 };
 use crate::request::prompt_body::UpstreamPrompt;
+use crate::tools::calls::ToolFailure;
 use crate::tools::server::ServerTools;
 
 /// Result of a search that failed, for the model.
@@ -115,12 +116,12 @@ impl KnowledgeSearch {
     }
 
     /// Runs a search that a model requested.
-    pub(super) async fn run(&self, question: &str) -> String {
+    pub(super) async fn run(&self, question: &str) -> Result<String, ToolFailure> {
         match self.search(question).await {
-            Ok(passages) => format_passages(&passages),
+            Ok(passages) => Ok(format_passages(&passages)),
             Err(err) => {
                 tracing::warn!(error = %err, "the knowledge bases could not be searched");
-                SEARCH_FAILED.to_owned()
+                Err(ToolFailure(SEARCH_FAILED.to_owned()))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Tools of pods, as chats call them.
 
 use async_trait::async_trait;
-use pia_assistant::{ConnectorTool, ConnectorTools};
+use pia_assistant::{ConnectorTool, ConnectorTools, ToolFailure};
 use pia_kernel::{GroupId, RequestContext, UserId};
 use pia_pods::{GrantedTool, ToolCallError, ToolCaller, ToolPlane};
 use tokio::runtime::Handle;
@@ -45,7 +45,12 @@ impl ConnectorTools for PodTools {
         tools.into_iter().map(tool).collect()
     }
 
-    async fn call(&self, (user, group): (UserId, GroupId), name: &str, arguments: &str) -> String {
+    async fn call(
+        &self,
+        (user, group): (UserId, GroupId),
+        name: &str,
+        arguments: &str,
+    ) -> Result<String, ToolFailure> {
         let (plane, caller) = (self.plane.clone(), ToolCaller { user, group });
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
         // Dropped with this call.
@@ -58,12 +63,13 @@ impl ConnectorTools for PodTools {
         match self.tasks.spawn_on(call, &self.runtime).await {
             Ok(Ok(reply)) => {
                 let is_error = reply.is_error;
-                fenced(&reply.into_text(), is_error)
+                let text = fenced(&reply.into_text(), is_error);
+                if is_error { Err(ToolFailure(text)) } else { Ok(text) }
             }
-            Ok(Err(err)) => err.to_string(),
+            Ok(Err(err)) => Err(ToolFailure(err.to_string())),
             Err(err) => {
                 tracing::error!(error = %err, "a call of a tool was aborted");
-                ToolCallError::Failed.to_string()
+                Err(ToolFailure(ToolCallError::Failed.to_string()))
             }
         }
     }

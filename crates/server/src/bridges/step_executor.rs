@@ -97,7 +97,7 @@ impl StepExecutor for ProxySteps {
             return self.run_on_pod(caller, (host, material), progress).await;
         }
         let reply = self.chat.ask(caller, &instructions, &material, max_output).await;
-        let ChatReply { text, tokens, body } = reply.map_err(|err| step_error(&err))?;
+        let ChatReply { text, tokens, body, .. } = reply.map_err(|err| step_error(&err))?;
         Ok(StepResponse { text, raw: body, tokens })
     }
 }
