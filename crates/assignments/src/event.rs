@@ -4,6 +4,7 @@ use pia_kernel::Timestamp;
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::ports::step_executor::ToolCallRecord;
 use crate::truncation::{MAX_MESSAGE_CHARS, truncated};
 
 /// Maximum number of tool names in the detail of an event.
@@ -22,6 +23,8 @@ pub enum EventKind {
     Continued,
     /// Pod that runs the step reported its progress.
     Progress,
+    /// Step used a tool of the server.
+    Tool,
     /// Last step ended with the artifact.
     Artifact,
     /// Tools are no longer permitted.
@@ -40,12 +43,13 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Queued,
         Self::Started,
         Self::Step,
         Self::Continued,
         Self::Progress,
+        Self::Tool,
         Self::Artifact,
         Self::Deauthorized,
         Self::Completed,
@@ -63,6 +67,7 @@ impl EventKind {
             Self::Step => "step",
             Self::Continued => "continued",
             Self::Progress => "progress",
+            Self::Tool => "tool",
             Self::Artifact => "artifact",
             Self::Deauthorized => "deauthorized",
             Self::Completed => "completed",
@@ -110,6 +115,14 @@ impl NewEvent {
     /// Creates an event of a step.
     pub fn of_step(kind: EventKind, step: i32, message: &str) -> Self {
         Self { key: format!("{}:{step}", kind.name()), ..Self::once(kind, message) }
+    }
+
+    /// Creates the event of a call of a tool, which is one of several of a step.
+    pub fn of_tool(step: i32, number: usize, call: &ToolCallRecord) -> Self {
+        let ToolCallRecord { tool, failed } = call;
+        let message = if *failed { format!("{tool} failed.") } else { format!("Used {tool}.") };
+        let event = Self::once(EventKind::Tool, &message);
+        Self { key: format!("{}:{step}:{number}", event.key), ..event }
     }
 
     /// Changes the author of the message to someone else than the server.

@@ -44,7 +44,9 @@ pub use ports::run_store::{QueueState, RunStore, Worker};
 pub use ports::schedule_store::{
     DueSchedule, ScheduleCreationOutcome, ScheduleStart, ScheduleStartOutcome, ScheduleStore,
 };
-pub use ports::step_executor::{StepError, StepExecutor, StepHost, StepRequest, StepResponse};
+pub use ports::step_executor::{
+    StepError, StepExecutor, StepHost, StepRequest, StepResponse, ToolCallRecord,
+};
 pub use ports::webhook_sender::{WebhookError, WebhookSender};
 pub use ports::webhook_store::WebhookStore;
 pub use recurrence::{CatchUp, Recurrence};

@@ -10,7 +10,9 @@ use pia_kernel::{AssignmentId, Clock, LiveSetting, Unavailable};
 
 use crate::event::{EventKind, NewEvent, StepDetail};
 use crate::ports::run_store::RunStore;
-use crate::ports::step_executor::{StepError, StepExecutor, StepHost, StepRequest, StepResponse};
+use crate::ports::step_executor::{
+    StepError, StepExecutor, StepHost, StepRequest, StepResponse, ToolCallRecord,
+};
 use crate::run::{
     Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId,
 };
@@ -133,7 +135,12 @@ impl Runs {
             }),
         };
         let mut end = match self.execute(&run, request).await {
-            Ok(response) => self.ended(run, &step, tools.clone(), response),
+            Ok(mut response) => {
+                let calls = std::mem::take(&mut response.tool_calls);
+                let mut end = self.ended(run, &step, tools.clone(), response);
+                end.change.events.splice(..0, of_tools(at, &calls));
+                end
+            }
             Err(err) => self.not_executed(&run, err),
         };
         if !lost.is_empty() {
@@ -150,7 +157,7 @@ impl Runs {
         tools: Vec<String>,
         response: StepResponse,
     ) -> StepEnd {
-        let StepResponse { text, raw, tokens } = response;
+        let StepResponse { text, raw, tokens, .. } = response;
         let detail = StepDetail::step(run.step_count, tokens, &tools);
         let total = run.skill.steps.len();
         let next = usize::try_from(run.step_count).unwrap_or(usize::MAX).saturating_add(1);
@@ -221,6 +228,12 @@ fn deauthorized(step: usize, lost: Vec<String>, tools: &[String]) -> NewEvent {
     let message = format!("No longer permitted: {}.", lost.join(", "));
     NewEvent::of_step(EventKind::Deauthorized, step, &message)
         .with_detail(&StepDetail::lost(step, lost, tools))
+}
+
+/// Returns the events of the calls of tools of a step.
+fn of_tools(step: usize, calls: &[ToolCallRecord]) -> impl Iterator<Item = NewEvent> {
+    let step = i32::try_from(step).unwrap_or(i32::MAX);
+    calls.iter().enumerate().map(move |(number, it)| NewEvent::of_tool(step, number, it))
 }
 
 /// Returns the delay after this number of attempts that failed.

@@ -46,6 +46,17 @@ pub struct StepResponse {
     pub raw: String,
     /// Tokens of all calls of the step.
     pub tokens: i64,
+    /// Calls of the server's tools, in their order.
+    pub tool_calls: Vec<ToolCallRecord>,
+}
+
+/// Call of one of the server's tools by a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCallRecord {
+    /// Name of the tool.
+    pub tool: String,
+    /// True if it failed.
+    pub failed: bool,
 }
 
 /// Reasons why a step was not executed.

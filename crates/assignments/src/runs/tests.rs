@@ -36,7 +36,12 @@ fn scene(
 }
 
 fn response(text: &str) -> StepResponse {
-    StepResponse { text: Some(text.to_owned()), raw: "{}".to_owned(), tokens: 10 }
+    StepResponse {
+        text: Some(text.to_owned()),
+        raw: "{}".to_owned(),
+        tokens: 10,
+        tool_calls: Vec::new(),
+    }
 }
 
 impl Scene {
@@ -147,6 +152,23 @@ async fn lost_tools_are_named_and_the_run_goes_on_without_them() {
     assert_eq!(scene.kinds(), ["deauthorized", "step", "continued"]);
     let detail = scene.last().events[0].detail.clone().unwrap();
     assert!(detail.contains(r#""lostTools":["knowledge"],"toolCount":1"#), "{detail}");
+}
+
+#[tokio::test]
+async fn calls_of_tools_are_events_of_their_step() {
+    let call = |failed| ToolCallRecord { tool: "search".to_owned(), failed };
+    let tool_calls = vec![call(false), call(true)];
+    let scene = scene(Some(&["search"]), move |_| {
+        Ok(StepResponse { tool_calls: tool_calls.clone(), ..response("done") })
+    });
+
+    scene.runs.advance(Run { step_count: 1, ..run() }).await.unwrap();
+
+    assert_eq!(scene.kinds(), ["tool", "tool", "step", "continued"]);
+    let events = scene.last().events;
+    let keys_and_messages = events.iter().map(|it| (it.key.as_str(), it.message.as_str()));
+    let expected = [("tool:1:0", "Used search."), ("tool:1:1", "search failed.")];
+    assert_eq!(keys_and_messages.take(2).collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]

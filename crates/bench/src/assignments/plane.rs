@@ -158,7 +158,7 @@ impl StepExecutor for ReadySteps {
     ) -> Result<StepResponse, StepError> {
         let text = "The move is on Friday.".to_owned();
         let raw = format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}]}}"#);
-        Ok(StepResponse { text: Some(text), raw, tokens: 42 })
+        Ok(StepResponse { text: Some(text), raw, tokens: 42, tool_calls: Vec::new() })
     }
 }
 

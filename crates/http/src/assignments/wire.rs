@@ -98,9 +98,9 @@ pub(crate) struct AssignmentResponse {
 pub(crate) struct AssignmentEventItem {
     #[schema(format = Uuid)]
     id: String,
-    /// `queued`, `started`, `step`, `continued`, `artifact`, `deauthorized`,
-    /// `completed`, `failed`, `cancelled`, `terminated`, `redacted`, or one that
-    /// is added later.
+    /// `queued`, `started`, `step`, `continued`, `tool`, `progress`, `artifact`,
+    /// `deauthorized`, `completed`, `failed`, `cancelled`, `terminated`,
+    /// `redacted`, or one that is added later.
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,

@@ -6,8 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_assignments::{
     FailureCode, SkillMode, StepError, StepExecutor, StepHost, StepRequest, StepResponse,
+    ToolCallRecord,
 };
-use pia_assistant::{AiCaller, AssistantError, Chat, ChatReply, Mode, Surface};
+use pia_assistant::{AiCaller, AssistantError, Chat, ChatReply, Mode, Surface, ToolUse};
 use pia_identity::AccountStore;
 use pia_kernel::{GroupId, Unavailable, UserId};
 use pia_pods::{HostedSkill, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
@@ -60,7 +61,8 @@ impl ProxySteps {
         }
         let message = json!({ "role": "assistant", "content": text });
         let raw = json!({ "choices": [{ "message": message, "finish_reason": "stop" }] });
-        Ok(StepResponse { text: Some(text), raw: raw.to_string(), tokens: 0 })
+        let raw = raw.to_string();
+        Ok(StepResponse { text: Some(text), raw, tokens: 0, tool_calls: Vec::new() })
     }
 }
 
@@ -97,8 +99,10 @@ impl StepExecutor for ProxySteps {
             return self.run_on_pod(caller, (host, material), progress).await;
         }
         let reply = self.chat.ask(caller, &instructions, &material, max_output).await;
-        let ChatReply { text, tokens, body, .. } = reply.map_err(|err| step_error(&err))?;
-        Ok(StepResponse { text, raw: body, tokens })
+        let ChatReply { text, tokens, body, tool_uses } = reply.map_err(|err| step_error(&err))?;
+        let record = |it: ToolUse| ToolCallRecord { tool: it.name, failed: it.failed };
+        let tool_calls = tool_uses.into_iter().map(record).collect();
+        Ok(StepResponse { text, raw: body, tokens, tool_calls })
     }
 }
 

@@ -16,10 +16,12 @@ use pia_server_testkit::patience::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
+use crate::tools::with_search;
 use engines::{over_each_engine, with_engine};
 
 over_each_engine!(
     a_brief_has_an_event_for_each_step_and_an_artifact,
+    each_use_of_a_tool_is_an_event,
     collecting_deletes_everything_that_the_server_did_not_write,
     a_user_sees_granted_skills_and_own_assignments_only,
     refused_input_has_the_code_that_clients_expect,
@@ -123,6 +125,33 @@ async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDataba
     for missing in ["events", "artifactJson", "artifactText", "plaintextDroppedAt"] {
         assert!(!keys(&listed[0]).contains(&missing), "{missing}");
     }
+}
+
+async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
+    // The model searches as often as it may, and once with arguments of its own.
+    let function = |arguments: &str| json!({ "name": "pia_web_search", "arguments": arguments });
+    let call = |arguments| json!({ "id": "a", "function": function(arguments) });
+    let calls = [call(r#"{"query":"trains"}"#), call("Berlin")];
+    let message = json!({ "content": "# Findings", "tool_calls": calls });
+    let answer = json!({ "choices": [{ "message": message }] }).to_string();
+    let (model, linkup) = (Fixed::giving(&answer).await, Fixed::giving(r#"{"results":[]}"#).await);
+    let url = database.url.clone();
+    let setting = with_engine(TestConfig::on(database), &url)
+        .with("Admin__RequireSecondFactor", false)
+        .with("Ai__MaxToolRounds", 1);
+    let (app, _, client) = granted(with_search(setting, &model.endpoint, &linkup.endpoint)).await;
+    app.admin("group set default mode.Research=talker").await.expect("a mode");
+
+    let path = accepted(&client, "research").await;
+    let assignment = ended(&client, &path).await;
+
+    let expected = ["queued", "started", "tool", "tool", "artifact", "completed"];
+    assert_eq!(kinds(&assignment), expected, "{assignment}");
+    let (used, failed) = (&assignment["events"][2], &assignment["events"][3]);
+    assert_eq!(used["message"], "Used pia_web_search.");
+    assert_eq!(failed["message"], "pia_web_search failed.");
+    assert!(used.get("detailJson").is_none());
+    assert_eq!(linkup.calls().len(), 1);
 }
 
 async fn collecting_deletes_everything_that_the_server_did_not_write(database: TestDatabase) {

@@ -10,19 +10,24 @@ const JSON: &str = "content-type: application/json\r\n";
 const HEADERS: [(&str, &str); 2] =
     [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
 
-/// Starts a server whose model searches the web through this service.
-async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
-    let setting = TestConfig::on(TestDatabase::sqlite())
+/// Configures a model that searches the web through a service.
+pub(crate) fn with_search(setting: TestConfig, model: &str, linkup: &str) -> TestConfig {
+    setting
         .with("Ai__Providers__0__Id", "talker")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
-        .with("Ai__Providers__0__Endpoint", &model.endpoint)
+        .with("Ai__Providers__0__Endpoint", model)
         .with("Ai__Providers__0__Model", "m")
         .with("Ai__Providers__0__WebSearchToolProviderId", "web")
         .with("Ai__Providers__1__Id", "web")
         .with("Ai__Providers__1__ProviderType", "Linkup")
         .with("Ai__Providers__1__Endpoint", linkup)
         .with("Ai__Providers__1__ApiKey", "lk-secret")
-        .with("Ai__Providers__1__Model", "fast");
+        .with("Ai__Providers__1__Model", "fast")
+}
+
+/// Starts a server whose model searches the web through this service.
+async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
+    let setting = with_search(TestConfig::on(TestDatabase::sqlite()), &model.endpoint, linkup);
     let setting = more.iter().fold(setting, |it, (name, value)| it.with(name, value));
     let app = setting.start().await;
     app.admin("group set default mode.Assistant=talker").await.expect("a mode");

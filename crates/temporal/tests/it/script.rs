@@ -68,5 +68,10 @@ impl StepExecutor for Script {
 
 /// Returns an answer with ten tokens.
 pub(crate) fn response() -> StepResponse {
-    StepResponse { text: Some("Findings".to_owned()), raw: "{}".to_owned(), tokens: 10 }
+    StepResponse {
+        text: Some("Findings".to_owned()),
+        raw: "{}".to_owned(),
+        tokens: 10,
+        tool_calls: Vec::new(),
+    }
 }
