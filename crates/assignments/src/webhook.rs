@@ -36,6 +36,8 @@ pub struct WebhookDelivery {
 /// Delivery that this process attempts.
 #[derive(Debug, Clone)]
 pub struct ClaimedDelivery {
+    /// Operator.
+    pub operator: OperatorId,
     /// Delivery; this attempt is counted.
     pub delivery: WebhookDelivery,
     /// Webhook; `None` if its secret cannot be read.

@@ -94,11 +94,20 @@ impl Webhooks {
         deliveries.ok_or(OperatorError::NotFound)
     }
 
-    /// Attempts the delivery that has been due longest. Returns false if none is.
-    pub async fn deliver_next(&self) -> Result<bool, Unavailable> {
+    /// Claims the delivery that has been due longest, of any operator but those in
+    /// `except`.
+    pub async fn claim(
+        &self,
+        except: &[OperatorId],
+    ) -> Result<Option<ClaimedDelivery>, Unavailable> {
         let now = self.clock.now();
-        let Some(claimed) = self.store.claim(now, now + CLAIM).await? else { return Ok(false) };
-        let ClaimedDelivery { mut delivery, webhook } = claimed;
+        self.store.claim(now, now + CLAIM, except).await
+    }
+
+    /// Attempts a delivery.
+    pub async fn attempt(&self, claimed: ClaimedDelivery) -> Result<(), Unavailable> {
+        let now = self.clock.now();
+        let ClaimedDelivery { mut delivery, webhook, .. } = claimed;
         let sent = match webhook {
             Some(it) => self.sender.send(&it, delivery.id, &delivery.payload, now).await,
             None => Err(WebhookError::Later("the secret could not be read".to_owned())),
@@ -116,8 +125,7 @@ impl Webhooks {
                 delivery.failure = Some(failure);
             }
         }
-        self.store.finish(delivery).await?;
-        Ok(true)
+        self.store.finish(delivery).await
     }
 
     /// Deletes deliveries that are older than assignments are stored.

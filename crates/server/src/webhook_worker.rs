@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use pia_assignments::Webhooks;
+use pia_kernel::{OperatorId, Unavailable};
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -12,18 +17,24 @@ use crate::assignment_worker::{log, repeat};
 const EVERY: Duration = Duration::from_secs(1);
 /// Interval of deleting old deliveries.
 const CLEAN_UP_EVERY: Duration = Duration::from_hours(1);
-/// Number of deliveries that an instance attempts at once.
-const CONCURRENCY: usize = 4;
+/// Maximum number of deliveries that an instance attempts at once, each of another
+/// operator.
+const CONCURRENCY: usize = 16;
+
+/// Deliveries in progress: a receiver that does not answer delays those of its own
+/// operator only.
+struct Attempts<'a> {
+    webhooks: &'a Webhooks,
+    /// Operators whose deliveries are in progress.
+    busy: Vec<OperatorId>,
+    running: FuturesUnordered<BoxFuture<'a, (OperatorId, Result<(), Unavailable>)>>,
+}
 
 /// Starts the delivery of webhooks, which ends when stopped. Every instance has
 /// one; each delivery is attempted by one of them.
 pub(crate) fn start_webhooks(webhooks: &Webhooks, tasks: &TaskTracker, stop: &CancellationToken) {
-    for _ in 0..CONCURRENCY {
-        let (webhooks, stop) = (webhooks.clone(), stop.clone());
-        tasks.spawn(async move {
-            repeat(EVERY, stop.clone(), || deliver(&webhooks, &stop)).await;
-        });
-    }
+    let (own, stopped) = (webhooks.clone(), stop.clone());
+    tasks.spawn(async move { deliver(&own, &stopped).await });
     let (webhooks, stop) = (webhooks.clone(), stop.clone());
     tasks.spawn(async move {
         repeat(CLEAN_UP_EVERY, stop, || async {
@@ -33,12 +44,41 @@ pub(crate) fn start_webhooks(webhooks: &Webhooks, tasks: &TaskTracker, stop: &Ca
     });
 }
 
+/// Attempts deliveries until stopped, and then ends those in progress.
 async fn deliver(webhooks: &Webhooks, stop: &CancellationToken) {
-    while !stop.is_cancelled() {
-        match webhooks.deliver_next().await {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(err) => return log(Err(err), "webhooks could not be delivered"),
+    let mut attempts = Attempts { webhooks, busy: Vec::new(), running: FuturesUnordered::new() };
+    let mut tick = interval(EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            Some(ended) = attempts.running.next() => attempts.end(ended),
+            _ = tick.tick() => {}
         }
+        log(attempts.begin().await, "webhooks could not be delivered");
+    }
+    while let Some(ended) = attempts.running.next().await {
+        attempts.end(ended);
+    }
+}
+
+impl Attempts<'_> {
+    /// Begins as many attempts as are due and permitted.
+    async fn begin(&mut self) -> Result<(), Unavailable> {
+        let webhooks = self.webhooks;
+        while self.busy.len() < CONCURRENCY
+            && let Some(claimed) = webhooks.claim(&self.busy).await?
+        {
+            let operator = claimed.operator;
+            self.busy.push(operator);
+            let attempt = async move { (operator, webhooks.attempt(claimed).await) };
+            self.running.push(attempt.boxed());
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, (operator, outcome): (OperatorId, Result<(), Unavailable>)) {
+        self.busy.retain(|it| *it != operator);
+        log(outcome, "a delivery could not be stored");
     }
 }

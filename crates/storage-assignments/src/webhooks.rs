@@ -43,7 +43,8 @@ impl SqlWebhooks {
         let secret = opened.ok().and_then(|it| String::from_utf8(it.reveal()).ok());
         let webhook = url.zip(secret);
         let webhook = webhook.map(|(url, secret)| Webhook { url, secret: Secret::new(secret) });
-        Ok(ClaimedDelivery { delivery: delivery.into(), webhook })
+        let operator = OperatorId(operator.0);
+        Ok(ClaimedDelivery { operator, delivery: delivery.into(), webhook })
     }
 
     /// Claims a delivery, unless it was claimed meanwhile.
@@ -127,10 +128,13 @@ impl WebhookStore for SqlWebhooks {
         &self,
         now: Timestamp,
         until: Timestamp,
+        except: &[OperatorId],
     ) -> Result<Option<ClaimedDelivery>, Unavailable> {
         let (now, until) = (DbInstant(now), DbInstant(until));
+        let except: Vec<DbUid> = except.iter().map(|it| DbUid(it.0)).collect();
         let due = webhook_deliveries::table
             .filter(webhook_deliveries::next_at.le(now))
+            .filter(webhook_deliveries::operator_id.ne_all(except))
             .order((webhook_deliveries::next_at, webhook_deliveries::id))
             .select(webhook_deliveries::id)
             .limit(BATCH);

@@ -26,12 +26,14 @@ pub trait WebhookStore: Send + Sync {
         limit: u32,
     ) -> Result<Option<Vec<WebhookDelivery>>, Unavailable>;
 
-    /// Claims the delivery that has been due longest, and counts the attempt. It is
-    /// due again at `until`. Concurrent callers never get the same one.
+    /// Claims the delivery that has been due longest, of any operator but those in
+    /// `except`, and counts the attempt. It is due again at `until`. Concurrent callers
+    /// never get the same one.
     async fn claim(
         &self,
         now: Timestamp,
         until: Timestamp,
+        except: &[OperatorId],
     ) -> Result<Option<ClaimedDelivery>, Unavailable>;
 
     /// Stores a delivery after an attempt, unless it was attempted again meanwhile.

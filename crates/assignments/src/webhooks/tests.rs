@@ -32,11 +32,13 @@ fn delivery(attempts: u32) -> WebhookDelivery {
 /// Attempts a delivery, and returns what is stored.
 async fn attempted(attempts: u32, sent: Result<(), WebhookError>) -> WebhookDelivery {
     let (mut store, mut sender) = (MockWebhookStore::new(), MockWebhookSender::new());
-    store.expect_claim().once().returning(move |now, until| {
+    let operator = OperatorId::generate();
+    store.expect_claim().once().returning(move |now, until, except| {
         assert_eq!((now, until), (NOW, NOW + CLAIM));
+        assert!(except.is_empty());
         let url = "https://hooks.example/".to_owned();
         let webhook = Some(Webhook { url, secret: Secret::new("whsec_AAAA".to_owned()) });
-        Ok(Some(ClaimedDelivery { delivery: delivery(attempts), webhook }))
+        Ok(Some(ClaimedDelivery { operator, delivery: delivery(attempts), webhook }))
     });
     sender.expect_send().once().returning(move |_, _, _, _| sent.clone());
     let finished = Arc::new(Mutex::new(None));
@@ -45,7 +47,9 @@ async fn attempted(attempts: u32, sent: Result<(), WebhookError>) -> WebhookDeli
         *stored.lock().unwrap() = Some(it);
         Ok(())
     });
-    assert!(webhooks(store, sender).deliver_next().await.unwrap());
+    let webhooks = webhooks(store, sender);
+    let claimed = webhooks.claim(&[]).await.unwrap().unwrap();
+    webhooks.attempt(claimed).await.unwrap();
     let finished = finished.lock().unwrap().take();
     finished.unwrap()
 }

@@ -16,6 +16,7 @@ pia_testkit::contract_with_roles! {
     an_assignment_that_has_ended_is_announced_once,
     an_operator_without_a_webhook_announces_nothing,
     concurrent_workers_claim_each_delivery_once,
+    deliveries_of_excepted_operators_are_not_claimed,
     an_attempt_that_was_repeated_changes_nothing,
     a_removed_webhook_loses_its_deliveries,
     old_deliveries_are_deleted,
@@ -57,7 +58,7 @@ async fn deliveries(db: &Database, operator: OperatorId) -> Vec<WebhookDelivery>
 }
 
 async fn claim(db: &Database, seconds: i64) -> Option<ClaimedDelivery> {
-    webhooks(db).claim(at(seconds), at(seconds + 60)).await.unwrap()
+    webhooks(db).claim(at(seconds), at(seconds + 60), &[]).await.unwrap()
 }
 
 async fn cancelled(db: &Database, user: UserId) {
@@ -120,6 +121,17 @@ async fn concurrent_workers_claim_each_delivery_once(db: Database) {
     claimed.sort_unstable();
     claimed.dedup();
     assert_eq!(claimed.len(), 20);
+}
+
+async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
+    let (operator, user) = (operator(&db).await, person(&db).await);
+    cancelled(&db, user).await;
+    let claim = async |except: &[OperatorId]| {
+        webhooks(&db).claim(at(2), at(62), except).await.unwrap().map(|it| it.operator)
+    };
+    assert_eq!(claim(&[OperatorId::generate(), operator]).await, None);
+    assert_eq!(claim(&[OperatorId::generate()]).await, Some(operator));
+    assert_eq!(claim(&[]).await, None);
 }
 
 async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {

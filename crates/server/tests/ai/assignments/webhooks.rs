@@ -1,5 +1,7 @@
 //! Webhooks from end to end.
 
+use std::time::Duration;
+
 use pia_kernel::{Clock, SystemClock};
 use pia_server_testkit::ai_peer::{Fixed, Peer, Request, read, response};
 use pia_server_testkit::console::Console;
@@ -44,6 +46,30 @@ fn verified(request: &Request, secret: &str) -> (String, Value) {
     let expected = Webhook::new(secret).expect("a secret").sign(&id, sent_at, &request.body);
     assert_eq!(header(request, "webhook-signature"), expected.expect("a signature"));
     (id, serde_json::from_slice(&request.body).expect("JSON"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_never_answers_delays_no_other() {
+    let upstream = Fixed::giving(ANSWER).await;
+    let (silent, receiver) = (Peer::start().await, Peer::start().await);
+    let setting = accepting(TestDatabase::sqlite(), &upstream.endpoint);
+    let (_app, console, client) =
+        granted(setting.with("Operators__AllowPrivateWebhooks", true)).await;
+    for (name, peer) in [("Brief", &silent), ("Research", &receiver)] {
+        let hook = format!("{}/webhook", operator(&console, name).await);
+        let put = console.write("PUT", &hook, json!({ "url": peer.endpoint })).await;
+        assert_eq!(put.status, 200, "{}", put.text());
+    }
+    for _ in 0..6 {
+        ended(&client, &accepted(&client, "brief").await).await;
+    }
+    let _open = silent.accept().await;
+
+    accepted(&client, "research").await;
+
+    let limit = Duration::from_secs(10);
+    let received = tokio::time::timeout(limit, received(&receiver, "204 No Content")).await;
+    assert!(received.is_ok(), "the delivery waited for another receiver");
 }
 
 async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
