@@ -1,7 +1,7 @@
 //! The benchmark of assignments, from their rows to its report.
 
-mod dbos;
 mod figures;
+mod peers;
 mod plane;
 mod round;
 mod seeding;
@@ -26,7 +26,8 @@ with the embedded engine. A commit is the update of one row of its own by each w
 PostgreSQL's transaction ids. The first event is `started`, read when its claim has returned; another
 instance is woken by a notification of the database. DBOS runs up to a thousand workflows of
 three steps that return a text at once, handed over before, by a process of four workers on the same
-PostgreSQL. Lists have 50 assignments of a user who has more than a thousand, or of all users.
+PostgreSQL. Restate runs as many, four at a time, by a process of Node.js; its server stores them in
+files of its own, whatever its column. Lists have 50 assignments of a user who has more than a thousand, or of all users.
 ";
 
 /// Number of runs of a user that wait at once.
@@ -72,6 +73,7 @@ pub fn assignments(options: &Options) -> Outcome<()> {
         urls.push(("PostgreSQL", Some(own.url.as_str())));
     }
     let (runtime, mut figures) = (Runtime::new()?, Figures::default());
+    let last = urls.len() - 1;
     for (place, (name, url)) in urls.iter().enumerate() {
         log_progress(&format!("seeding {name}"));
         let db = runtime.block_on(database::open(dir.path(), *url))?;
@@ -86,8 +88,13 @@ pub fn assignments(options: &Options) -> Outcome<()> {
             let peer = options.dbos.as_deref().zip(options.postgres_url.as_deref());
             if let Some((python, cluster)) = peer.filter(|_| url.is_some()) {
                 let runs = plan.runs.min(MAX_PEER_RUNS);
-                let peer = dbos::runs_per_second(python, cluster, runs, plane::WORKERS)?;
-                figures.record(place, Metric::PeerRuns, peer);
+                let peer = peers::dbos_runs_per_second(python, cluster, runs, plane::WORKERS)?;
+                figures.record(place, Metric::DbosRuns, peer);
+            }
+            if let Some(packages) = options.restate.as_deref().filter(|_| place == last) {
+                let runs = plan.runs.min(MAX_PEER_RUNS);
+                let peer = peers::restate_runs_per_second(packages, runs, plane::WORKERS)?;
+                figures.record(place, Metric::RestateRuns, peer);
             }
         }
         alive.abort();

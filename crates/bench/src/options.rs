@@ -21,6 +21,8 @@ BENCHMARK is gateway, identity, sync, admin, knowledge, assignments or pods.
                       gateway
   --dbos PATH         Python with the package dbos, measured for comparison; for
                       assignments
+  --restate DIR       folder with the npm packages of Restate, measured for
+                      comparison; for assignments
   --postgres-url URL  PostgreSQL server on which databases may be created and
                       dropped; without it only SQLite is measured
   --postgres-log FILE log of that server, to count statements; for sync, which
@@ -51,6 +53,8 @@ pub struct Options {
     pub litellm: Option<PathBuf>,
     /// Path of a Python with DBOS, if that is to be measured.
     pub dbos: Option<PathBuf>,
+    /// Path of a folder with the packages of Restate, if that is to be measured.
+    pub restate: Option<PathBuf>,
     /// URL of a cluster where databases may be created and dropped.
     pub postgres_url: Option<String>,
     /// Path of that cluster's log.
@@ -85,6 +89,7 @@ impl Options {
                 "--server" => options.server = Some(value()?.into()),
                 "--demo" => options.demo = Some(value()?.into()),
                 "--dbos" => options.dbos = Some(value()?.into()),
+                "--restate" => options.restate = Some(value()?.into()),
                 "--litellm" => options.litellm = Some(value()?.into()),
                 "--postgres-url" => options.postgres_url = Some(value()?.clone()),
                 "--out" => options.out = Some(value()?.into()),
@@ -122,6 +127,8 @@ mod tests {
             "d",
             "--dbos",
             "y",
+            "--restate",
+            "r",
             "--litellm",
             "x",
             "--postgres-url",
@@ -147,6 +154,7 @@ mod tests {
             server: Some("s".into()),
             demo: Some("d".into()),
             dbos: Some("y".into()),
+            restate: Some("r".into()),
             litellm: Some("x".into()),
             postgres_url: Some("p".to_owned()),
             postgres_log: Some("l".into()),

@@ -6,7 +6,8 @@ use crate::measured::{Aim, Measured};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Metric {
     Runs,
-    PeerRuns,
+    DbosRuns,
+    RestateRuns,
     Commits,
     CommitsOfStep,
     Waiting,
@@ -23,7 +24,8 @@ pub(super) enum Metric {
 impl Measured for Metric {
     const ALL: &'static [Self] = &[
         Self::Runs,
-        Self::PeerRuns,
+        Self::DbosRuns,
+        Self::RestateRuns,
         Self::Commits,
         Self::CommitsOfStep,
         Self::Waiting,
@@ -40,7 +42,8 @@ impl Measured for Metric {
     fn label(self) -> &'static str {
         match self {
             Self::Runs => "runs/s, three steps each",
-            Self::PeerRuns => "runs/s of DBOS, three steps each",
+            Self::DbosRuns => "runs/s of DBOS, three steps each",
+            Self::RestateRuns => "runs/s of Restate, three steps each",
             Self::Commits => "commits/s of the database",
             Self::CommitsOfStep => "commits of a step",
             Self::Waiting => "resident memory for the runs that wait, MB",
@@ -57,7 +60,7 @@ impl Measured for Metric {
 
     fn digits(self) -> usize {
         match self {
-            Self::Runs | Self::PeerRuns | Self::Commits => 0,
+            Self::Runs | Self::DbosRuns | Self::RestateRuns | Self::Commits => 0,
             _ => 2,
         }
     }
