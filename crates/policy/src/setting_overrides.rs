@@ -36,7 +36,7 @@ pub struct OverrideLayer {
     pub settings: Vec<SettingOverride>,
 }
 
-/// Setting in force that takes effect without a restart.
+/// Setting in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningSetting {
     /// Key: `Section:Key`.
@@ -47,6 +47,8 @@ pub struct RunningSetting {
     pub is_secret: bool,
     /// Layer that sets it: `appsettings.json`; `None` if the default is in force.
     pub origin: Option<String>,
+    /// True if a change takes effect with a restart only.
+    pub needs_restart: bool,
 }
 
 /// Errors that prevent a setting from being changed.
@@ -91,8 +93,7 @@ impl SettingOverrides {
         Self { store, running, clock }
     }
 
-    /// Returns all settings that take effect without a restart, each with its
-    /// change if there is one.
+    /// Returns all settings in force, each with its change if there is one.
     pub async fn list(
         &self,
     ) -> Result<Vec<(RunningSetting, Option<SettingOverride>)>, SettingOverrideError> {
@@ -165,7 +166,7 @@ impl SettingOverrides {
     }
 
     fn find(&self, key: &str) -> Result<RunningSetting, SettingOverrideError> {
-        let mut all = self.running.all().into_iter();
+        let mut all = self.running.all().into_iter().filter(|it| !it.needs_restart);
         all.find(|it| it.key.eq_ignore_ascii_case(key)).ok_or(SettingOverrideError::Unknown)
     }
 }

@@ -8,7 +8,7 @@ use pia_kernel::LiveSetting;
 use super::Config;
 use super::fault::Faults;
 use super::notice::Notice;
-use super::snapshot::{Effect, ReloadableSetting, Snapshot};
+use super::snapshot::{Effect, EffectiveSetting, Snapshot};
 use super::sources::Sources;
 
 type Follower = Box<dyn Fn(&Config) + Send>;
@@ -127,9 +127,14 @@ impl LiveConfig {
         self.reload(sources)
     }
 
-    /// Returns the reloadable settings, by key.
-    pub fn reloadable(&self) -> Vec<ReloadableSetting> {
-        self.latest().snapshot.reloadable().collect()
+    /// Returns the settings in force, by key: of those that need a restart the
+    /// values of the start.
+    pub fn effective(&self) -> Vec<EffectiveSetting> {
+        let latest = self.latest();
+        let reloaded = latest.snapshot.of_effect(Effect::Reload);
+        let mut all: Vec<_> = reloaded.chain(self.started.of_effect(Effect::Restart)).collect();
+        all.sort_by(|a, b| a.key.cmp(&b.key));
+        all
     }
 
     /// Locks the state. A poisoned state is consistent: each part is replaced

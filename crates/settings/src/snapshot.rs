@@ -23,9 +23,9 @@ pub(super) struct StoredSetting {
     origin: Option<String>,
 }
 
-/// Setting that takes effect when it is reloaded, as administrators see it.
+/// Setting in force, as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReloadableSetting {
+pub struct EffectiveSetting {
     /// Key: `Section:Key`.
     pub key: String,
     /// Value, or its default; `None` if there is neither, and for secrets.
@@ -34,6 +34,8 @@ pub struct ReloadableSetting {
     pub is_secret: bool,
     /// Layer that sets it; `None` if the default is in force.
     pub origin: Option<String>,
+    /// Time at which a change of it takes effect.
+    pub effect: Effect,
 }
 
 /// Settings with their current values. Its `Debug` prints keys only.
@@ -56,14 +58,15 @@ impl Snapshot {
         self.0.insert(key, setting);
     }
 
-    /// Returns the reloadable settings, by key.
-    pub(super) fn reloadable(&self) -> impl Iterator<Item = ReloadableSetting> {
-        let reloadable = self.0.iter().filter(|(_, it)| it.effect == Effect::Reload);
-        reloadable.map(|(key, it)| ReloadableSetting {
+    /// Returns the settings with this effect, by key.
+    pub(super) fn of_effect(&self, effect: Effect) -> impl Iterator<Item = EffectiveSetting> {
+        let settings = self.0.iter().filter(move |(_, it)| it.effect == effect);
+        settings.map(|(key, it)| EffectiveSetting {
             key: key.clone(),
             value: it.value.as_ref().filter(|_| !it.is_secret).map(|value| value.expose().clone()),
             is_secret: it.is_secret,
             origin: it.origin.clone(),
+            effect: it.effect,
         })
     }
 

@@ -1,28 +1,35 @@
-//! Settings that administrators change while the server runs.
+//! Settings in force, which administrators change where that needs no restart.
+
+mod areas;
 
 use actix_web::web::Path;
 use pia_policy::{RunningSetting, SettingOverride};
 use pia_web::{ApiError, Licensing, Route};
 
 use super::bindings::{emails, time_cell, user_cell};
-use super::users::search_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult, path_segment};
 use crate::proof::{proof, proof_field};
 use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View};
+use crate::ui::view::{Link, SectionPart};
+use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View};
+use areas::{AREAS, SettingArea};
 
 const TITLE: Text = Text::new("Settings", "Einstellungen");
 const INTRO: Text = Text::new(
-    "These settings take effect without a restart, on all instances of the server. Others are set \
-     in files and the environment.",
-    "Diese Einstellungen wirken ohne Neustart auf allen Instanzen des Servers. Andere werden in \
-     Dateien und der Umgebung gesetzt.",
+    "What is in force, and where it is set. Changes made here take effect at once, on all \
+     instances of the server. Settings that need a restart are changed in files and the \
+     environment.",
+    "Was gilt und wo es gesetzt ist. Änderungen auf dieser Seite wirken sofort auf allen \
+     Instanzen des Servers. Einstellungen, die einen Neustart brauchen, werden in Dateien und der \
+     Umgebung geändert.",
 );
 const EMPTY: Text = Text::new("No setting matches.", "Keine Einstellung passt dazu.");
 const SEARCH: Text = Text::new("Name of the setting", "Name der Einstellung");
+const AREA: Text = Text::new("Area", "Bereich");
+const ALL_AREAS: Text = Text::new("All", "Alle");
 const SETTING: Text = Text::new("Setting", "Einstellung");
 const VALUE: Text = Text::new("Value", "Wert");
 const VALUE_HINT: Text = Text::new(
@@ -32,13 +39,23 @@ const VALUE_HINT: Text = Text::new(
 const SOURCE: Text = Text::new("Source", "Herkunft");
 const DEFAULT: Text = Text::new("Default", "Standard");
 const CONSOLE: Text = Text::new("Console", "Konsole");
+const ENVIRONMENT: Text = Text::new("Environment", "Umgebung");
+const COMMAND_LINE: Text = Text::new("Command line", "Befehlszeile");
 /// Source of a setting that was changed here.
 const CONSOLE_SOURCE: &str = "the console";
+const ENVIRONMENT_SOURCE: &str = "the environment";
+const COMMAND_LINE_SOURCE: &str = "the command line";
 const SECRET: Text = Text::new("Secret, not shown", "Geheim, nicht angezeigt");
 const SECRET_HINT: Text = Text::new(
     "Secrets are set in files or the environment, so that they are not stored in the database.",
     "Geheime Werte werden in Dateien oder der Umgebung gesetzt, damit sie nicht in der Datenbank \
      stehen.",
+);
+const NEEDS_RESTART: Text = Text::new("Needs a restart", "Braucht einen Neustart");
+const RESTART_HINT: Text = Text::new(
+    "Set {} in a settings file, or the environment variable {}, and restart the server.",
+    "Setzen Sie {} in einer Einstellungsdatei oder die Umgebungsvariable {}, und starten Sie den \
+     Server neu.",
 );
 const CHANGED: Text = Text::new("Changed", "Geändert");
 const CHANGED_BY: Text = Text::new("Changed by", "Geändert von");
@@ -70,27 +87,55 @@ fn write(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) 
 
 type Setting = (RunningSetting, Option<SettingOverride>);
 
-async fn all(page: &PageContext) -> Result<Vec<Setting>, ApiError> {
+/// Returns the settings in force, with their changes.
+pub(super) async fn all(page: &PageContext) -> Result<Vec<Setting>, ApiError> {
     let settings = page.api.settings.clone();
     page.run(async move { settings.list().await }).await
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let part = page.query("search").trim().to_lowercase();
-    let all = all(&page).await?;
-    let found = all.iter().filter(|it| it.0.key.to_lowercase().contains(&part));
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: [SETTING, VALUE, SOURCE].map(|it| page.t(it).into()).into(),
-        rows: found.map(|it| setting_row(&page, it)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        search: Some(search_form(&page, SEARCH, "admin/settings")),
-        ..Table::default()
-    };
+    let (part, area) = (page.query("search").trim().to_lowercase(), page.query("area"));
+    let mut all = all(&page).await?;
+    all.retain(|it| it.0.key.to_lowercase().contains(&part));
+    let search = Section::new("search", "").part(SectionPart::Search(Box::new(search(&page))));
+    let search = if all.is_empty() { search.paragraph(page.t(EMPTY)) } else { search };
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
-        .section(Section::new("settings", "").table(table));
-    Ok(page.render(view))
+        .section(search);
+    let shown = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
+    let sections = shown.filter_map(|it| area_section(&page, it, &all));
+    Ok(page.render(sections.fold(view, View::section)))
+}
+
+/// Returns the settings of an area, if there are any.
+fn area_section(page: &PageContext, area: &SettingArea, all: &[Setting]) -> Option<Section> {
+    let found = all.iter().filter(|it| area.contains(&it.0.key));
+    let table = Table {
+        caption: page.t(area.title).to_owned(),
+        columns: [SETTING, VALUE, SOURCE].map(|it| page.t(it).into()).into(),
+        rows: found.map(|it| setting_row(page, it)).collect(),
+        ..Table::default()
+    };
+    let section = Section::new(area.id, page.t(area.title));
+    (!table.rows.is_empty()).then(|| section.table(table))
+}
+
+fn search(page: &PageContext) -> Search {
+    let (value, area) = (page.query("search"), page.query("area"));
+    let areas = AREAS.iter().map(|it| (it.id, page.t(it.title)));
+    let areas = std::iter::once(("", page.t(ALL_AREAS))).chain(areas);
+    let reset =
+        Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/settings".to_owned() };
+    let has_filter = !(value.is_empty() && area.is_empty());
+    Search {
+        label: page.t(SEARCH).to_owned(),
+        fields: vec![
+            Field::input("search", page.t(SEARCH), ("search", "off"), value).optional(),
+            Field::select("area", page.t(AREA), areas, &area).optional(),
+        ],
+        submit: page.t(common::SEARCH).to_owned(),
+        reset: has_filter.then_some(reset),
+    }
 }
 
 fn setting_row(page: &PageContext, (setting, _): &Setting) -> Row {
@@ -101,6 +146,11 @@ fn setting_row(page: &PageContext, (setting, _): &Setting) -> Row {
     ])
 }
 
+/// Returns how to set a setting that needs a restart.
+pub(super) fn restart_hint(page: &PageContext, key: &str) -> String {
+    page.fill(RESTART_HINT, &[key, &key.replace(':', "__")])
+}
+
 fn value_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
     match (setting.is_secret, &setting.value) {
         (true, _) => Cell::badge(page.t(SECRET), Tone::Neutral),
@@ -109,11 +159,23 @@ fn value_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
 }
 
 fn source_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
-    match setting.origin.as_deref() {
-        None => Cell::text(page.t(DEFAULT)),
-        Some(CONSOLE_SOURCE) => Cell::badge(page.t(CONSOLE), Tone::Neutral),
-        Some(other) => Cell::text(other),
+    if setting.origin.as_deref() == Some(CONSOLE_SOURCE) {
+        return Cell::badge(page.t(CONSOLE), Tone::Neutral);
     }
+    let restart = setting.needs_restart.then(|| page.t(NEEDS_RESTART));
+    Cell::text(source(page, setting)).detail(restart.unwrap_or_default())
+}
+
+/// Returns where a setting is set.
+pub(super) fn source(page: &PageContext, setting: &RunningSetting) -> String {
+    let text = match setting.origin.as_deref() {
+        None => DEFAULT,
+        Some(CONSOLE_SOURCE) => CONSOLE,
+        Some(ENVIRONMENT_SOURCE) => ENVIRONMENT,
+        Some(COMMAND_LINE_SOURCE) => COMMAND_LINE,
+        Some(file) => return file.to_owned(),
+    };
+    page.t(text).to_owned()
 }
 
 async fn show(page: PageContext, key: Path<String>) -> PageResult {
@@ -158,7 +220,7 @@ async fn setting_view(
     let view = View::new(&setting.key)
         .below(page.t(TITLE), "admin/settings")
         .section(facts_section(page, &setting, changed.as_ref()).await?);
-    if setting.is_secret {
+    if setting.is_secret || setting.needs_restart {
         return Ok(view);
     }
     let value = typed.or(setting.value.as_deref()).unwrap_or_default();
@@ -190,7 +252,11 @@ async fn facts_section(
         facts.push((page.t(CHANGED_BY), by));
     }
     let section = Section::new("setting", "").facts(facts);
-    Ok(if setting.is_secret { section.paragraph(page.t(SECRET_HINT)) } else { section })
+    Ok(match (setting.needs_restart, setting.is_secret) {
+        (true, _) => section.paragraph(restart_hint(page, &setting.key)),
+        (false, true) => section.paragraph(page.t(SECRET_HINT)),
+        (false, false) => section,
+    })
 }
 
 /// Returns the field of a value: a selection for one that is on or off.

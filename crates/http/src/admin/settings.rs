@@ -13,7 +13,7 @@ use crate::{Api, HttpError};
 /// Maximum length of a value in bytes.
 const MAX_VALUE_BYTES: usize = 16 * 1024;
 
-/// Setting that takes effect without a restart.
+/// Setting in force.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SettingResponse {
@@ -24,6 +24,8 @@ pub(crate) struct SettingResponse {
     value: Option<String>,
     /// True if the value is shown to nobody.
     is_secret: bool,
+    /// True if it is not changed here, as a change needs a restart.
+    needs_restart: bool,
     /// Source of the value: `the console`, `appsettings.json` …; absent if the
     /// default is in force.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,12 +81,13 @@ fn invalid() -> ApiError {
 
 impl From<(RunningSetting, Option<SettingOverride>)> for SettingResponse {
     fn from((setting, change): (RunningSetting, Option<SettingOverride>)) -> Self {
-        let RunningSetting { key, value, is_secret, origin } = setting;
+        let RunningSetting { key, value, is_secret, origin, needs_restart } = setting;
         let changed_by = change.as_ref().and_then(|it| it.updated_by);
         Self {
             key,
             value,
             is_secret,
+            needs_restart,
             source: origin,
             changed_at: change.map(|it| it.updated_at),
             changed_by: changed_by.map(|it| it.to_string()),

@@ -18,7 +18,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn list() -> Route {
     let answer = ResponseDoc::List(wire::<settings::SettingResponse>);
-    let docs = docs("Lists the settings that take effect without a restart.", None, answer, &[]);
+    let docs = docs("Lists the settings in force, with their sources.", None, answer, &[]);
     read("/api/admin/settings", docs, |route| route.to(settings::list))
 }
 

@@ -35,7 +35,7 @@ pub trait OverrideStore: Send + Sync {
 /// Settings of this instance.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait RunningSettings: Send + Sync {
-    /// Returns the settings that take effect without a restart, by key.
+    /// Returns the settings in force, by key.
     fn all(&self) -> Vec<RunningSetting>;
 
     /// Checks the settings with these values above all other layers, and

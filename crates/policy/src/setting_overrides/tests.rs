@@ -18,16 +18,18 @@ fn values(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Returns settings, one of which is public and one a secret.
+/// Returns settings: a public one, a secret, and one that needs a restart.
 fn running() -> MockRunningSettings {
     let setting = |key: &str, is_secret| RunningSetting {
         key: key.to_owned(),
         value: None,
         is_secret,
         origin: None,
+        needs_restart: key == "A:Fixed",
     };
     let mut running = MockRunningSettings::new();
-    running.expect_all().returning(move || vec![setting("A:Open", false), setting("A:Key", true)]);
+    let keys = [("A:Open", false), ("A:Key", true), ("A:Fixed", false)];
+    running.expect_all().returning(move || keys.map(|it| setting(it.0, it.1)).into());
     running
 }
 
@@ -70,10 +72,12 @@ async fn unknown_secret_and_invalid_settings_are_not_stored() {
     let (overrides, by) = (overrides(store, running), UserId::generate());
 
     let unknown = overrides.set(by, "A:None", "1").await.unwrap_err();
+    let fixed = overrides.set(by, "A:Fixed", "1").await.unwrap_err();
     let secret = overrides.set(by, "A:Key", "1").await.unwrap_err();
     let invalid = overrides.set(by, "A:Open", "x").await.unwrap_err();
 
     assert!(matches!(unknown, SettingOverrideError::Unknown));
+    assert!(matches!(fixed, SettingOverrideError::Unknown));
     assert!(matches!(secret, SettingOverrideError::Secret));
     assert_eq!(invalid.to_string(), "expected a number");
     let unset = overrides.reset(by, "A:Open").await;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pia_policy::{RunningSetting, RunningSettings};
-use pia_settings::{Config, LiveConfig, ReloadableSetting, Sources};
+use pia_settings::{Config, Effect, EffectiveSetting, LiveConfig, Sources};
 
 /// Settings of this instance. Checking and applying read the files again.
 pub(crate) struct RunningConfig {
@@ -21,7 +21,7 @@ impl RunningConfig {
 
 impl RunningSettings for RunningConfig {
     fn all(&self) -> Vec<RunningSetting> {
-        self.live.reloadable().into_iter().map(setting).collect()
+        self.live.effective().into_iter().map(setting).collect()
     }
 
     fn check(&self, overrides: &[(String, String)]) -> Result<(), Vec<String>> {
@@ -41,7 +41,7 @@ impl RunningSettings for RunningConfig {
     }
 }
 
-fn setting(setting: ReloadableSetting) -> RunningSetting {
-    let ReloadableSetting { key, value, is_secret, origin } = setting;
-    RunningSetting { key, value, is_secret, origin }
+fn setting(setting: EffectiveSetting) -> RunningSetting {
+    let EffectiveSetting { key, value, is_secret, origin, effect } = setting;
+    RunningSetting { key, value, is_secret, origin, needs_restart: effect == Effect::Restart }
 }

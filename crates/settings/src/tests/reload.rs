@@ -190,7 +190,7 @@ fn overrides_apply_until_they_are_removed() {
     config.override_with(&operator.sources, closed).unwrap();
     config.reload(&operator.sources).unwrap();
 
-    let setting = |key: &str| config.reloadable().into_iter().find(|it| it.key == key).unwrap();
+    let setting = |key: &str| config.effective().into_iter().find(|it| it.key == key).unwrap();
     let registration = setting("LocalAuth:Registration");
     assert_eq!(*policy.get(), RegistrationPolicy::Closed);
     assert_eq!(registration.value.as_deref(), Some("closed"));
@@ -204,13 +204,22 @@ fn overrides_apply_until_they_are_removed() {
 }
 
 #[test]
-fn only_reloadable_settings_are_listed_and_no_secrets() {
-    let operator =
-        Operator::development().argument("Metrics:Token=s3cret-word-of-thirty-two-letters-");
-    let settings = live(&operator).reloadable();
+fn settings_are_listed_with_their_effect_and_without_secrets() {
+    let operator = Operator::development()
+        .argument("Metrics:Token=s3cret-word-of-thirty-two-letters-")
+        .argument("Server:Name=First");
+    let config = live(&operator);
+    config.apply(operator.argument("Server:Name=Second").read());
 
+    let settings = config.effective();
+
+    let setting = |key: &str| settings.iter().find(|it| it.key == key).unwrap();
     assert!(!format!("{settings:?}").contains("s3cret-word"));
-    assert!(settings.iter().all(|it| it.key != "Database:Provider"));
+    assert!(settings.is_sorted_by(|a, b| a.key < b.key));
     assert!(settings.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
-    assert!(settings.iter().any(|it| it.key == "Metrics:Token" && it.is_secret));
+    assert!(setting("Metrics:Token").is_secret && setting("Database:ConnectionString").is_secret);
+    let name = setting("Server:Name");
+    assert_eq!((name.effect, name.value.as_deref()), (Effect::Restart, Some("First")));
+    assert_eq!(name.origin.as_deref(), Some("the command line"));
+    assert_eq!(setting("LocalAuth:Registration").effect, Effect::Reload);
 }

@@ -2,7 +2,7 @@
 
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_server_testkit::relay::FakeRelay;
@@ -15,6 +15,7 @@ on_both_databases!(
     a_waiting_email_is_listed_without_its_link_and_discarded,
     a_test_email_reaches_the_administrator,
     the_last_runs_of_maintenance_are_listed,
+    settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
 );
 
 async fn a_model_is_tested(database: TestDatabase) {
@@ -103,4 +104,32 @@ async fn the_last_runs_of_maintenance_are_listed(database: TestDatabase) {
     .await;
 
     assert!(page.contains("Completed") && !page.contains("Failed"), "{page}");
+}
+
+async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained(
+    database: TestDatabase,
+) {
+    let app = start_with_admin(TestConfig::on(database).with("Server__Name", "Pia of Ada")).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let all = ada.get("/admin/settings").await.text();
+    let found = ada.get("/admin/settings?search=server%3Aname").await.text();
+    let area = ada.get("/admin/settings?area=email").await.text();
+    let none = ada.get("/admin/settings?search=nothing").await.text();
+    let name = ada.get("/admin/settings/Server:Name").await.text();
+    let changed = ada.submit("/admin/settings/Server:Name/change").await;
+    let german = ada.get("/admin/settings/Server:Name?lang=de").await.text();
+
+    for heading in ["Accounts and sign-in", "Rate limits", "Database and encryption"] {
+        assert!(all.contains(&format!("{heading}</h2>")), "{heading}: {all}");
+    }
+    assert!(!all.contains("Other settings</h2>"), "a section is in no area: {all}");
+    assert!(!all.contains(JWT_KEY) && !all.contains(MASTER_KEY));
+    assert!(found.contains("Pia of Ada") && !found.contains("Smtp:Host"), "{found}");
+    assert!(area.contains("Smtp:Host") && !area.contains("Server:Name"), "{area}");
+    assert!(none.contains("No setting matches"), "{none}");
+    assert!(name.contains("Environment") && name.contains("Server__Name"), "{name}");
+    assert!(!name.contains("/change\""), "{name}");
+    assert_eq!(changed.status, 404);
+    assert!(german.contains("starten Sie den Server neu"), "{german}");
 }

@@ -1,0 +1,67 @@
+//! Areas of settings.
+
+use crate::ui::Text;
+
+/// Settings about one subject.
+pub(super) struct SettingArea {
+    /// Id of its section on the page, and its name in the query.
+    pub(super) id: &'static str,
+    /// Heading.
+    pub(super) title: Text,
+    /// First parts of the keys; none in the area of all others.
+    sections: &'static [&'static str],
+}
+
+const fn area(id: &'static str, title: Text, sections: &'static [&'static str]) -> SettingArea {
+    SettingArea { id, title, sections }
+}
+
+/// Areas in the order of the page.
+pub(super) static AREAS: [SettingArea; 11] = [
+    area(
+        "accounts",
+        Text::new("Accounts and sign-in", "Konten und Anmeldung"),
+        &["LocalAuth", "OAuth", "Jwt", "PasswordHashing", "Admin"],
+    ),
+    area("email", Text::new("Email", "E-Mail"), &["Smtp"]),
+    area(
+        "models",
+        Text::new("Models and credits", "Modelle und Guthaben"),
+        &["Ai", "TokenUsage", "FreeTier"],
+    ),
+    area(
+        "knowledge",
+        Text::new("Knowledge", "Wissen"),
+        &["Knowledge", "Embeddings", "Rerank", "Chunking"],
+    ),
+    area("assignments", Text::new("Assignments", "Aufträge"), &["Operators", "Workflow"]),
+    area("sync", Text::new("Synchronization", "Synchronisierung"), &["Sync"]),
+    area("limits", Text::new("Rate limits", "Anfragelimits"), &["RateLimits"]),
+    area(
+        "records",
+        Text::new("Records and monitoring", "Protokolle und Überwachung"),
+        &["Audit", "Feedback", "Logging", "Metrics"],
+    ),
+    area(
+        "server",
+        Text::new("Server and licence", "Server und Lizenz"),
+        &["Server", "License", "Setup", "OpenApi"],
+    ),
+    area(
+        "storage",
+        Text::new("Database and encryption", "Datenbank und Verschlüsselung"),
+        &["Database", "Encryption"],
+    ),
+    area("other", Text::new("Other settings", "Weitere Einstellungen"), &[]),
+];
+
+impl SettingArea {
+    /// Returns whether a setting is in this area.
+    pub(super) fn contains(&self, key: &str) -> bool {
+        let section = key.split(':').next().unwrap_or_default();
+        if self.sections.is_empty() {
+            return !AREAS.iter().any(|it| it.sections.contains(&section));
+        }
+        self.sections.contains(&section)
+    }
+}
