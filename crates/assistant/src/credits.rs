@@ -9,6 +9,7 @@ pub(crate) mod usage_json;
 
 mod admission_request;
 mod credit_store;
+mod group_budget;
 mod refusal;
 mod reservation;
 mod rolling;
@@ -24,6 +25,7 @@ pub use admission_request::{AdmissionRequest, CreditHolder};
 #[cfg(feature = "mock")]
 pub use credit_store::MockCreditStore;
 pub use credit_store::{AdmissionOutcome, CreditMismatch, CreditStore};
+pub use group_budget::GroupBudget;
 pub use refusal::{BudgetRefusal, Gauge, Period};
 pub(crate) use reservation::Charge;
 pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementSink};

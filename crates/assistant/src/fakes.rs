@@ -29,7 +29,8 @@ use crate::credits::rates::Micros;
 use crate::credits::usage::UsageRecord;
 use crate::credits::{
     AdmissionOutcome, AdmissionRequest, CreditHolder, CreditMismatch, CreditSettings, CreditStore,
-    CreditWindows, ReservationGuard, ReservationLine, Settlement, SettlementSink, Weeks, Window,
+    CreditWindows, GroupBudget, ReservationGuard, ReservationLine, Settlement, SettlementSink,
+    Weeks, Window,
 };
 use crate::gateway::Gateway;
 use crate::guardrail::Guardrail;
@@ -352,6 +353,10 @@ impl CreditStore for TestEnv {
         _: SideEffects,
     ) -> Result<Option<Micros>, Unavailable> {
         panic!("the gateway gives no credits")
+    }
+
+    async fn load_group_budgets(&self, _: Micros) -> Result<Vec<GroupBudget>, Unavailable> {
+        panic!("the gateway looks at no budgets")
     }
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {

@@ -9,7 +9,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
     AdmissionOutcome, AdmissionRequest, CreditHolder, CreditMismatch, CreditStore, CreditWindows,
-    Micros, Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey, WindowKind,
+    GroupBudget, Micros, Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, WindowKey,
+    WindowKind,
 };
 use pia_kernel::{Clock, GroupId, LiveSetting, SideEffects, Unavailable};
 use pia_storage::schema::credit_windows;
@@ -21,6 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::booking::{fill, last_week, pool_of};
 use crate::context::BookingContext;
+use crate::group_budgets::{self, GroupBudgetStatements};
 use crate::lease;
 use crate::queue::{Entry, PendingRequest, Queue};
 use crate::sequencer::{self, Sequencer, cause};
@@ -238,6 +240,13 @@ impl CreditStore for SqlCreditStore {
                 fill(&mut credit_windows, &holder, unused);
             }
             credit_windows
+        })?)
+    }
+
+    async fn load_group_budgets(&self, min_share: Micros) -> Result<Vec<GroupBudget>, Unavailable> {
+        let at = (*self.context.weeks.get(), self.context.clock.now());
+        Ok(on_conn!(self.context.db.reader(), |conn| {
+            group_budgets::current(conn.used_group_windows(min_share).await?, min_share, at)?
         })?)
     }
 

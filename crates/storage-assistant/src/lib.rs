@@ -3,6 +3,7 @@
 mod booking;
 mod context;
 mod credit_store;
+mod group_budgets;
 mod lease;
 mod queue;
 mod sequencer;

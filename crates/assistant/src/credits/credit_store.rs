@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use pia_kernel::{GroupId, SideEffects, Unavailable};
 
 use super::admission_request::{AdmissionRequest, CreditHolder};
+use super::group_budget::GroupBudget;
 use super::refusal::BudgetRefusal;
 use super::reservation::ReservationGuard;
 use super::truncation_cause::TruncationCause;
@@ -48,6 +49,10 @@ pub trait CreditStore: Send + Sync {
 
     /// Loads the current windows of a holder.
     async fn load_windows(&self, holder: CreditHolder) -> Result<CreditWindows, Unavailable>;
+
+    /// Loads the budgets of groups of which at least `min_share` of each credit
+    /// is used, the fullest first. Reads at most a thousand windows.
+    async fn load_group_budgets(&self, min_share: Micros) -> Result<Vec<GroupBudget>, Unavailable>;
 
     /// Adds credits that do not expire to a group. Returns the total of its
     /// top-ups, or `None` if there is no such group.

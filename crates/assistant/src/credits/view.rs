@@ -8,6 +8,7 @@ use pia_kernel::{
 
 use super::admission_request::CreditHolder;
 use super::credit_store::CreditStore;
+use super::group_budget::GroupBudget;
 use super::refusal::Gauge;
 use super::settings::CreditSettings;
 use super::window::WindowKind;
@@ -75,6 +76,8 @@ pub enum TopUpError {
     Unavailable(#[from] Unavailable),
 }
 
+/// Part of each credit whose use makes a budget nearly used up: 80 %.
+const NEARLY_USED: Micros = Micros(800_000);
 /// Maximum number of credits that are added at once.
 const MAX_TOP_UP: i64 = 1_000_000_000;
 
@@ -107,6 +110,12 @@ impl Credits {
         let effects = SideEffects::of_object(at, Some(by), object, "Group.ToppedUp");
         let total = self.credit_store.top_up(group, Micros::credits(credits), effects).await?;
         total.map(|_| ()).ok_or(TopUpError::UnknownGroup)
+    }
+
+    /// Returns the budgets of groups that are used up to 80 % or more, the
+    /// fullest first.
+    pub async fn nearly_used_budgets(&self) -> Result<Vec<GroupBudget>, Unavailable> {
+        self.credit_store.load_group_budgets(NEARLY_USED).await
     }
 
     /// Returns the budgets of a caller, and their use. Reserved amounts do not

@@ -4,6 +4,7 @@
 
 mod credit_stores;
 mod credits;
+mod group_budgets;
 mod guesses;
 mod sweep;
 mod usage_log;

@@ -1,0 +1,66 @@
+//! Budgets of groups that are nearly used up.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use pia_assistant::{Gauge, GroupBudget, Micros, Weeks, WindowKind};
+use pia_kernel::{BudgetPeriod, GroupId, Timestamp};
+use pia_storage::schema::{credit_windows, group_settings};
+use pia_storage::{DbError, connection_trait};
+
+use crate::window_row::WindowRow;
+
+/// Maximum number of windows that are read.
+const MAX_WINDOWS: i64 = 1000;
+
+/// Window of a group with its limits of a day and of a week.
+type LimitedWindow = (WindowRow, i64, i64);
+
+connection_trait! {
+    /// Statements about budgets of groups.
+    pub(crate) trait GroupBudgetStatements {
+        /// Returns the windows of groups of which at least this part of each
+        /// credit was used when they were last written.
+        async fn used_group_windows(
+            &mut self,
+            min_share: Micros,
+        ) -> Result<Vec<LimitedWindow>, DbError> {
+            let (daily, weekly) =
+                (group_settings::credits_group_daily, group_settings::credits_group_weekly);
+            // A division, as a product might overflow.
+            let used = || credit_windows::used / min_share.0.max(1);
+            let of = |period: BudgetPeriod| credit_windows::kind.eq(period.name());
+            let is_daily = of(BudgetPeriod::GroupDaily).and(daily.gt(0)).and(used().ge(daily));
+            let is_weekly = of(BudgetPeriod::GroupWeekly).and(weekly.gt(0)).and(used().ge(weekly));
+            let settings = group_settings::table
+                .on(group_settings::group_id.nullable().eq(credit_windows::group_id));
+            let windows = credit_windows::table
+                .inner_join(settings)
+                .filter(is_daily.or(is_weekly))
+                .order(credit_windows::key)
+                .limit(MAX_WINDOWS);
+            Ok(windows.select((WindowRow::as_select(), daily, weekly)).load(self).await?)
+        }
+    }
+}
+
+/// Returns the budgets of windows whose used part is still that large, the
+/// fullest first.
+pub(crate) fn current(
+    windows: Vec<LimitedWindow>,
+    min_share: Micros,
+    (weeks, now): (Weeks, Timestamp),
+) -> Result<Vec<GroupBudget>, DbError> {
+    let mut budgets = Vec::new();
+    for (row, daily, weekly) in windows {
+        let mut window = row.window()?;
+        window.roll_over(weeks, now);
+        let WindowKind::Limit(period) = window.key.kind else { continue };
+        let limit = if period == BudgetPeriod::GroupDaily { daily } else { weekly };
+        if window.used.0 / min_share.0.max(1) >= limit {
+            let gauge = Gauge { limit, used: window.used.rounded_up() };
+            budgets.push(GroupBudget { group: GroupId(window.key.owner), period, gauge });
+        }
+    }
+    budgets.sort_by_key(|it| std::cmp::Reverse(it.percent()));
+    Ok(budgets)
+}

@@ -1,0 +1,61 @@
+//! Contract tests of the budgets of groups that are nearly used up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_assistant::{CreditStore, GroupBudget};
+use pia_kernel::{BudgetPeriod, CreditLimits, Timestamp};
+use pia_storage::Database;
+use pia_testkit::ManualClock;
+use tokio_util::task::TaskTracker;
+
+use crate::credit_stores::{
+    admitted, credits, default_group, execute, member, request, settled, start_at,
+};
+
+pia_testkit::contract! {
+    budgets_are_found_while_they_are_nearly_used_up,
+}
+
+async fn budgets_are_found_while_they_are_nearly_used_up(db: Database) {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_800_000_000_000_000)));
+    let store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
+    let limits =
+        CreditLimits { hourly: 10, group_daily: 10, group_weekly: 11, ..CreditLimits::default() };
+    let ada = member(&db, limits).await;
+    let group = default_group();
+    let insert = "INSERT INTO group_settings (group_id, credits_hourly, credits_daily, \
+                  credits_weekly, credits_group_daily, credits_group_weekly, credits_pool, \
+                  mode_entries, persona_entries, models) \
+                  SELECT id, 1, 0, 0, 10, 11, FALSE, '{}', '{}', '[]' FROM user_groups";
+    execute(&db, insert).await;
+    let found = async || {
+        let found = store.load_group_budgets(pia_assistant::Micros(800_000)).await.unwrap();
+        let budget = |it: GroupBudget| (it.group, it.period, it.gauge.limit, it.percent());
+        found.into_iter().map(budget).collect::<Vec<_>>()
+    };
+    let (daily, weekly) = (BudgetPeriod::GroupDaily, BudgetPeriod::GroupWeekly);
+
+    admitted(&store, request(ada, 7)).await.settle(credits(7), None);
+    settled(&store).await;
+    let below = found().await;
+    admitted(&store, request(ada, 1)).await.settle(credits(1), None);
+    settled(&store).await;
+    let reached = found().await;
+    clock.advance(Duration::from_mins(61));
+    admitted(&store, request(ada, 2)).await.settle(credits(2), None);
+    settled(&store).await;
+    let both = found().await;
+    clock.advance(Duration::from_hours(25));
+    let next_day = found().await;
+    clock.advance(Duration::from_hours(7 * 24));
+    let next_week = found().await;
+
+    assert_eq!(below, []);
+    assert_eq!(reached, [(group, daily, 10, 80)]);
+    assert_eq!(both, [(group, daily, 10, 100), (group, weekly, 11, 90)]);
+    assert_eq!(next_day, [(group, weekly, 11, 90)]);
+    assert_eq!(next_week, []);
+    execute(&db, "UPDATE group_settings SET credits_group_daily = 0").await;
+    assert_eq!(found().await, []);
+}
