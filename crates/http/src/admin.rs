@@ -9,6 +9,7 @@ pub(crate) mod connectors;
 mod description;
 pub(crate) mod effective;
 pub(crate) mod feedback;
+pub(crate) mod group_credits;
 pub(crate) mod groups;
 pub(crate) mod knowledge_bases;
 mod login;

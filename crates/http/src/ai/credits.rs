@@ -63,7 +63,7 @@ struct WeekItem {
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct PoolItem {
+pub(crate) struct PoolItem {
     total: i64,
     used: i64,
     remaining: i64,
@@ -73,7 +73,7 @@ struct PoolItem {
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct TopUpItem {
+pub(crate) struct TopUpItem {
     granted: i64,
     consumed: i64,
     remaining: i64,
@@ -82,11 +82,18 @@ struct TopUpItem {
 }
 
 #[derive(Serialize, ToSchema)]
-struct GroupCapItem {
+pub(crate) struct GroupCapItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     daily: Option<WindowItem>,
     #[serde(skip_serializing_if = "Option::is_none")]
     weekly: Option<WeekItem>,
+}
+
+/// Budgets that the members of a group share.
+pub(crate) struct SharedCredits {
+    pub(crate) pool: Option<PoolItem>,
+    pub(crate) top_up: Option<TopUpItem>,
+    pub(crate) group_cap: Option<GroupCapItem>,
 }
 
 pub(crate) async fn credits(
@@ -99,7 +106,7 @@ pub(crate) async fn credits(
     Ok(Json(api.run(view_credits).await?.into()))
 }
 
-impl From<CreditView> for CreditsResponse {
+impl From<CreditView> for SharedCredits {
     fn from(view: CreditView) -> Self {
         let capped = view.group_daily.is_some() || view.group_weekly.is_some();
         let group_cap = capped.then(|| GroupCapItem {
@@ -116,17 +123,18 @@ impl From<CreditView> for CreditsResponse {
             remaining,
             is_active: remaining > 0,
         });
-        Self {
-            limited: view.limited,
-            suspended: view.suspended,
-            hourly: view.hourly.map(Into::into),
-            daily: view.daily.map(Into::into),
-            weekly: view.weekly.map(Into::into),
-            pool,
-            top_up,
-            group_cap,
-            key: view.key.map(Into::into),
-        }
+        Self { pool, top_up, group_cap }
+    }
+}
+
+impl From<CreditView> for CreditsResponse {
+    fn from(view: CreditView) -> Self {
+        let key = view.key.map(Into::into);
+        let (hourly, daily) = (view.hourly.map(Into::into), view.daily.map(Into::into));
+        let (limited, suspended) = (view.limited, view.suspended);
+        let weekly = view.weekly.map(Into::into);
+        let SharedCredits { pool, top_up, group_cap } = view.into();
+        Self { limited, suspended, hourly, daily, weekly, pool, top_up, group_cap, key }
     }
 }
 

@@ -5,12 +5,14 @@ use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
 use super::client_policies::{docs, read, read_of_group, write};
-use crate::admin::{effective, groups, members};
+use crate::admin::{effective, group_credits, groups, members};
 use crate::auth;
 
 const GROUPS: &str = "/api/admin/groups";
 const GROUP: &str = "/api/admin/groups/{id}";
 const SETTINGS: &str = "/api/admin/groups/{id}/settings";
+const CREDITS: &str = "/api/admin/groups/{id}/credits";
+const TOP_UPS: &str = "/api/admin/groups/{id}/top-ups";
 const UNKNOWN: (u16, &str) = (404, "There is no such group: `not_found`.");
 const TAKEN: (u16, &str) = (409, "Another group has this name: `name_taken`.");
 
@@ -23,6 +25,8 @@ pub(super) fn routes() -> Vec<Route> {
         delete(),
         show_settings(),
         change_settings(),
+        show_credits(),
+        top_up(),
         members(),
         users(),
         effective(),
@@ -89,6 +93,25 @@ fn change_settings() -> Route {
         &[UNKNOWN],
     );
     write(Method::PATCH, SETTINGS, docs, 64 * KIB, |route| route.to(groups::change_settings))
+}
+
+fn show_credits() -> Route {
+    let answer = ResponseDoc::Json(wire::<group_credits::GroupCreditsResponse>);
+    let docs =
+        docs("Returns the budgets that a group shares, and their use.", None, answer, &[UNKNOWN]);
+    read_of_group(CREDITS, docs, |route| route.to(group_credits::show))
+}
+
+/// Credits are also added to the default group, which needs no feature.
+fn top_up() -> Route {
+    let docs = docs(
+        "Adds credits that do not expire to a group.",
+        Some(wire::<group_credits::TopUpRequest>),
+        ResponseDoc::Json(wire::<auth::Done>),
+        &[UNKNOWN],
+    );
+    let route = write(Method::POST, TOP_UPS, docs, 4 * KIB, |it| it.to(group_credits::top_up));
+    Route { feature: None, ..route }
 }
 
 fn members() -> Route {

@@ -16,6 +16,7 @@ on_both_databases!(
     effective_settings_of_a_user_name_their_source,
     a_group_is_created_renamed_and_deleted,
     settings_change_one_by_one,
+    credits_are_added_and_reported,
     a_moved_user_is_in_the_group_from_the_next_request,
     refusals_name_their_reason,
     one_of_many_concurrent_creations_of_a_name_succeeds,
@@ -63,6 +64,41 @@ async fn settings_change_one_by_one(database: TestDatabase) {
                 "group-weekly": 0 } })
     );
     assert_eq!(console.get(&path).await.body, changed.body);
+}
+
+async fn credits_are_added_and_reported(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    let group = format!("{GROUPS}/{}", created(&console, "Sales").await);
+    let (credits, top_ups) = (format!("{group}/credits"), format!("{group}/top-ups"));
+    let limits = json!({ "credits": { "weekly": 50, "group-daily": 400 } });
+
+    let unlimited = console.get(&credits).await;
+    let limited = console.write("PATCH", &format!("{group}/settings"), limits).await;
+    let mut added = Vec::new();
+    for count in [7, 3] {
+        added.push(console.write("POST", &top_ups, json!({ "credits": count })).await.status);
+    }
+    let mut refused = Vec::new();
+    for body in [json!({ "credits": 0 }), json!({ "credits": 1_000_000_001 }), json!({})] {
+        let answer = console.write("POST", &top_ups, body).await;
+        refused.push((answer.status, answer.body["errors"][0]["field"].clone()));
+    }
+    let reported = console.get(&credits).await;
+
+    assert_eq!((unlimited.status, unlimited.body), (200, json!({})));
+    assert_eq!((limited.status, added), (200, vec![200, 200]));
+    assert_eq!(
+        refused,
+        [(400, json!("credits")), (400, json!("credits")), (400, json!("credits"))]
+    );
+    assert_eq!(
+        reported.body,
+        json!({
+            "topUp": { "granted": 10, "consumed": 0, "remaining": 10, "isActive": true },
+            "groupCap": { "daily": { "limit": 400, "used": 0 } },
+        })
+    );
+    assert_eq!(app.count("audit_entries WHERE action = 'Group.ToppedUp'").await, 2);
 }
 
 async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDatabase) {

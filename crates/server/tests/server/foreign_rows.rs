@@ -174,6 +174,8 @@ async fn an_administrators_malformed_or_unknown_id_is_not_found() {
             let path = route.path.replace("{id}", id).replace("{key}", id);
             let token = [("x-csrf-token", console.csrf_token.as_str())];
             let body = json!({ "name": "a name", "systemPrompt": "x", "groupIds": [], "pluginIds": [], "knowledgeBaseIds": [], "groupId": Uuid::nil(), "kind": "rest_api", "value": "x", "url": "https://hooks.example/", "tool": "x", "arguments": {} });
+            let top_up = json!({ "credits": 1 });
+            let body = if route.path.ends_with("/top-ups") { top_up } else { body };
             let body = if route.body_limit > 1024 { body } else { json!(null) };
             let answer = console.send(route.method.as_str(), &path, &token, &body).await;
             assert_eq!(answer.refusal(), (404, "not_found"), "{} {path}", route.method);

@@ -151,6 +151,8 @@ const EXPECTED: &str = "
     DELETE /api/admin/groups/{id}                admins  licensed  global  GroupManagement
     GET  /api/admin/groups/{id}/settings         group-managers  ended     global
     PATCH /api/admin/groups/{id}/settings        admins  licensed  global  GroupManagement
+    GET  /api/admin/groups/{id}/credits          group-managers  ended     global
+    POST /api/admin/groups/{id}/top-ups          admins  licensed  global
     PUT  /api/admin/users/{id}/group             admins  licensed  global  GroupManagement
     POST /api/ai-feedback          signed-in ended      feedback
     GET  /api/admin/ai-feedback                  admins  ended     global
@@ -408,7 +410,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 211);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 213);
 }
 
 #[tokio::test(flavor = "multi_thread")]
