@@ -7,6 +7,7 @@ mod certificates;
 mod connectors;
 mod devices;
 mod feedback;
+mod first_steps;
 mod group_choice;
 mod groups;
 mod invitations;
@@ -31,6 +32,7 @@ use pia_web::Route;
 pub(crate) fn routes() -> Vec<Route> {
     let pages = [
         overview::routes(),
+        first_steps::routes(),
         users::routes(),
         devices::routes(),
         groups::routes(),

@@ -10,12 +10,13 @@ use actix_web::{HttpRequest, HttpResponse};
 use pia_identity::NewAdmin;
 use pia_kernel::{Secret, Timestamp};
 use pia_policy::{Licence, SetupState};
-use pia_web::{ApiError, RawBody};
+use pia_web::{ApiError, Gates, RawBody};
 use serde::{Deserialize, Serialize};
 
 use crate::administrator;
 use crate::auth::page_layout::PageLayout;
 use crate::auth::page_request::PageRequest;
+use crate::page_context::redirect;
 use crate::refusal::{Refusal, refused};
 use crate::setup_pages::SetupPages;
 use view::SetupPage;
@@ -58,12 +59,19 @@ pub(crate) struct UploadResponse {
     expires_at: Option<Timestamp>,
 }
 
-/// Renders the form of the next step.
+/// Renders the form of the next step. Once the set-up is complete, a browser
+/// with a session continues with the first steps in the console.
 pub(crate) async fn show(
     console: Data<SetupPages>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    Ok(current_page(&console, layout(&request)).await?.response(StatusCode::OK))
+    let page = current_page(&console, layout(&request)).await?;
+    let gates = request.app_data::<Data<Gates>>();
+    let has_session = gates.is_some_and(|it| it.csrf_token(&request).is_some());
+    if matches!(page, SetupPage::Done(_)) && has_session {
+        return Ok(redirect(&request, "admin/first-steps"));
+    }
+    Ok(page.response(StatusCode::OK))
 }
 
 /// Handles the submitted form.

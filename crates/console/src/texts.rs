@@ -176,6 +176,8 @@ pub(crate) struct SetupTexts {
     pub(crate) ended: fn(Timestamp) -> String,
     pub(crate) no_admin: &'static str,
     pub(crate) done: NoticeTexts,
+    /// Label of the link to the first steps.
+    pub(crate) next: &'static str,
     pub(crate) token: &'static str,
     pub(crate) token_hint: &'static str,
     pub(crate) license: &'static str,

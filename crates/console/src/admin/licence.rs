@@ -45,8 +45,10 @@ const REPLACE_EXPIRED: Text = Text::new(
     "Oder fügen Sie die neue Lizenz auf der Einrichtungsseite (/admin/setup) ein, mit dem \
      Einrichtungstoken vom Server.",
 );
+/// Path of the page.
+pub(super) const PATH: &str = "admin/licence";
 /// Time before its end at which a licence needs attention, in microseconds.
-const SOON_MICROS: i64 = 30 * 24 * 3600 * 1_000_000;
+pub(super) const SOON_MICROS: i64 = 30 * 24 * 3600 * 1_000_000;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![page("/admin/licence", |it| it.to(show))]
@@ -103,7 +105,7 @@ fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts
     Section::new("licence", "").facts(facts)
 }
 
-fn status_cell(page: &PageContext, licence: &Licence, now: Timestamp) -> Cell {
+pub(super) fn status_cell(page: &PageContext, licence: &Licence, now: Timestamp) -> Cell {
     let (text, tone) = match licence.expires_at.map(|it| it.micros() - now.micros()) {
         Some(left) if left <= 0 => (EXPIRED, Tone::Bad),
         Some(left) if left < SOON_MICROS => (EXPIRES_SOON, Tone::Warning),

@@ -1,7 +1,7 @@
 //! Catalogue of models: prices, limits, attempts, and tests.
 
-mod attempts;
-mod test;
+pub(super) mod attempts;
+pub(super) mod test;
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ async fn test(page: PageContext, key: Path<String>, _: FormFields) -> PageResult
     Ok(page.render(view))
 }
 
-fn path_of(entry: &ModelEntry) -> String {
+pub(super) fn path_of(entry: &ModelEntry) -> String {
     format!("admin/models/{}", path_segment(&entry.key))
 }
 
@@ -132,7 +132,7 @@ fn row(page: &PageContext, entry: &ModelEntry) -> Row {
 }
 
 /// Returns the name of an entry, and that of its model upstream.
-fn names(entry: &ModelEntry) -> (&str, &str) {
+pub(super) fn names(entry: &ModelEntry) -> (&str, &str) {
     match &entry.model {
         CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => {
             let name = it.name.as_deref().or(it.id.as_deref());
@@ -142,7 +142,7 @@ fn names(entry: &ModelEntry) -> (&str, &str) {
     }
 }
 
-fn provider(model: &CatalogueModel) -> &'static str {
+pub(super) fn provider(model: &CatalogueModel) -> &'static str {
     match model {
         CatalogueModel::Chat(it) | CatalogueModel::Embedder(it) => it.provider.name(),
         CatalogueModel::Search(_) => "Linkup",

@@ -7,6 +7,7 @@ use pia_policy::{RunningSetting, SettingOverride};
 use pia_web::{ApiError, Licensing, Route};
 
 use super::bindings::{emails, time_cell, user_cell};
+use super::first_steps;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult, path_segment};
 use crate::proof::{proof, proof_field};
@@ -101,6 +102,7 @@ async fn list(page: PageContext) -> PageResult {
     let search = if all.is_empty() { search.paragraph(page.t(EMPTY)) } else { search };
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
+        .action(page.t(first_steps::TITLE), first_steps::PATH)
         .section(search);
     let shown = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
     let sections = shown.filter_map(|it| area_section(&page, it, &all));

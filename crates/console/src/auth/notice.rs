@@ -16,8 +16,8 @@ pub(crate) struct Notice {
     layout: PageLayout,
     title: &'static str,
     paragraphs: Vec<&'static str>,
-    /// Link to another page, with its label.
-    link: Option<(&'static str, &'static str)>,
+    /// Links to other pages, with their labels.
+    links: Vec<(&'static str, &'static str)>,
 }
 
 impl Notice {
@@ -30,11 +30,12 @@ impl Notice {
         title: &'static str,
         paragraphs: Vec<&'static str>,
     ) -> Self {
-        Self { layout, title, paragraphs, link: None }
+        Self { layout, title, paragraphs, links: Vec::new() }
     }
 
-    pub(crate) fn with_link(self, page: &'static str, label: &'static str) -> Self {
-        Self { link: Some((page, label)), ..self }
+    pub(crate) fn with_link(mut self, page: &'static str, label: &'static str) -> Self {
+        self.links.push((page, label));
+        self
     }
 
     pub(crate) fn response(&self, status: StatusCode) -> HttpResponse {

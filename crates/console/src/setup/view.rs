@@ -19,8 +19,11 @@ pub(super) enum SetupPage {
 impl SetupPage {
     /// Page for a server with a licence and an administrator.
     pub(super) fn done(layout: PageLayout) -> Self {
-        let (done, label) = (layout.texts.setup.done, layout.texts.front.account);
-        Self::Done(Notice::new(layout, done).with_link("../account", label))
+        let texts = layout.texts;
+        let notice = Notice::new(layout, texts.setup.done)
+            .with_link("../account/security", texts.front.account)
+            .with_link("first-steps", texts.setup.next);
+        Self::Done(notice)
     }
 
     /// Page that installs a licence; `status` explains why one is needed.

@@ -289,9 +289,10 @@ pub(super) static TEXTS: Texts = Texts {
             paragraphs: &[
                 "Eine Lizenz gilt, und es gibt ein Administratorkonto.",
                 "Melden Sie sich als Nächstes bei diesem Konto an und richten Sie einen zweiten \
-                 Faktor ein. Öffnen Sie dann die Konsole.",
+                 Faktor ein. Machen Sie dann in der Konsole weiter.",
             ],
         },
+        next: "Weiter mit den ersten Schritten",
         token: "Einrichtungscode",
         token_hint: "Er steht in der Datei, die die Einstellung Setup:TokenPath nennt: \
                      .setup-token im Ordner des Servers, wenn sie nicht geändert wurde. Das \

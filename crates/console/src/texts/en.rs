@@ -260,9 +260,10 @@ pub(super) static TEXTS: Texts = Texts {
             title: "This server is set up",
             paragraphs: &[
                 "A licence is in force, and there is an administrator account.",
-                "Next, sign in to that account and set up a second factor. Then open the console.",
+                "Next, sign in to that account and set up a second factor. Then continue in the console.",
             ],
         },
+        next: "Continue with the first steps",
         token: "Setup token",
         token_hint: "It is in the file that the setting Setup:TokenPath names, .setup-token in the \
                      server's folder unless it was changed. The server's log says where.",

@@ -2,6 +2,7 @@
 
 mod browsed;
 mod emails;
+mod first_steps;
 mod html;
 mod operation;
 mod profile;

@@ -24,7 +24,7 @@ const WAITING: Text = Text::new("Waiting now", "Zurzeit wartend");
 const PAUSED: Text = Text::new("Paused keys", "Pausierte Schlüssel");
 
 /// Returns the outcome of the last call.
-pub(super) fn last(page: &PageContext, attempts: &EntryAttempts) -> Cell {
+pub(in crate::admin) fn last(page: &PageContext, attempts: &EntryAttempts) -> Cell {
     let Some(outcome) = attempts.last else {
         return Cell::badge(page.t(NOT_CALLED), Tone::Neutral);
     };

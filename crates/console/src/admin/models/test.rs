@@ -38,7 +38,7 @@ pub(super) fn section(page: &PageContext, path: &str) -> Section {
 }
 
 /// Returns the result of a test.
-pub(super) fn result_section(page: &PageContext, test: &ModelTest) -> Section {
+pub(in crate::admin) fn result_section(page: &PageContext, test: &ModelTest) -> Section {
     let millis = i128::try_from(test.took.as_millis()).unwrap_or(i128::MAX);
     let duration = page.fill(MILLISECONDS, &[&format::number(page.language, millis)]);
     let mut facts = Vec::new();

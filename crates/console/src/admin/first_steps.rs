@@ -1,0 +1,246 @@
+//! First steps after the installation: one list, which may be left and taken
+//! up again. A step is done when the server is in its state, whoever brought it
+//! there.
+
+mod people;
+mod server;
+mod services;
+
+use pia_policy::{Feature, GroupEntry, RunningSetting};
+use pia_web::{ApiError, Route};
+
+use super::models::test as model_test;
+use super::settings;
+use crate::form_fields::FormFields;
+use crate::page_context::{PageContext, PageResult};
+use crate::proof::proof;
+use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::{Cell, Row, Section, Table, Text, View};
+
+pub(super) const TITLE: Text = Text::new("First steps", "Erste Schritte");
+const INTRO: Text = Text::new(
+    "What this server needs before people use it. Leave this page at any time: it shows what is \
+     done, whoever did it and wherever.",
+    "Was dieser Server braucht, bevor Personen ihn nutzen. Verlassen Sie diese Seite jederzeit: \
+     Sie zeigt, was erledigt ist, gleich durch wen und wo.",
+);
+const STEP: Text = Text::new("Step", "Schritt");
+/// Path of the page.
+pub(super) const PATH: &str = "admin/first-steps";
+
+/// State of a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StepState {
+    /// Nothing is left to do.
+    Done,
+    /// Must be done.
+    Open,
+    /// May be left out.
+    Optional,
+    /// The licence does not include it.
+    NotLicensed,
+}
+
+/// Step with its section of the page.
+struct FirstStep {
+    id: &'static str,
+    title: Text,
+    state: StepState,
+    section: Section,
+}
+
+/// State of the server that the steps are derived from.
+struct ServerState {
+    settings: Vec<RunningSetting>,
+    groups: Vec<GroupEntry>,
+    /// Email address of the administrator.
+    email: String,
+    /// True if more than a password protects the administrator's sign-in.
+    is_protected: bool,
+}
+
+pub(super) fn routes() -> Vec<Route> {
+    let licensed = |feature, route| Route { feature: Some(feature), ..route };
+    vec![
+        page("/admin/first-steps", |it| it.to(show)),
+        form("/admin/first-steps/email", |it| it.to(set_up_email)),
+        form("/admin/first-steps/test-email", |it| it.to(send_test_email)),
+        licensed(Feature::AiProxy, form("/admin/first-steps/test-call", |it| it.to(test_model))),
+        form("/admin/first-steps/registration", |it| it.to(set_registration)),
+        licensed(
+            Feature::GroupManagement,
+            form("/admin/first-steps/group", |it| it.to(create_group)),
+        ),
+    ]
+}
+
+/// Returns the number of steps that must be done, and are not.
+pub(super) async fn count_open(page: &PageContext) -> Result<usize, ApiError> {
+    let steps = steps(page, &ServerState::load(page).await?)?;
+    Ok(steps.iter().filter(|it| it.state == StepState::Open).count())
+}
+
+async fn show(page: PageContext) -> PageResult {
+    let view = view(&page).await?;
+    Ok(page.render(view))
+}
+
+async fn set_up_email(page: PageContext, fields: FormFields) -> PageResult {
+    // In this order no step is invalid: a mail server needs a sender.
+    let changes = [("Smtp:From", "from"), ("Smtp:Security", "security"), ("Smtp:Host", "host")];
+    let changes = changes.map(|(key, field)| (key, fields.text(field).to_owned()));
+    change_settings(&page, &fields, changes.into()).await
+}
+
+async fn set_registration(page: PageContext, fields: FormFields) -> PageResult {
+    let policy = fields.text("policy").to_owned();
+    change_settings(&page, &fields, vec![("LocalAuth:Registration", policy)]).await
+}
+
+async fn change_settings(
+    page: &PageContext,
+    fields: &FormFields,
+    changes: Vec<(&'static str, String)>,
+) -> PageResult {
+    let (settings, by) = (page.api.settings.clone(), page.user());
+    let changed = match page.require_owner(proof(fields)).await {
+        Ok(()) => {
+            let change = async move {
+                for (key, value) in changes {
+                    settings.set(by, key, &value).await?;
+                }
+                Ok::<_, pia_policy::SettingOverrideError>(())
+            };
+            page.run(change).await
+        }
+        Err(err) => Err(err),
+    };
+    finish(page, fields, (changed, "saved")).await
+}
+
+async fn send_test_email(page: PageContext, fields: FormFields) -> PageResult {
+    let (mails, by) = (page.api.mails.clone(), page.user());
+    let queued = page.run(async move { mails.send_test(by).await }).await;
+    finish(&page, &fields, (queued, "queued")).await
+}
+
+async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
+    let (models, by, key) = (page.api.models.clone(), page.user(), fields.text("key").to_owned());
+    let result = page.run(async move { models.test(by, &key).await }).await?;
+    let mut view = view(&page).await?;
+    view.sections.insert(0, model_test::result_section(&page, &result));
+    Ok(page.render(view))
+}
+
+async fn create_group(page: PageContext, fields: FormFields) -> PageResult {
+    let (groups, by) = (page.api.groups.clone(), Some(page.user()));
+    let name = fields.text("name").to_owned();
+    let created = page.run(async move { groups.create(by, &name).await.map(drop) }).await;
+    finish(&page, &fields, (created, "created")).await
+}
+
+async fn finish(
+    page: &PageContext,
+    fields: &FormFields,
+    (result, done): (Result<(), ApiError>, &str),
+) -> PageResult {
+    match result {
+        Ok(()) => page.done(PATH, done),
+        Err(err) => page.refuse_typed(view(page).await?, fields, err),
+    }
+}
+
+async fn view(page: &PageContext) -> Result<View, ApiError> {
+    let steps = steps(page, &ServerState::load(page).await?)?;
+    let row = |it: &FirstStep| {
+        Row::new(vec![
+            Cell::link(page.t(it.title), format!("{PATH}#{}", it.id)),
+            it.state.cell(page),
+        ])
+    };
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [STEP, common::STATUS].map(|it| page.t(it).into()).into(),
+        rows: steps.iter().map(row).collect(),
+        ..Table::default()
+    };
+    let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
+    let view = view.section(Section::new("steps", "").table(table));
+    Ok(steps.into_iter().map(|it| it.section).fold(view, View::section))
+}
+
+fn steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiError> {
+    Ok([
+        server::licence(page)?,
+        people::administrator(page, state),
+        server::public_address(page, state),
+        services::email(page, state),
+        services::provider(page)?,
+        people::registration(page, state),
+        people::group(page, state)?,
+    ])
+}
+
+impl ServerState {
+    async fn load(page: &PageContext) -> Result<Self, ApiError> {
+        let (groups, identity) = (page.api.groups.clone(), page.api.identity.clone());
+        let user = page.user();
+        let settings = settings::all(page).await?.into_iter().map(|it| it.0).collect();
+        let groups = page.run(async move { groups.list().await }).await?;
+        let load = async move {
+            let account = identity.accounts.me(user).await?;
+            let has_factor = identity.second_factors.overview(user).await?.is_some();
+            let has_passkey = !identity.passkeys.list(user).await?.is_empty();
+            Ok::<_, pia_identity::AccountError>((account, has_factor || has_passkey))
+        };
+        let (account, has_more) = page.run_identity(load).await?;
+        // Identity providers have rules of their own.
+        let is_protected = has_more || account.provider != pia_identity::LOCAL;
+        Ok(Self { settings, groups, email: account.email, is_protected })
+    }
+
+    /// Returns a setting in force.
+    fn setting(&self, key: &str) -> Option<&RunningSetting> {
+        self.settings.iter().find(|it| it.key == key)
+    }
+
+    /// Returns the value of a setting; empty if there is none.
+    fn value(&self, key: &str) -> &str {
+        self.setting(key).and_then(|it| it.value.as_deref()).unwrap_or_default()
+    }
+
+    /// Returns a setting with its source as a fact.
+    fn fact(&self, page: &PageContext, key: &str) -> Cell {
+        let Some(setting) = self.setting(key) else { return Cell::default() };
+        Cell::text(self.value(key)).detail(settings::source(page, setting))
+    }
+}
+
+impl FirstStep {
+    /// Creates a step, whose section begins with its state.
+    fn new(page: &PageContext, id: &'static str, title: Text, state: StepState) -> Self {
+        let facts = [(page.t(common::STATUS), state.cell(page))];
+        Self { id, title, state, section: Section::new(id, page.t(title)).facts(facts) }
+    }
+
+    /// Continues its section.
+    fn with(self, extend: impl FnOnce(Section) -> Section) -> Self {
+        Self { section: extend(self.section), ..self }
+    }
+}
+
+impl StepState {
+    fn cell(self, page: &PageContext) -> Cell {
+        let (text, tone) = match self {
+            Self::Done => (Text::new("Done", "Erledigt"), Tone::Good),
+            Self::Open => (Text::new("To do", "Zu erledigen"), Tone::Warning),
+            Self::Optional => (Text::new("Optional", "Freiwillig"), Tone::Neutral),
+            Self::NotLicensed => {
+                (Text::new("Not in your licence", "Nicht in Ihrer Lizenz"), Tone::Neutral)
+            }
+        };
+        Cell::badge(page.t(text), tone)
+    }
+}

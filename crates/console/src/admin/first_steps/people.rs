@@ -1,0 +1,105 @@
+//! Steps about the people who use the server.
+
+use pia_policy::Feature;
+use pia_web::ApiError;
+
+use super::{FirstStep, PATH, ServerState, StepState};
+use crate::page_context::PageContext;
+use crate::proof::proof_field;
+use crate::texts::common;
+use crate::ui::table::Tone;
+use crate::ui::view::Link;
+use crate::ui::{Cell, Field, Form, Text, format};
+
+const ADMINISTRATOR: Text = Text::new("Administrator", "Administration");
+const ACCOUNT: Text = Text::new("Your account", "Ihr Konto");
+const PROTECTION: Text = Text::new("Second factor or passkey", "Zweiter Faktor oder Passkey");
+const PROTECTED: Text = Text::new("On", "Ein");
+const UNPROTECTED: Text = Text::new("Off", "Aus");
+const PROTECT: Text = Text::new("Protect your account", "Konto schützen");
+
+const REGISTRATION: Text = Text::new("Registration", "Registrierung");
+const REGISTRATION_INTRO: Text = Text::new(
+    "Decide who may create an account with a password. You can change it at any time.",
+    "Entscheiden Sie, wer ein Konto mit Passwort erstellen darf. Sie können das jederzeit ändern.",
+);
+const POLICY: Text = Text::new("New accounts", "Neue Konten");
+const SETTING: Text = Text::new("Change this setting", "Diese Einstellung ändern");
+/// Setting of the rule.
+const RULE: &str = "LocalAuth:Registration";
+
+const GROUP: Text = Text::new("First group", "Erste Gruppe");
+const GROUP_INTRO: Text = Text::new(
+    "Groups give their members models, budgets, policies and knowledge. New accounts are in the \
+     default group, which may be all that you need.",
+    "Gruppen geben ihren Mitgliedern Modelle, Budgets, Richtlinien und Wissen. Neue Konten sind in \
+     der Standardgruppe; mehr brauchen Sie vielleicht nicht.",
+);
+const GROUPS: Text = Text::new("Groups", "Gruppen");
+const CREATE_GROUP: Text = Text::new("Create group", "Gruppe erstellen");
+const OPEN_GROUPS: Text = Text::new("Show groups", "Gruppen anzeigen");
+
+pub(super) fn administrator(page: &PageContext, state: &ServerState) -> FirstStep {
+    let (step, text, tone) = if state.is_protected {
+        (StepState::Done, PROTECTED, Tone::Good)
+    } else {
+        (StepState::Open, UNPROTECTED, Tone::Warning)
+    };
+    let link = Link { label: page.t(PROTECT).to_owned(), path: "account/security".to_owned() };
+    FirstStep::new(page, "administrator", ADMINISTRATOR, step).with(|it| {
+        it.facts([
+            (page.t(ACCOUNT), Cell::text(&state.email)),
+            (page.t(PROTECTION), Cell::badge(page.t(text), tone)),
+        ])
+        .links(vec![link])
+    })
+}
+
+pub(super) fn registration(page: &PageContext, state: &ServerState) -> FirstStep {
+    let is_set = state.setting(RULE).is_some_and(|it| it.origin.is_some());
+    let step = if is_set { StepState::Done } else { StepState::Open };
+    let step = FirstStep::new(page, "registration", REGISTRATION, step)
+        .with(|it| it.intro(page.t(REGISTRATION_INTRO)));
+    let policies = policies().map(|(value, label)| (value, page.t(label)));
+    if !is_set {
+        let select = Field::select("policy", page.t(POLICY), policies, state.value(RULE));
+        let form = Form::new(format!("{PATH}/registration"), page.t(common::SAVE));
+        return step.with(|it| it.form(form.field(select).field(proof_field(page))));
+    }
+    let value = policies.into_iter().find(|it| it.0 == state.value(RULE)).map(|it| it.1);
+    let fact = Cell { text: value.unwrap_or_default().to_owned(), ..state.fact(page, RULE) };
+    let link = Link { label: page.t(SETTING).to_owned(), path: format!("admin/settings/{RULE}") };
+    step.with(|it| it.facts([(page.t(POLICY), fact)]).links(vec![link]))
+}
+
+fn policies() -> [(&'static str, Text); 3] {
+    [
+        ("invitation", Text::new("By invitation", "Auf Einladung")),
+        ("open", Text::new("Open to everyone", "Offen für alle")),
+        ("closed", Text::new("Closed", "Geschlossen")),
+    ]
+}
+
+pub(super) fn group(page: &PageContext, state: &ServerState) -> Result<FirstStep, ApiError> {
+    let gates = page.gates()?;
+    let is_licensed = gates.licence.get().includes(Feature::GroupManagement, gates.clock.now());
+    let step = if state.groups.len() > 1 {
+        StepState::Done
+    } else if is_licensed {
+        StepState::Optional
+    } else {
+        StepState::NotLicensed
+    };
+    let count = format::number(page.language, state.groups.len() as u64);
+    let link = Link { label: page.t(OPEN_GROUPS).to_owned(), path: "admin/groups".to_owned() };
+    let create = Form::new(format!("{PATH}/group"), page.t(CREATE_GROUP)).field(Field::text(
+        "name",
+        page.t(common::NAME),
+        "",
+    ));
+    Ok(FirstStep::new(page, "group", GROUP, step).with(|it| {
+        let it = it.intro(page.t(GROUP_INTRO)).facts([(page.t(GROUPS), Cell::text(count))]);
+        let it = if step == StepState::Optional { it.form(create) } else { it };
+        it.links(vec![link])
+    }))
+}

@@ -1,0 +1,59 @@
+//! Steps about the server itself.
+
+use pia_policy::Licensed;
+use pia_web::ApiError;
+
+use super::{FirstStep, ServerState, StepState};
+use crate::admin::{licence, settings};
+use crate::page_context::PageContext;
+use crate::ui::view::Link;
+use crate::ui::{Cell, Text};
+
+const LICENCE: Text = Text::new("Licence", "Lizenz");
+const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
+const IN_FORCE: Text = Text::new("Licence", "Lizenz");
+const OPEN_LICENCE: Text = Text::new("Show licence", "Lizenz anzeigen");
+const ADDRESS: Text = Text::new("Public address", "Öffentliche Adresse");
+const ADDRESS_INTRO: Text = Text::new(
+    "The address at which people reach this server. Links in emails, passkeys and identity \
+     providers depend on it.",
+    "Die Adresse, unter der Personen diesen Server erreichen. Links in E-Mails, Passkeys und \
+     Identitätsanbieter hängen von ihr ab.",
+);
+const ADDRESS_DEFAULT: Text = Text::new(
+    "This is the address of a development server, which only this machine reaches.",
+    "Das ist die Adresse eines Entwicklungsservers, die nur dieser Rechner erreicht.",
+);
+/// Setting of the public address.
+const PUBLIC_URL: &str = "Server:PublicUrl";
+
+pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
+    let gates = page.gates()?;
+    let (state, now) = (gates.licence.get(), gates.clock.now());
+    let (step, licence) = match state.at(now) {
+        Licensed::Valid(it) => (StepState::Done, Some(it)),
+        Licensed::Expired(it) => (StepState::Open, Some(it)),
+        Licensed::Not => (StepState::Open, None),
+    };
+    let link = Link { label: page.t(OPEN_LICENCE).to_owned(), path: licence::PATH.to_owned() };
+    let facts = licence.map(|it| {
+        [
+            (page.t(LICENSEE), Cell::text(&it.licensee)),
+            (page.t(IN_FORCE), licence::status_cell(page, it, now)),
+        ]
+    });
+    let step = FirstStep::new(page, "licence", LICENCE, step);
+    Ok(step.with(|it| it.facts(facts.into_iter().flatten()).links(vec![link])))
+}
+
+pub(super) fn public_address(page: &PageContext, state: &ServerState) -> FirstStep {
+    let is_set = state.setting(PUBLIC_URL).is_some_and(|it| it.origin.is_some());
+    let step = if is_set { StepState::Done } else { StepState::Open };
+    let value = if is_set { state.fact(page, PUBLIC_URL) } else { Cell::text(page.public_url()) };
+    let step = FirstStep::new(page, "address", ADDRESS, step)
+        .with(|it| it.intro(page.t(ADDRESS_INTRO)).facts([(page.t(ADDRESS), value)]));
+    step.with(|it| {
+        let it = if is_set { it } else { it.paragraph(page.t(ADDRESS_DEFAULT)) };
+        it.paragraph(settings::restart_hint(page, PUBLIC_URL))
+    })
+}
