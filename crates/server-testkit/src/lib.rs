@@ -13,6 +13,7 @@ pub mod chats;
 pub mod client;
 pub mod console;
 pub mod credentials;
+pub mod forwarder;
 pub mod harness;
 pub mod letters;
 pub mod licences;

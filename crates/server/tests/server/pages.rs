@@ -6,6 +6,7 @@ mod first_steps;
 mod html;
 mod operation;
 mod profile;
+mod secured;
 mod signed_in;
 mod strangers;
 

@@ -1,51 +1,17 @@
 //! Passkeys in Chromium, with a virtual authenticator.
 
-use std::net::SocketAddr;
-
 use pia_server_testkit::browser::Browser;
 use pia_server_testkit::credentials::{add_passkey, passkey_options};
-use tokio::io::copy_bidirectional;
-use tokio::net::{TcpListener, TcpStream};
+use pia_server_testkit::forwarder::Forwarder;
 
 use super::*;
-
-/// Port that is known before the server starts and forwards to it: passkeys
-/// are bound to its origin.
-struct Forwarder(TcpListener);
-
-impl Forwarder {
-    async fn new() -> Self {
-        Self(TcpListener::bind("127.0.0.1:0").await.expect("a port"))
-    }
-
-    fn origin(&self) -> String {
-        format!("http://localhost:{}", self.0.local_addr().expect("an address").port())
-    }
-
-    fn forward_to(self, server: SocketAddr) {
-        #[expect(clippy::disallowed_methods, reason = "ends with the test's runtime")]
-        let _listening = tokio::spawn(async move {
-            while let Ok((mut incoming, _)) = self.0.accept().await {
-                #[expect(clippy::disallowed_methods, reason = "ends with the test's runtime")]
-                let _connection = tokio::spawn(async move {
-                    let mut outgoing = TcpStream::connect(server).await.expect("the server");
-                    drop(copy_bidirectional(&mut incoming, &mut outgoing).await);
-                });
-            }
-        });
-    }
-}
 
 /// Opens a page of the server in a browser with an authenticator that verifies users.
 async fn browser(origin: &str) -> (Browser, String) {
     let browser = Browser::start("en").await;
     browser.goto(&format!("{origin}/admin/setup")).await;
-    let authenticator = json!({
-        "protocol": "ctap2", "transport": "internal", "hasResidentKey": true,
-        "hasUserVerification": true, "isUserVerified": true, "isUserConsenting": true,
-    });
-    let id = browser.command("POST", "webauthn/authenticator", &authenticator).await;
-    (browser, text(&id).to_owned())
+    let id = browser.add_authenticator().await;
+    (browser, id)
 }
 
 async fn create(browser: &Browser, options: &Value) -> Value {

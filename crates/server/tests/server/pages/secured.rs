@@ -1,0 +1,93 @@
+//! A person who never did it secures their account, in a browser.
+
+use std::time::{Duration, Instant};
+
+use pia_kernel::{Clock as _, SystemClock};
+use pia_server_testkit::browser::Browser;
+use pia_server_testkit::forwarder::Forwarder;
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::json;
+
+use super::signed_in::ADA;
+
+/// Time in which a person is to have done both.
+const MAX_DURATION: Duration = Duration::from_mins(1);
+
+/// Returns the code that an authenticator app shows for a typed secret.
+fn code(typed: &str) -> String {
+    let secret: String = typed.split_whitespace().collect();
+    let uri = format!("otpauth://totp/Pia:ada?secret={secret}&issuer=Pia");
+    let totp = totp_rs::Totp::from_url(&uri).expect("TOTP");
+    let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
+    totp.generate(now).to_string()
+}
+
+/// Sets up an authenticator app from the page of the account.
+async fn set_up_app(browser: &Browser) {
+    browser.press_on("main a[href$='account/security/authenticator']").await;
+    browser.type_into("#confirm-proof", PASSWORD).await;
+    browser.press_on("#confirm button").await;
+    let secret = browser.states(".secret code").await;
+    browser.type_into("#code-code", &code(&secret)).await;
+    browser.press_on("#code button").await;
+    let notice = browser.states("[role=status]").await;
+    assert!(notice.contains("Two-factor authentication is on"), "{notice}");
+}
+
+/// Creates a passkey from the page of the account.
+async fn create_passkey(browser: &Browser) {
+    browser.press_on(".beside a[href$='account/passkeys']").await;
+    browser.press_on("a.button[href$='account/passkeys/new']").await;
+    browser.type_into("#new-proof", PASSWORD).await;
+    browser.press_on("#new button").await;
+    browser.type_into("#create-name", "Work laptop").await;
+    browser.press_on("#create button").await;
+    browser.find("main table a[href*='account/passkeys/']").await;
+    let page = browser.states("main").await;
+    assert!(page.contains("Your passkey is added") && page.contains("Work laptop"), "{page}");
+}
+
+/// Waits until the first page of the account is open.
+async fn signed_in(browser: &Browser, account: &str) {
+    until(async || (browser.url().await == account).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_in() {
+    let forwarder = Forwarder::new().await;
+    let origin = forwarder.origin();
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin).start().await;
+    forwarder.forward_to(app.addr);
+    app.sign_up(ADA).await;
+    let browser = Browser::start("en").await;
+    browser.resize(1280, 900).await;
+    let login = format!("{origin}/account/login");
+    browser.goto(&login).await;
+    browser.add_authenticator().await;
+    browser.sign_in(&login, ADA, PASSWORD).await;
+
+    let start = Instant::now();
+    browser.press_on(".beside a[href$='account/security']").await;
+    set_up_app(&browser).await;
+    create_passkey(&browser).await;
+    let duration = start.elapsed();
+
+    // With autofill the authenticator offers the passkey by itself.
+    browser.press_on(".beside button").await;
+    signed_in(&browser, &format!("{origin}/account")).await;
+    // Without it, the person uses the button.
+    let hidden = json!({ "cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {
+        "source": "PublicKeyCredential.isConditionalMediationAvailable = async () => false",
+    } });
+    browser.command("POST", "goog/cdp/execute", &hidden).await;
+    browser.press_on(".beside button").await;
+    browser.press_on("#passkey button").await;
+    signed_in(&browser, &format!("{origin}/account")).await;
+
+    println!("An authenticator app and a passkey took {duration:?}.");
+    assert!(duration < MAX_DURATION, "{duration:?}");
+    browser.found_nothing_wrong().await;
+}
