@@ -87,7 +87,6 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
     browser.press_on("#passkey button").await;
     signed_in(&browser, &format!("{origin}/account")).await;
 
-    println!("An authenticator app and a passkey took {duration:?}.");
     assert!(duration < MAX_DURATION, "{duration:?}");
     browser.found_nothing_wrong().await;
 }
