@@ -6,7 +6,9 @@ mod prompt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::{AssignmentId, Clock, LiveSetting, Unavailable};
+use pia_kernel::{AssignmentId, Clock, LiveSetting, Timestamp, Unavailable};
+
+pub use progress::StepProgress;
 
 use crate::event::{EventKind, NewEvent, StepDetail};
 use crate::ports::run_store::RunStore;
@@ -134,7 +136,9 @@ impl Runs {
                 timeout: settings.wall_clock,
             }),
         };
-        let mut end = match self.execute(&run, request).await {
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        let progress = StepProgress::new(store, clock, &run);
+        let mut end = match self.steps.execute(request, progress).await {
             Ok(mut response) => {
                 let calls = std::mem::take(&mut response.tool_calls);
                 let mut end = self.ended(run, &step, tools.clone(), response);
@@ -215,8 +219,12 @@ impl Runs {
     }
 
     fn change(&self, tokens: i64, events: Vec<NewEvent>, outcome: RunOutcome) -> RunChange {
-        RunChange { at: self.clock.now(), tokens, abandoned: 0, events, outcome }
+        change(self.clock.now(), tokens, events, outcome)
     }
+}
+
+fn change(at: Timestamp, tokens: i64, events: Vec<NewEvent>, outcome: RunOutcome) -> RunChange {
+    RunChange { at, tokens, abandoned: 0, events, outcome }
 }
 
 fn started() -> NewEvent {

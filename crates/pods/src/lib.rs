@@ -23,7 +23,7 @@ pub use granted_pods::GrantedPods;
 pub use ports::connector_store::{
     ConnectorChangeOutcome, ConnectorStore, NewConnector, NewConnectorToken, TokenRotation,
 };
-pub use ports::pod_link::{CallTarget, PodCall, PodLink, PodReply, ProgressSender};
+pub use ports::pod_link::{CallTarget, PodCall, PodLink, PodReply, ProgressSink};
 pub use ports::pod_registry::{
     CallRecord, PodCallOutcome, PodRegistrationOutcome, PodRegistry, PodStanding,
 };

@@ -14,7 +14,7 @@ use crate::connected_pod::ConnectedPod;
 use crate::description::PodTool;
 use crate::error::{SkillCallError, ToolCallError};
 use crate::granted_pods::GrantedPods;
-use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply, ProgressSender};
+use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply, ProgressSink};
 use crate::ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
 use crate::schema::Schemas;
 
@@ -137,13 +137,13 @@ impl ToolPlane {
     }
 
     /// Runs a skill on the first pod that advertises it and is not busy, if its
-    /// connector is still granted to the caller's group, and sends its progress. Each
-    /// run is audited as a call.
+    /// connector is still granted to the caller's group, and reports its progress.
+    /// Each run is audited as a call.
     pub async fn run_skill(
         &self,
         caller: ToolCaller,
         skill: HostedSkill,
-        progress: ProgressSender,
+        progress: ProgressSink,
     ) -> Result<PodReply, SkillCallError> {
         let HostedSkill { connector, name, material, timeout } = skill;
         let pods =
@@ -216,7 +216,7 @@ impl ToolPlane {
     ) -> Result<PodReply, ToolCallError> {
         let started_at = self.clock.now();
         // Chats show no progress of tools.
-        let call = self.link.call(pod.id, call, ProgressSender::default());
+        let call = self.link.call(pod.id, call, ProgressSink::default());
         let mut result = match select(call, gone).await {
             Either::Left((result, _)) => result,
             Either::Right(((), _)) => Err(ToolCallError::Lost),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_kernel::{Clock, Timestamp, Unavailable};
-use pia_pods::{PodCall, PodId, PodLink, PodReply, ProgressSender, ToolCallError};
+use pia_pods::{PodCall, PodId, PodLink, PodReply, ProgressSink, ToolCallError};
 use pia_storage::Database;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -65,7 +65,9 @@ struct Serving {
 
 struct Waiting {
     pod: PodId,
-    progress: ProgressSender,
+    progress: ProgressSink,
+    /// Progress that was reported last.
+    reported: String,
     reply: oneshot::Sender<Outcome>,
     /// Time at which its pod was found to be gone.
     missing_since: Option<Timestamp>,
@@ -186,8 +188,9 @@ impl PodRelay {
         let (calls, local) = (self.calls.clone(), Arc::clone(&self.local));
         let task = serving.tasks.spawn(async move {
             let (sender, progress) = watch::channel(String::new());
+            let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
             let outcome = tokio::select! {
-                outcome = local.call(pod, call, sender) => outcome,
+                outcome = local.call(pod, call, sink) => outcome,
                 never = report(&calls, id, progress) => match never {},
             };
             let mut attempts = 1;
@@ -219,12 +222,11 @@ impl PodRelay {
     }
 
     fn report(&self, id: Uuid, text: String) {
-        if let Some(waiting) = self.waiting().get(&id) {
-            waiting.progress.send_if_modified(|last| {
-                let is_new = *last != text;
-                *last = text;
-                is_new
-            });
+        if let Some(waiting) = self.waiting().get_mut(&id)
+            && waiting.reported != text
+        {
+            waiting.reported.clone_from(&text);
+            waiting.progress.report(text);
         }
     }
 
@@ -243,10 +245,13 @@ impl PodRelay {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn call_elsewhere(&self, pod: PodId, call: PodCall, progress: ProgressSender) -> Outcome {
+    async fn call_elsewhere(&self, pod: PodId, call: PodCall, progress: ProgressSink) -> Outcome {
         let (id, limit) = (Uuid::now_v7(), call.timeout + GRACE);
         let (reply, answer) = oneshot::channel();
-        self.waiting().insert(id, Waiting { pod, progress, reply, missing_since: None });
+        self.waiting().insert(
+            id,
+            Waiting { pod, progress, reported: String::new(), reply, missing_since: None },
+        );
         let _forget = Forget(self, id);
         let stored = self.calls.store(id, pod, (&call, self.clock.now() + limit)).await;
         if !stored.map_err(|_err| ToolCallError::Unavailable)? {
@@ -277,7 +282,7 @@ impl PodLink for PodRelay {
         !self.local.holds(pod) || self.local.is_linked(pod)
     }
 
-    async fn call(&self, pod: PodId, call: PodCall, progress: ProgressSender) -> Outcome {
+    async fn call(&self, pod: PodId, call: PodCall, progress: ProgressSink) -> Outcome {
         if self.local.holds(pod) {
             return self.local.call(pod, call, progress).await;
         }

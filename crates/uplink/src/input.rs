@@ -2,7 +2,7 @@
 
 use actix_web::web::Bytes;
 use pia_kernel::Timestamp;
-use pia_pods::{PodCall, PodReply, ProgressSender, RotatedToken, ToolCallError};
+use pia_pods::{PodCall, PodReply, ProgressSink, RotatedToken, ToolCallError};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use uuid::Uuid;
 
@@ -52,6 +52,6 @@ pub(crate) enum HelloOutcome {
 pub(crate) struct PendingCall {
     pub(crate) id: Uuid,
     pub(crate) call: PodCall,
-    pub(crate) progress: ProgressSender,
+    pub(crate) progress: ProgressSink,
     pub(crate) reply: oneshot::Sender<Result<PodReply, ToolCallError>>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use pia_pods::{PodCall, PodId, PodLink, PodReply, PodStanding, ProgressSender, ToolCallError};
+use pia_pods::{PodCall, PodId, PodLink, PodReply, PodStanding, ProgressSink, ToolCallError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, oneshot};
 use uuid::Uuid;
@@ -104,7 +104,7 @@ impl PodLink for LocalLinks {
         &self,
         pod: PodId,
         call: PodCall,
-        progress: ProgressSender,
+        progress: ProgressSink,
     ) -> Result<PodReply, ToolCallError> {
         let link = self.get(pod).ok_or(ToolCallError::Busy)?;
         let _slot = link.slots.try_acquire().map_err(|_full| ToolCallError::Busy)?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pia_kernel::{SideEffects, Timestamp};
 use pia_pods::{
     ConnectedPod, PodDescription, PodId, PodIdentity, PodRegistrationOutcome, PodReply,
-    ProgressSender, RotatedToken, ToolCallError,
+    ProgressSink, RotatedToken, ToolCallError,
 };
 use pia_signalr::{
     ClientInvocation, ExpectedReply, HubConnection, HubEvent, InvocationResult, Reconnect,
@@ -76,7 +76,7 @@ pub(crate) enum Leaving {
 
 struct OpenCall {
     id: Uuid,
-    progress: ProgressSender,
+    progress: ProgressSink,
     reply: oneshot::Sender<Result<PodReply, ToolCallError>>,
     deadline: Instant,
 }
@@ -276,7 +276,7 @@ impl PodSession {
     fn progressed(&self, connection: &mut HubConnection, mut report: ClientInvocation) {
         let result = ProgressReport::read(report.arguments.pop()).map(|report| {
             if let Some(call) = self.calls.values().find(|it| it.id == report.call_id) {
-                call.progress.send_replace(report.into_text());
+                call.progress.report(report.into_text());
             }
             None
         });

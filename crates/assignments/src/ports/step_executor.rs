@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_kernel::{ConnectorId, Unavailable, UserId};
-use tokio::sync::watch;
 
 use crate::run::FailureCode;
+use crate::runs::StepProgress;
 use crate::skill::SkillMode;
 
 /// Step to be executed.
@@ -98,10 +98,10 @@ pub trait StepExecutor: Send + Sync {
         mode: SkillMode,
     ) -> Result<Option<Vec<String>>, Unavailable>;
 
-    /// Executes a step, and sends its progress meanwhile: a sentence for a person.
+    /// Executes a step, and appends its progress meanwhile, at most once in ten seconds.
     async fn execute(
         &self,
         request: StepRequest,
-        progress: watch::Sender<String>,
+        progress: StepProgress,
     ) -> Result<StepResponse, StepError>;
 }

@@ -1,113 +1,76 @@
 //! Progress of a step while it is executed.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use tokio::join;
-use tokio::sync::{Notify, watch};
-use tokio::time::sleep;
+use pia_kernel::Clock;
 
-use super::Runs;
+use super::change;
 use crate::event::{EventKind, NewEvent};
-use crate::ports::step_executor::{StepError, StepRequest, StepResponse};
-use crate::run::{Run, RunOutcome};
+use crate::ports::run_store::RunStore;
+use crate::run::{Run, RunClaim, RunOutcome};
 
-/// Minimum time between two events of progress. What is reported meanwhile is replaced
-/// by the last report.
-const EVERY: Duration = Duration::from_secs(10);
 /// Maximum number of events of progress in a step.
 const MAX_EVENTS: u32 = 100;
 
-impl Runs {
-    /// Executes a step of a run, and appends its progress to the run's events meanwhile.
-    pub(super) async fn execute(
-        &self,
-        run: &Run,
-        request: StepRequest,
-    ) -> Result<StepResponse, StepError> {
-        let (sender, progress) = watch::channel(String::new());
-        let ended = Notify::new();
-        let execute = async {
-            let response = self.steps.execute(request, sender).await;
-            ended.notify_one();
-            response
-        };
-        join!(execute, self.append_progress(run, progress, &ended)).0
+/// Progress of a step, which its executor appends to the events of the run.
+#[derive(Clone)]
+pub struct StepProgress {
+    store: Arc<dyn RunStore>,
+    clock: Arc<dyn Clock>,
+    claim: RunClaim,
+    step: i32,
+    appended: Arc<AtomicU32>,
+}
+
+impl StepProgress {
+    pub(crate) fn new(store: Arc<dyn RunStore>, clock: Arc<dyn Clock>, run: &Run) -> Self {
+        let (claim, step, appended) = (run.claim, run.step_count, Arc::default());
+        Self { store, clock, claim, step, appended }
     }
 
-    async fn append_progress(
-        &self,
-        run: &Run,
-        mut progress: watch::Receiver<String>,
-        ended: &Notify,
-    ) {
-        for number in 0..MAX_EVENTS {
-            tokio::select! {
-                biased;
-                () = ended.notified() => return,
-                Ok(()) = progress.changed() => {}
-            }
-            let message = progress.borrow_and_update().clone();
-            // A step that another worker repeats reports again.
-            let key = format!("progress:{}:{}:{number}", run.step_count, run.claim.fence);
-            let event = NewEvent::once(EventKind::Progress, &message).by_other();
-            let change = self.change(0, vec![NewEvent { key, ..event }], RunOutcome::Progressed);
-            if let Err(err) = self.store.change(run.claim, change).await {
-                tracing::warn!(error = %err, "the progress of an assignment was not stored");
-            }
-            tokio::select! {
-                () = sleep(EVERY) => {}
-                () = ended.notified() => return,
-            }
+    /// Appends an event with a sentence for a person, up to a hundred in a step. A
+    /// failure is logged: the step goes on without the event.
+    pub async fn append(&self, message: &str) {
+        let number = self.appended.fetch_add(1, Ordering::Relaxed);
+        if number >= MAX_EVENTS {
+            return;
+        }
+        // A step that another worker repeats reports again.
+        let key = format!("progress:{}:{}:{number}", self.step, self.claim.fence);
+        let event = NewEvent { key, ..NewEvent::once(EventKind::Progress, message).by_other() };
+        let change = change(self.clock.now(), 0, vec![event], RunOutcome::Progressed);
+        if let Err(err) = self.store.change(self.claim, change).await {
+            tracing::warn!(error = %err, "the progress of an assignment was not stored");
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use async_trait::async_trait;
-    use pia_kernel::{Unavailable, UserId};
+    use std::sync::Mutex;
 
     use super::*;
-    use crate::fakes::{clock, run, settings};
-    use crate::{MockRunStore, SkillMode, StepExecutor};
+    use crate::MockRunStore;
+    use crate::fakes::{clock, run};
 
-    /// Pod that reports its progress.
-    struct Reporter;
-
-    #[async_trait]
-    impl StepExecutor for Reporter {
-        async fn tools(&self, _: UserId, _: SkillMode) -> Result<Option<Vec<String>>, Unavailable> {
-            Ok(Some(Vec::new()))
-        }
-
-        async fn execute(
-            &self,
-            _: StepRequest,
-            progress: watch::Sender<String>,
-        ) -> Result<StepResponse, StepError> {
-            for report in ["Reading.", "Sorting.", "Writing."] {
-                progress.send_replace(report.to_owned());
-                sleep(Duration::from_secs(6)).await;
-            }
-            Err(StepError::Busy { retry_after: None })
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_last_report_of_ten_seconds_is_appended() {
-        let (mut store, messages) = (MockRunStore::new(), Arc::new(Mutex::new(Vec::new())));
-        let recorded = Arc::clone(&messages);
+    #[tokio::test]
+    async fn a_step_appends_a_hundred_reports_at_most() {
+        let (mut store, keys) = (MockRunStore::new(), Arc::new(Mutex::new(Vec::new())));
+        let recorded = Arc::clone(&keys);
         store.expect_change().returning(move |_, change| {
-            recorded.lock().unwrap().extend(change.events.into_iter().map(|it| it.message));
+            assert_eq!(change.outcome, RunOutcome::Progressed);
+            recorded.lock().unwrap().extend(change.events.into_iter().map(|it| it.key));
             Ok(true)
         });
-        let (store, steps) = (Arc::new(store), Arc::new(Reporter));
-        let runs = Runs { store, steps, settings: settings(), clock: clock() };
+        let progress = StepProgress::new(Arc::new(store), clock(), &run());
 
-        runs.advance(run()).await.unwrap();
+        for _ in 0..=MAX_EVENTS {
+            progress.append("Reading.").await;
+        }
 
-        assert_eq!(*messages.lock().unwrap(), ["Reading.", "Sorting."]);
+        let mut keys = keys.lock().unwrap().clone();
+        keys.dedup();
+        assert_eq!(keys.len(), 100);
     }
 }

@@ -9,7 +9,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
     AssignmentSettings, AssignmentStore, Assignments, OperatorStore, RunStore, Runs, SkillMode,
-    StepError, StepExecutor, StepRequest, StepResponse, StopMode, WorkerId, WorkflowEngine,
+    StepError, StepExecutor, StepProgress, StepRequest, StepResponse, StopMode, WorkerId,
+    WorkflowEngine,
 };
 use pia_kernel::{
     AssignmentId, Clock, GroupId, LiveSetting, SideEffects, SystemClock, Unavailable, UserId,
@@ -19,7 +20,7 @@ use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_assignments::{SqlAssignments, SqlOperators};
 use pia_storage_sealing::SqlSalts;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::database::master_keys;
@@ -151,11 +152,7 @@ impl StepExecutor for ReadySteps {
         Ok(Some(Vec::new()))
     }
 
-    async fn execute(
-        &self,
-        _: StepRequest,
-        _: watch::Sender<String>,
-    ) -> Result<StepResponse, StepError> {
+    async fn execute(&self, _: StepRequest, _: StepProgress) -> Result<StepResponse, StepError> {
         let text = "The move is on Friday.".to_owned();
         let raw = format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}]}}"#);
         Ok(StepResponse { text: Some(text), raw, tokens: 42, tool_calls: Vec::new() })

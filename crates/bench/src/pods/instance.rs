@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use pia_kernel::{Clock, Secret, SystemClock};
 use pia_pod::{CallContext, Pod, Tool, ToolDescription};
 use pia_pods::{
-    Connectors, GrantedPods, NoToolServers, PodCall, PodId, PodLink, PodRegistry, ProgressSender,
+    Connectors, GrantedPods, NoToolServers, PodCall, PodId, PodLink, PodRegistry, ProgressSink,
     ToolPlane,
 };
 use pia_storage::{Database, DatabaseKind};
@@ -173,7 +173,7 @@ async fn echo(request: HttpRequest, payload: Payload) -> Result<HttpResponse, ac
 
 async fn direct(call: Json<(Uuid, PodCall)>, plane: Data<ToolPlane>) -> HttpResponse {
     let (pod, call) = call.into_inner();
-    match plane.link.call(PodId(pod), call, ProgressSender::default()).await {
+    match plane.link.call(PodId(pod), call, ProgressSink::default()).await {
         Ok(reply) => HttpResponse::Ok().json(reply),
         Err(err) => HttpResponse::BadGateway().body(err.to_string()),
     }

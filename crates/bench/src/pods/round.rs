@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pia_kernel::{SideEffects, UserId};
 use pia_pods::{
-    CallRecord, CallTarget, ConnectedPod, PodCall, PodCallOutcome, ProgressSender, ToolCaller,
+    CallRecord, CallTarget, ConnectedPod, PodCall, PodCallOutcome, ProgressSink, ToolCaller,
     ToolPlane,
 };
 use serde_json::json;
@@ -156,7 +156,7 @@ async fn call(plane: &ToolPlane) -> Outcome<()> {
 }
 
 async fn linked(plane: &ToolPlane, pod: &ConnectedPod) -> Outcome<()> {
-    plane.link.call(pod.id, echo_call(), ProgressSender::default()).await?;
+    plane.link.call(pod.id, echo_call(), ProgressSink::default()).await?;
     Ok(())
 }
 

@@ -1,18 +1,37 @@
 //! Links to pods.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::watch;
 
 use crate::connected_pod::PodId;
 use crate::error::ToolCallError;
 
-/// Sender of the progress of a call: a sentence for a person, empty at first. Of several
-/// that follow each other quickly, the last one counts.
-pub type ProgressSender = watch::Sender<String>;
+/// Recipient of the progress of a call. By default it ignores that.
+#[derive(Clone)]
+pub struct ProgressSink(Arc<dyn Fn(String) + Send + Sync>);
+
+impl ProgressSink {
+    /// Creates a recipient that handles each report, a sentence for a person. It must not
+    /// wait.
+    pub fn new(handle: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(handle))
+    }
+
+    /// Passes on a report.
+    pub fn report(&self, progress: String) {
+        (self.0)(progress);
+    }
+}
+
+impl Default for ProgressSink {
+    fn default() -> Self {
+        Self::new(drop)
+    }
+}
 
 /// Call of a pod.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,12 +101,12 @@ pub trait PodLink: Send + Sync {
     /// Returns whether a pod can be called.
     fn is_linked(&self, pod: PodId) -> bool;
 
-    /// Calls a pod, whose progress is sent meanwhile. If the caller goes away, the pod is
+    /// Calls a pod, whose progress is reported meanwhile. If the caller goes away, the pod is
     /// told to cancel the call.
     async fn call(
         &self,
         pod: PodId,
         call: PodCall,
-        progress: ProgressSender,
+        progress: ProgressSink,
     ) -> Result<PodReply, ToolCallError>;
 }

@@ -4,7 +4,6 @@ use std::sync::Mutex;
 
 use pia_kernel::{ConnectorId, Timestamp};
 use pia_testkit::ManualClock;
-use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::*;
@@ -124,17 +123,19 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
     let (mut registry, mut link) = (MockPodRegistry::new(), MockPodLink::new());
     registry.expect_record().once().returning(|_, _| ());
     link.expect_call().once().returning(|_, call, progress| {
-        progress.send_replace("Halfway.".to_owned());
+        progress.report("Halfway.".to_owned());
         let material = "Where to?".to_owned();
         assert_eq!(call.target, CallTarget::Skill { name: "plan".to_owned(), material });
         assert_eq!(call.timeout, Duration::from_secs(5));
         Ok(PodReply { content: "To Rome.".into(), is_error: false })
     });
     let plane = plane(vec![able, other], registry, link);
-    let (sender, progress) = watch::channel(String::new());
-    let run = async |it| plane.run_skill(caller(), skill(it), sender.clone()).await;
+    let progress = Arc::new(Mutex::new(Vec::new()));
+    let reports = Arc::clone(&progress);
+    let sink = ProgressSink::new(move |it| reports.lock().unwrap().push(it));
+    let run = async |it| plane.run_skill(caller(), skill(it), sink.clone()).await;
     assert_eq!(run(own).await.unwrap().into_text(), "To Rome.");
-    assert_eq!(*progress.borrow(), "Halfway.");
+    assert_eq!(*progress.lock().unwrap(), ["Halfway."]);
     let refused = run(foreign).await;
     assert_eq!(refused, Err(SkillCallError::NotAdvertised));
     let nobody = run(ConnectorId::generate()).await;
@@ -251,12 +252,7 @@ impl PodLink for NeverAnswers {
         true
     }
 
-    async fn call(
-        &self,
-        _: PodId,
-        _: PodCall,
-        _: ProgressSender,
-    ) -> Result<PodReply, ToolCallError> {
+    async fn call(&self, _: PodId, _: PodCall, _: ProgressSink) -> Result<PodReply, ToolCallError> {
         pending().await
     }
 }

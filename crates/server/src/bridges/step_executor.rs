@@ -1,19 +1,25 @@
 //! Steps of assignments, executed by the AI proxy in the user's name.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use pia_assignments::{
-    FailureCode, SkillMode, StepError, StepExecutor, StepHost, StepRequest, StepResponse,
-    ToolCallRecord,
+    FailureCode, SkillMode, StepError, StepExecutor, StepHost, StepProgress, StepRequest,
+    StepResponse, ToolCallRecord,
 };
 use pia_assistant::{AiCaller, AssistantError, Chat, ChatReply, Mode, Surface, ToolUse};
 use pia_identity::AccountStore;
 use pia_kernel::{GroupId, Unavailable, UserId};
-use pia_pods::{HostedSkill, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
+use pia_pods::{HostedSkill, ProgressSink, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// Minimum time between two events of the progress of a step.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
 /// Models of the AI proxy, called in the user's name and on the user's budget.
 pub(crate) struct ProxySteps {
@@ -48,11 +54,16 @@ impl ProxySteps {
         &self,
         (user, group): (UserId, GroupId),
         (host, material): (StepHost, String),
-        progress: watch::Sender<String>,
+        progress: &StepProgress,
     ) -> Result<StepResponse, StepError> {
         let StepHost { connector, skill, timeout } = host;
         let skill = HostedSkill { connector, name: skill, material, timeout };
-        let reply = self.pods.run_skill(ToolCaller { user, group }, skill, progress).await;
+        let (sender, reports) = watch::channel(String::new());
+        let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
+        let reply = tokio::select! {
+            reply = self.pods.run_skill(ToolCaller { user, group }, skill, sink) => reply,
+            never = append(reports, progress) => match never {},
+        };
         let reply = reply.map_err(|err| pod_error(&err))?;
         let is_error = reply.is_error;
         let text = reply.into_text();
@@ -85,7 +96,7 @@ impl StepExecutor for ProxySteps {
     async fn execute(
         &self,
         request: StepRequest,
-        progress: watch::Sender<String>,
+        progress: StepProgress,
     ) -> Result<StepResponse, StepError> {
         let caller = self.caller(request.user, request.mode).await;
         let caller = caller.map_err(|_unavailable| StepError::Busy { retry_after: None })?;
@@ -96,7 +107,7 @@ impl StepExecutor for ProxySteps {
         let StepRequest { instructions, material, max_output, host, .. } = request;
         if let Some(host) = host {
             let caller = (request.user, caller.group);
-            return self.run_on_pod(caller, (host, material), progress).await;
+            return self.run_on_pod(caller, (host, material), &progress).await;
         }
         let reply = self.chat.ask(caller, &instructions, &material, max_output).await;
         let ChatReply { text, tokens, body, tool_uses } = reply.map_err(|err| step_error(&err))?;
@@ -104,6 +115,17 @@ impl StepExecutor for ProxySteps {
         let tool_calls = tool_uses.into_iter().map(record).collect();
         Ok(StepResponse { text, raw: body, tokens, tool_calls })
     }
+}
+
+/// Appends the reports of a pod to the progress of a step: of those that follow each
+/// other quickly, the last.
+async fn append(mut reports: watch::Receiver<String>, progress: &StepProgress) -> Infallible {
+    while reports.changed().await.is_ok() {
+        let report = reports.borrow_and_update().clone();
+        progress.append(&report).await;
+        sleep(PROGRESS_EVERY).await;
+    }
+    pending().await
 }
 
 fn failed(code: FailureCode, message: &str) -> StepError {

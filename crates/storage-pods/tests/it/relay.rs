@@ -11,7 +11,7 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::{Either, select};
 use pia_kernel::{Clock as _, SystemClock};
 use pia_pods::{
-    CallTarget, ConnectedPod, PodCall, PodId, PodLink, PodRegistry, PodReply, ProgressSender,
+    CallTarget, ConnectedPod, PodCall, PodId, PodLink, PodRegistry, PodReply, ProgressSink,
     ToolCallError,
 };
 use pia_storage::schema::pod_calls;
@@ -65,7 +65,7 @@ impl PodLink for Pods {
         &self,
         _: PodId,
         call: PodCall,
-        progress: ProgressSender,
+        progress: ProgressSink,
     ) -> Result<PodReply, ToolCallError> {
         let CallTarget::Tool { name, arguments } = call.target else {
             return Err(ToolCallError::Failed);
@@ -74,7 +74,7 @@ impl PodLink for Pods {
             return Ok(PodReply { content: arguments, is_error: false });
         }
         let _report = ReportOnDrop(self.cancelled.clone());
-        progress.send_replace("Halfway.".to_owned());
+        progress.report("Halfway.".to_owned());
         pending().await
     }
 }
@@ -107,12 +107,13 @@ async fn a_call_reaches_the_pod_of_another_instance_and_ends_with_its_caller() {
         tasks.spawn(async move { relay.run().await });
     }
 
-    let reply = calling.call(pod.id, call("echo"), ProgressSender::default()).await;
+    let reply = calling.call(pod.id, call("echo"), ProgressSink::default()).await;
     assert_eq!(reply.map(PodReply::into_text), Ok(r#"{"a":1}"#.to_owned()));
 
     // The caller goes away in the middle of the call.
     let (sender, mut progress) = watch::channel(String::new());
-    let waiting = calling.call(pod.id, call("never"), sender);
+    let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
+    let waiting = calling.call(pod.id, call("never"), sink);
     let reported = timeout(Duration::from_secs(5), progress.changed());
     let Either::Right((reported, _)) = select(waiting, pin!(reported)).await else {
         panic!("the call has ended")
@@ -139,7 +140,7 @@ async fn a_call_whose_claim_is_lost_is_not_begun_again() {
     }
     let caller = Arc::clone(&calling);
     let waiting = tasks.spawn(async move {
-        drop(caller.call(pod.id, call("never"), ProgressSender::default()).await);
+        drop(caller.call(pod.id, call("never"), ProgressSink::default()).await);
     });
     let claimed = async |is_claimed: bool| {
         let calls = pod_calls::table.filter(pod_calls::is_claimed.eq(is_claimed)).count();
@@ -154,7 +155,7 @@ async fn a_call_whose_claim_is_lost_is_not_begun_again() {
     on_conn!(one.writer(), |conn| lose.execute(conn).await?).unwrap();
     claimed(true).await;
     assert_eq!(
-        calling.call(pod.id, call("echo"), ProgressSender::default()).await.map(|it| it.is_error),
+        calling.call(pod.id, call("echo"), ProgressSink::default()).await.map(|it| it.is_error),
         Ok(false)
     );
     waiting.abort();

@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use pia_assignments::{SkillMode, StepError, StepExecutor, StepRequest, StepResponse};
+use pia_assignments::{
+    SkillMode, StepError, StepExecutor, StepProgress, StepRequest, StepResponse,
+};
 use pia_kernel::{Unavailable, UserId};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
 type Answer = dyn Fn(u32) -> Result<StepResponse, StepError> + Send + Sync;
 
@@ -58,7 +60,7 @@ impl StepExecutor for Script {
     async fn execute(
         &self,
         _request: StepRequest,
-        _progress: watch::Sender<String>,
+        _progress: StepProgress,
     ) -> Result<StepResponse, StepError> {
         let call = self.called.fetch_add(1, Ordering::SeqCst);
         self.permits.acquire().await.unwrap().forget();

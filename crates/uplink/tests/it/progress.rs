@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pia_pods::{CallTarget, PodCall, PodLink};
+use pia_pods::{CallTarget, PodCall, PodLink, ProgressSink};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -21,8 +21,9 @@ async fn the_caller_gets_what_a_pod_reports_of_its_call() {
     let mut pod = RawPod::connect(server.address, 1, "raw", 10).await;
     let id = server.links.pods()[0];
     let (sender, mut progress) = watch::channel(String::new());
+    let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
     let target = CallTarget::Tool { name: "raw".to_owned(), arguments: json!({}) };
-    let call = server.links.call(id, PodCall { target, timeout: Duration::from_secs(10) }, sender);
+    let call = server.links.call(id, PodCall { target, timeout: Duration::from_secs(10) }, sink);
     let answering = async {
         let (invocation, request) = pod.called().await;
         let own = &request["callId"];
