@@ -11,7 +11,7 @@ use pia_assignments::Skill;
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
     Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, ConnectorTokenId,
-    McpEndpoint, NewConnector, NewConnectorToken, TokenRotation, ValidToken,
+    McpEndpoint, NewConnector, NewConnectorToken, TokenRotation,
 };
 use pia_sealing::SealContext;
 use pia_storage::schema::{
@@ -22,6 +22,8 @@ use pia_storage::{
     Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn, with_ids,
 };
 use serde_json::json;
+
+use crate::token_row::TokenRow;
 
 /// Connectors in SQL.
 #[derive(Debug, Clone)]
@@ -37,24 +39,6 @@ struct ConnectorRow {
     operator_id: Option<DbUid>,
     created_at: DbInstant,
     mcp_url: Option<String>,
-}
-
-#[derive(Debug, Queryable, Selectable)]
-#[diesel(table_name = connector_tokens)]
-struct TokenRow {
-    hash: Vec<u8>,
-    connector_id: DbUid,
-    created_at: DbInstant,
-    expires_at: DbInstant,
-}
-
-impl TokenRow {
-    /// Returns the token, if it is one of this connector.
-    fn of(&self, connector: DbUid) -> Option<ValidToken> {
-        let hash = ConnectorTokenHash(self.hash.as_slice().try_into().ok()?);
-        let (created_at, expires_at) = (self.created_at.0, self.expires_at.0);
-        (self.connector_id == connector).then_some(ValidToken { hash, created_at, expires_at })
-    }
 }
 
 /// Query that locks a connector's row until the commit, and returns it.

@@ -7,6 +7,7 @@ mod registry;
 mod relay;
 mod relay_statements;
 mod relayed_calls;
+mod token_row;
 
 pub use connectors::SqlConnectors;
 pub use registry::SqlPodRegistry;

@@ -33,13 +33,13 @@ pub(super) const PATH: &str = "admin/first-steps";
 /// State of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepState {
-    /// Nothing is left to do.
+    /// Step needs nothing more.
     Done,
-    /// Must be done.
+    /// Step must be done.
     Open,
-    /// May be left out.
+    /// Step may be left out.
     Optional,
-    /// The licence does not include it.
+    /// Step whose feature the licence does not include.
     NotLicensed,
 }
 
