@@ -1,4 +1,4 @@
-//! What an administrator should act on.
+//! Attention of administrators: conditions that they should act on.
 
 use pia_assistant::GroupBudget;
 use pia_kernel::{BudgetPeriod, Timestamp};
