@@ -6,7 +6,7 @@ mod people;
 mod server;
 mod services;
 
-use pia_policy::{Feature, GroupEntry, RunningSetting};
+use pia_policy::{Feature, RunningSetting};
 use pia_web::{ApiError, Route};
 
 use super::models::test as model_test;
@@ -33,7 +33,7 @@ pub(super) const PATH: &str = "admin/first-steps";
 /// State of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepState {
-    /// Step needs nothing more.
+    /// Server is in the state of the step.
     Done,
     /// Step must be done.
     Open,
@@ -54,7 +54,8 @@ struct FirstStep {
 /// State of the server that the steps are derived from.
 struct ServerState {
     settings: Vec<RunningSetting>,
-    groups: Vec<GroupEntry>,
+    /// Number of groups.
+    groups: usize,
     /// Email address of the administrator.
     email: String,
     /// True if more than a password protects the administrator's sign-in.
@@ -76,9 +77,10 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Returns the number of steps that must be done, and are not.
-pub(super) async fn count_open(page: &PageContext) -> Result<usize, ApiError> {
-    let steps = steps(page, &ServerState::load(page).await?)?;
+/// Returns the number of steps that must be done, and are not, on a server with
+/// this many groups.
+pub(super) async fn count_open(page: &PageContext, groups: usize) -> Result<usize, ApiError> {
+    let steps = steps(page, &ServerState::load(page, groups).await?)?;
     Ok(steps.iter().filter(|it| it.state == StepState::Open).count())
 }
 
@@ -153,7 +155,9 @@ async fn finish(
 }
 
 async fn view(page: &PageContext) -> Result<View, ApiError> {
-    let steps = steps(page, &ServerState::load(page).await?)?;
+    let groups = page.api.groups.clone();
+    let groups = page.run(async move { groups.list().await }).await?.len();
+    let steps = steps(page, &ServerState::load(page, groups).await?)?;
     let row = |it: &FirstStep| {
         Row::new(vec![
             Cell::link(page.t(it.title), format!("{PATH}#{}", it.id)),
@@ -184,11 +188,9 @@ fn steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiE
 }
 
 impl ServerState {
-    async fn load(page: &PageContext) -> Result<Self, ApiError> {
-        let (groups, identity) = (page.api.groups.clone(), page.api.identity.clone());
-        let user = page.user();
+    async fn load(page: &PageContext, groups: usize) -> Result<Self, ApiError> {
+        let (identity, user) = (page.api.identity.clone(), page.user());
         let settings = settings::all(page).await?.into_iter().map(|it| it.0).collect();
-        let groups = page.run(async move { groups.list().await }).await?;
         let load = async move {
             let account = identity.accounts.me(user).await?;
             let has_factor = identity.second_factors.overview(user).await?.is_some();

@@ -104,8 +104,8 @@ async fn list(page: PageContext) -> PageResult {
         .intro(page.t(INTRO))
         .action(page.t(first_steps::TITLE), first_steps::PATH)
         .section(search);
-    let chosen = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
-    let sections = chosen.filter_map(|it| area_section(&page, it, &all));
+    let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
+    let sections = areas.filter_map(|it| area_section(&page, it, &all));
     Ok(page.render(sections.fold(view, View::section)))
 }
 

@@ -83,14 +83,14 @@ fn policies() -> [(&'static str, Text); 3] {
 pub(super) fn group(page: &PageContext, state: &ServerState) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
     let is_licensed = gates.licence.get().includes(Feature::GroupManagement, gates.clock.now());
-    let step = if state.groups.len() > 1 {
+    let step = if state.groups > 1 {
         StepState::Done
     } else if is_licensed {
         StepState::Optional
     } else {
         StepState::NotLicensed
     };
-    let count = format::number(page.language, state.groups.len() as u64);
+    let count = format::number(page.language, state.groups as u64);
     let link = Link { label: page.t(OPEN_GROUPS).to_owned(), path: "admin/groups".to_owned() };
     let create = Form::new(format!("{PATH}/group"), page.t(CREATE_GROUP)).field(Field::text(
         "name",

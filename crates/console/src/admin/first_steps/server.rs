@@ -11,7 +11,6 @@ use crate::ui::{Cell, Text};
 
 const LICENCE: Text = Text::new("Licence", "Lizenz");
 const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
-const IN_FORCE: Text = Text::new("Licence", "Lizenz");
 const OPEN_LICENCE: Text = Text::new("Show licence", "Lizenz anzeigen");
 const ADDRESS: Text = Text::new("Public address", "Öffentliche Adresse");
 const ADDRESS_INTRO: Text = Text::new(
@@ -39,7 +38,7 @@ pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
     let facts = licence.map(|it| {
         [
             (page.t(LICENSEE), Cell::text(&it.licensee)),
-            (page.t(IN_FORCE), licence::status_cell(page, it, now)),
+            (page.t(LICENCE), licence::status_cell(page, it, now)),
         ]
     });
     let step = FirstStep::new(page, "licence", LICENCE, step);

@@ -1,4 +1,4 @@
-//! Attention of administrators: conditions that they should act on.
+//! Problems that an administrator should act on.
 
 use pia_assistant::GroupBudget;
 use pia_kernel::{BudgetPeriod, Timestamp};
@@ -38,7 +38,9 @@ pub(super) async fn section(
 ) -> Result<Section, ApiError> {
     let mut facts = Vec::new();
     facts.extend(licence(page)?.map(|it| (page.t(LICENCE).to_owned(), it)));
-    facts.extend(open_steps(page).await?.map(|it| (page.t(first_steps::TITLE).to_owned(), it)));
+    facts.extend(
+        open_steps(page, groups.len()).await?.map(|it| (page.t(first_steps::TITLE).to_owned(), it)),
+    );
     facts.extend(budgets(page, groups).await?);
     let section = Section::new("attention", page.t(TITLE));
     if facts.is_empty() {
@@ -66,8 +68,8 @@ fn licence(page: &PageContext) -> Result<Option<Cell>, ApiError> {
     Ok(Some(Cell::badge(text, tone)))
 }
 
-async fn open_steps(page: &PageContext) -> Result<Option<Cell>, ApiError> {
-    let text = match first_steps::count_open(page).await? {
+async fn open_steps(page: &PageContext, groups: usize) -> Result<Option<Cell>, ApiError> {
+    let text = match first_steps::count_open(page, groups).await? {
         0 => return Ok(None),
         1 => page.t(OPEN_STEP).to_owned(),
         count => page.fill(OPEN_STEPS, &[&format::number(page.language, count as u64)]),
