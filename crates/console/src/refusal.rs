@@ -1,6 +1,7 @@
 //! Error messages for a rejected licence.
 
 use actix_web::http::StatusCode;
+use pia_http::licence_refusal;
 use pia_policy::InstallError;
 use pia_web::ApiError;
 
@@ -13,13 +14,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn from_error(err: &InstallError) -> Self {
-        let (status, code) = match err {
-            InstallError::AlreadyLicensed => (StatusCode::CONFLICT, "already_licensed"),
-            InstallError::WrongToken => (StatusCode::FORBIDDEN, "invalid_setup_token"),
-            InstallError::Refused(error) => (StatusCode::BAD_REQUEST, error.code()),
-            InstallError::Ended(_) => (StatusCode::BAD_REQUEST, "license_expired"),
-            InstallError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
-        };
+        let (status, code) = licence_refusal(err);
         let message = match err {
             InstallError::Unavailable(_) => {
                 "The server could not store the licence or read its setup token: its log says why."

@@ -6,6 +6,7 @@ mod de;
 mod en;
 pub(crate) mod errors;
 pub(crate) mod field_errors;
+mod licence_errors;
 pub(crate) mod sign_in;
 
 use pia_identity::{FirstAdminError, Violation};

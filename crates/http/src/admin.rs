@@ -12,6 +12,7 @@ pub(crate) mod feedback;
 pub(crate) mod group_credits;
 pub(crate) mod groups;
 pub(crate) mod knowledge_bases;
+pub(crate) mod licence;
 mod login;
 mod logout;
 pub(crate) mod members;

@@ -13,8 +13,8 @@ use pia_kernel::{
 use pia_outbox::MailQueue;
 use pia_pods::{Connectors, ToolPlane};
 use pia_policy::{
-    ClientPolicies, Feedback, Groups, ManagedPersonas, Plugins, SettingOverrides,
-    TrustedCertificates,
+    ClientPolicies, Feedback, Groups, LicenceReplacement, ManagedPersonas, Plugins,
+    SettingOverrides, TrustedCertificates,
 };
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
@@ -62,6 +62,8 @@ pub struct Api {
     pub clock: Arc<dyn Clock>,
     /// Reports on answers.
     pub feedback: Feedback,
+    /// Replacement of the licence.
+    pub licences: LicenceReplacement,
     /// Settings that administrators change while the server runs.
     pub settings: SettingOverrides,
     /// Tokens of identity providers that manage users and groups.

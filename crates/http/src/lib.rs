@@ -37,5 +37,6 @@ pub use examples::examples;
 pub use knowledge::{KnowledgeApi, document_file};
 pub use openapi::{admin_document, document};
 pub use ready::{Readiness, Ready};
+pub use refusals::licence_refusal;
 pub use routes::routes;
 pub use sync::SyncApi;

@@ -8,9 +8,12 @@ mod e2ee;
 mod feedback;
 mod groups;
 mod knowledge;
+mod licence;
 mod mails;
 mod personas;
 mod plugins;
 mod policy;
 mod settings;
 mod sync;
+
+pub use licence::licence_refusal;

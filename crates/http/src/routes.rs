@@ -20,6 +20,7 @@ mod knowledge;
 mod knowledge_admin;
 mod knowledge_ingest;
 mod knowledge_questions;
+mod licence;
 mod mfa;
 mod passkeys;
 mod passwords;
@@ -64,6 +65,7 @@ pub fn routes() -> Vec<Route> {
         plugins::routes(),
         audit::routes(),
         usage::routes(),
+        licence::routes(),
         settings::routes(),
         scim_tokens::routes(),
         knowledge::routes(),

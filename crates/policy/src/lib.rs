@@ -10,6 +10,7 @@ mod feature;
 mod feedback;
 mod groups;
 mod licence;
+mod licence_replacement;
 mod personas;
 mod plugins;
 mod reading;
@@ -53,6 +54,7 @@ pub use groups::{
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};
 pub use licence::{Licence, LicenceError, LicenceState, Licensed};
+pub use licence_replacement::LicenceReplacement;
 #[cfg(any(test, feature = "mock"))]
 pub use personas::MockPersonaStore;
 pub use personas::{

@@ -38,7 +38,7 @@ pub enum InstallError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Installation of a licence on a server that has none in force.
+/// Installation of a licence, and its replacement.
 #[async_trait]
 pub trait LicenceService: Send + Sync {
     /// Returns the present state of the set-up.
@@ -51,4 +51,9 @@ pub trait LicenceService: Send + Sync {
     /// stored, changes nothing. The token is compared in constant time, before
     /// anything about the licence is revealed.
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError>;
+
+    /// Replaces the licence by another one, for a caller who is known to be an
+    /// administrator. A licence that is not accepted, or cannot be stored,
+    /// changes nothing.
+    async fn replace(&self, text: &[u8]) -> Result<Licence, InstallError>;
 }

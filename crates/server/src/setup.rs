@@ -91,6 +91,10 @@ impl Setup {
         if !self.token.verify(token)? {
             return Err(InstallError::WrongToken);
         }
+        self.store_blocking(text)
+    }
+
+    fn store_blocking(&self, text: &[u8]) -> Result<Licence, InstallError> {
         let licence = self.licence.store(text)?;
         self.sync_token();
         Ok(licence)
@@ -106,6 +110,17 @@ impl LicenceService for Setup {
     async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError> {
         let (setup, token, text) = (self.clone(), token.clone(), text.to_vec());
         tokio::task::spawn_blocking(move || setup.install_blocking(&token, &text))
+            .await
+            .map_err(|err| Unavailable::new("the licence file", err))?
+    }
+
+    async fn replace(&self, text: &[u8]) -> Result<Licence, InstallError> {
+        let (setup, text) = (self.clone(), text.to_vec());
+        let replace = move || {
+            let _guard = setup.installing.lock().unwrap_or_else(PoisonError::into_inner);
+            setup.store_blocking(&text)
+        };
+        tokio::task::spawn_blocking(replace)
             .await
             .map_err(|err| Unavailable::new("the licence file", err))?
     }

@@ -2,13 +2,15 @@
 
 use pia_kernel::Timestamp;
 use pia_policy::{Feature, Licence, Licensed};
-use pia_web::{ApiError, Route};
+use pia_web::{ApiError, Licensing, Route};
 
+use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::routes::pages::page;
+use crate::proof::{proof, proof_field};
+use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::table::Tone;
-use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Licence", "Lizenz");
 const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
@@ -33,17 +35,16 @@ const NO_LICENCE: Text = Text::new(
     "Es gilt keine Lizenz. Installieren Sie eine auf der Einrichtungsseite.",
 );
 const REPLACE: Text = Text::new("Replace the licence", "Lizenz ersetzen");
-const REPLACE_FILE: Text = Text::new(
-    "Replace the licence file on the server, which the setting License:Path names. The new \
-     licence is in force within seconds, without a restart.",
-    "Ersetzen Sie auf dem Server die Lizenzdatei, die die Einstellung License:Path nennt. Die \
-     neue Lizenz gilt binnen Sekunden, ohne Neustart.",
+const REPLACE_HINT: Text = Text::new(
+    "The new licence is in force at once, without a restart, and replaces the file that the \
+     setting License:Path names. Instances that do not share this file need it too.",
+    "Die neue Lizenz gilt sofort, ohne Neustart, und ersetzt die Datei, die die Einstellung \
+     License:Path nennt. Instanzen, die diese Datei nicht teilen, brauchen sie ebenfalls.",
 );
-const REPLACE_EXPIRED: Text = Text::new(
-    "Or paste the new licence on the setup page (/admin/setup), with the setup token from the \
-     server.",
-    "Oder fügen Sie die neue Lizenz auf der Einrichtungsseite (/admin/setup) ein, mit dem \
-     Einrichtungstoken vom Server.",
+const LICENCE_TEXT: Text = Text::new("Licence", "Lizenz");
+const LICENCE_TEXT_HINT: Text = Text::new(
+    "The whole text of the licence file, which begins with pia-license-v1.",
+    "Der ganze Text der Lizenzdatei, der mit pia-license-v1 beginnt.",
 );
 /// Path of the page.
 pub(super) const PATH: &str = "admin/licence";
@@ -51,29 +52,53 @@ pub(super) const PATH: &str = "admin/licence";
 pub(super) const SOON_MICROS: i64 = 30 * 24 * 3600 * 1_000_000;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![page("/admin/licence", |it| it.to(show))]
+    let replaced = form("/admin/licence", |it| it.to(replace));
+    vec![
+        page("/admin/licence", |it| it.to(show)),
+        Route { licensing: Licensing::MayHaveEnded, ..replaced },
+    ]
 }
 
 async fn show(page: PageContext) -> PageResult {
+    let view = view(&page).await?;
+    Ok(page.render(view))
+}
+
+async fn replace(page: PageContext, fields: FormFields) -> PageResult {
+    let (licences, by) = (page.api.licences.clone(), page.user());
+    let text = fields.text("license").to_owned();
+    let replaced = match page.require_owner(proof(&fields)).await {
+        Ok(()) => page.run(async move { licences.replace(by, text.as_bytes()).await }).await,
+        Err(err) => Err(err),
+    };
+    match replaced {
+        Ok(_) => page.done(PATH, "licence-replaced"),
+        Err(err) => page.refuse_typed(view(&page).await?, &fields, err),
+    }
+}
+
+async fn view(page: &PageContext) -> Result<View, ApiError> {
     let gates = page.gates()?;
     let (state, now) = (gates.licence.get(), gates.clock.now());
     let view = View::new(page.t(TITLE));
-    let (licence, is_expired) = match state.at(now) {
+    let licence = match state.at(now) {
         Licensed::Not => {
             let section = Section::new("licence", "").paragraph(page.t(NO_LICENCE));
-            return Ok(page.render(view.section(section)));
+            return Ok(view.section(section));
         }
-        Licensed::Expired(licence) => (licence, true),
-        Licensed::Valid(licence) => (licence, false),
+        Licensed::Expired(licence) | Licensed::Valid(licence) => licence,
     };
-    let accounts = count_accounts(&page).await?;
-    let replace = Section::new("replace", page.t(REPLACE)).paragraph(page.t(REPLACE_FILE));
-    let replace = if is_expired { replace.paragraph(page.t(REPLACE_EXPIRED)) } else { replace };
-    let view = view
-        .section(facts_section(&page, licence, now, accounts))
-        .section(features_section(&page, licence))
-        .section(replace);
-    Ok(page.render(view))
+    let accounts = count_accounts(page).await?;
+    Ok(view
+        .section(facts_section(page, licence, now, accounts))
+        .section(features_section(page, licence))
+        .section(replace_section(page)))
+}
+
+fn replace_section(page: &PageContext) -> Section {
+    let text = Field::lines("license", page.t(LICENCE_TEXT), "").hint(page.t(LICENCE_TEXT_HINT));
+    let form = Form::new(PATH, page.t(REPLACE)).field(text).field(proof_field(page));
+    Section::new("replace", page.t(REPLACE)).intro(page.t(REPLACE_HINT)).form(form)
 }
 
 async fn count_accounts(page: &PageContext) -> Result<u64, ApiError> {

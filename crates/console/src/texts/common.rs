@@ -41,6 +41,7 @@ const DONE: &[(&str, Text)] = &[
     ("reset", Text::new("The second factor is removed.", "Der zweite Faktor ist entfernt.")),
     ("lifted", Text::new("The wait is lifted.", "Die Wartezeit ist aufgehoben.")),
     ("topped-up", Text::new("The credits are added.", "Die Credits sind hinzugefügt.")),
+    ("licence-replaced", Text::new("The licence is replaced.", "Die Lizenz ist ersetzt.")),
     ("queued", Text::new("Queued.", "In die Warteschlange gestellt.")),
     ("renamed", Text::new("Renamed.", "Umbenannt.")),
     ("removed", Text::new("Removed.", "Entfernt.")),

@@ -3,6 +3,7 @@
 use pia_kernel::Language;
 use pia_web::ApiError;
 
+use super::licence_errors::LICENCE_ERRORS;
 use crate::ui::Text;
 
 /// Texts of errors. Codes that are not listed keep the message of the JSON API.
@@ -381,6 +382,6 @@ const ERRORS: &[(&str, Text)] = &[
 /// Returns the text of an error in a language.
 pub(crate) fn text(language: Language, err: &ApiError) -> String {
     let (code, message) = err.code_and_message();
-    let listed = ERRORS.iter().find(|it| it.0 == code);
+    let listed = ERRORS.iter().chain(LICENCE_ERRORS).find(|it| it.0 == code);
     listed.map_or_else(|| message.to_owned(), |it| it.1.of(language).to_owned())
 }

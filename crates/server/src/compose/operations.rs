@@ -6,6 +6,7 @@ use pia_assistant::{Gateway, Models};
 use pia_kernel::{EffectWriter, MaintenanceLog};
 use pia_knowledge::UnansweredQuestions;
 use pia_outbox::MailQueue;
+use pia_policy::LicenceReplacement;
 use pia_storage_lifecycle::{SqlEffectWriter, SqlMaintenanceLog};
 use pia_web::Metrics;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +22,7 @@ pub(super) struct OperationParts {
     pub(super) models: Models,
     pub(super) mails: MailQueue,
     pub(super) maintenance: Arc<dyn MaintenanceLog>,
+    pub(super) licences: LicenceReplacement,
 }
 
 impl OperationParts {
@@ -43,6 +45,11 @@ impl OperationParts {
         tasks.spawn(housekeeping.run(stop.clone()));
         let parts = Self {
             models: Models::new(gateway.clone(), Arc::clone(&effects)),
+            licences: LicenceReplacement::new(
+                Arc::new(base.setup.clone()),
+                Arc::clone(&effects),
+                base.clock(),
+            ),
             mails: mail::queue(base, &worker, effects),
             maintenance,
         };

@@ -69,6 +69,7 @@ pub(super) fn api(
         audit_retention: lifecycle.audit_retention,
         clock: base.clock(),
         feedback,
+        licences: operation.licences,
         settings,
         scim_tokens: provisioning.tokens,
         credits,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::{Feature, Terms};
 use pia_server_testkit::client::{Client, TestResponse};
+use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig, licence, terms};
 use pia_server_testkit::licences::{ended, foreign, forged};
 use pia_server_testkit::patience::until;
@@ -317,4 +318,36 @@ async fn without_a_public_url_the_setup_url_is_a_path() {
     let refused = app.anonymous().get("/auth/me").await;
 
     assert_eq!(refused.body["setupUrl"], "/admin/setup");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn administrators_replace_a_licence_also_after_it_has_expired() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let end = clock.now() + Duration::from_mins(5);
+    let config = TestConfig::on(TestDatabase::sqlite())
+        .licensed(Some(Terms { expires_at: Some(end), ..terms() }))
+        .at(Arc::<ManualClock>::clone(&clock));
+    let (app, _, console) = administrator(config).await;
+    let replace = async |text: String| {
+        console.write("PUT", "/api/admin/license", json!({ "license": text })).await
+    };
+
+    let mut refused = Vec::new();
+    for text in [forged(), foreign(), ended(), String::new()] {
+        refused.push(replace(text).await.error().to_owned());
+    }
+    let smaller =
+        Terms { features: Some([Feature::Sync].into()), expires_at: Some(end), ..terms() };
+    let replaced = replace(licence(&smaller)).await;
+    clock.advance(Duration::from_mins(6));
+    let expired = app.anonymous().get("/ready").await.body["license"].clone();
+    let renewed = replace(licence(&terms())).await;
+
+    let codes = ["license_forged", "license_foreign", "license_expired", "license_truncated"];
+    assert_eq!(refused, codes);
+    assert_eq!((replaced.status, &replaced.body["features"]), (200, &json!(["Sync"])));
+    assert_eq!(expired, "expired");
+    assert_eq!((renewed.status, renewed.body.get("expiresAt")), (200, None), "{}", renewed.text());
+    assert_eq!(app.anonymous().get("/ready").await.body["license"], "valid");
+    assert_eq!(app.count("audit_entries WHERE action = 'Licence.Replaced'").await, 2);
 }

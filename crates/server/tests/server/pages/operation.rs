@@ -2,12 +2,14 @@
 
 use pia_demo_upstream::Demo;
 use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
-use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, TestConfig};
+use pia_policy::Terms;
+use pia_server_testkit::harness::{JWT_KEY, MASTER_KEY, TestConfig, licence, terms};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::patience::until;
 use pia_server_testkit::relay::FakeRelay;
 use pia_testkit::databases::TestDatabase;
 
+use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
 
 on_both_databases!(
@@ -17,6 +19,7 @@ on_both_databases!(
     the_last_runs_of_maintenance_are_listed,
     a_budget_that_is_nearly_used_up_needs_attention,
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
+    a_licence_in_force_is_replaced,
 );
 
 async fn a_model_is_tested(database: TestDatabase) {
@@ -163,4 +166,27 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     assert!(!name.contains("/change\""), "{name}");
     assert_eq!(changed.status, 404);
     assert!(german.contains("den Server neu"), "{german}");
+}
+
+async fn a_licence_in_force_is_replaced(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let replace = async |text: &str| {
+        let body = form(&[("csrfToken", &token), ("license", text)]);
+        ada.post("/admin/licence?lang=de", &[], &body).await
+    };
+    let another = licence(&Terms { licensee: "Another company".to_owned(), ..terms() });
+
+    let nonsense = replace("nonsense").await;
+    let replaced = replace(&another).await;
+    let page = ada.get("/admin/licence").await.text();
+    let stored = std::fs::read_to_string(app.dir.join("license.lic")).expect("a file");
+
+    assert_eq!((nonsense.status, replaced.status), (400, 303), "{}", replaced.text());
+    assert!(nonsense.text().contains("Das ist keine Lizenz"), "{}", nonsense.text());
+    assert!(nonsense.text().contains("A test"), "{}", nonsense.text());
+    assert!(page.contains("Another company") && !page.contains("A test"), "{page}");
+    assert_eq!(stored, format!("{}\n", another.trim_end()));
+    assert_eq!(app.count("audit_entries WHERE action = 'Licence.Replaced'").await, 1);
 }

@@ -1,0 +1,51 @@
+//! `/api/admin/license`.
+
+use actix_web::web::{Data, Json};
+use pia_kernel::Timestamp;
+use pia_policy::Licence;
+use pia_web::{Body, Caller};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Api, HttpError};
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct LicenceRequest {
+    /// Text of the licence file.
+    #[schema(value_type = String)]
+    license: Option<String>,
+}
+
+/// Licence in force.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LicenceResponse {
+    licensee: String,
+    edition: String,
+    features: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    expires_at: Option<Timestamp>,
+}
+
+pub(crate) async fn replace(
+    caller: Caller,
+    api: Data<Api>,
+    Body(request): Body<LicenceRequest>,
+) -> Result<Json<LicenceResponse>, HttpError> {
+    let (licences, by) = (api.licences.clone(), caller.0.user);
+    let text = request.license.unwrap_or_default();
+    let replace = async move { licences.replace(by, text.as_bytes()).await };
+    Ok(Json(api.run(replace).await?.into()))
+}
+
+impl From<Licence> for LicenceResponse {
+    fn from(licence: Licence) -> Self {
+        Self {
+            licensee: licence.licensee,
+            edition: licence.edition,
+            features: licence.features.iter().map(|it| it.name()).collect(),
+            expires_at: licence.expires_at,
+        }
+    }
+}
