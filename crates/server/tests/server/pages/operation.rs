@@ -184,7 +184,7 @@ async fn a_licence_in_force_is_replaced(database: TestDatabase) {
     let stored = std::fs::read_to_string(app.dir.join("license.lic")).expect("a file");
 
     assert_eq!((nonsense.status, replaced.status), (400, 303), "{}", replaced.text());
-    assert!(nonsense.text().contains("Das ist keine Lizenz"), "{}", nonsense.text());
+    assert!(nonsense.text().contains("keine Lizenz"), "{}", nonsense.text());
     assert!(nonsense.text().contains("A test"), "{}", nonsense.text());
     assert!(page.contains("Another company") && !page.contains("A test"), "{page}");
     assert_eq!(stored, format!("{}\n", another.trim_end()));
