@@ -64,6 +64,7 @@ pub(crate) const POD_TABLES: &[InventoryTable] = &[
             ("is_claimed", BOOKKEEPING),
             ("request", BOOKKEEPING),
             ("reply", BOOKKEEPING),
+            ("progress", BOOKKEEPING),
         ],
     },
 ];
