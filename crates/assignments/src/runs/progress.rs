@@ -34,7 +34,7 @@ impl StepProgress {
     pub async fn append(&self, message: &str) {
         let number = self.appended.fetch_add(1, Ordering::Relaxed);
         if number >= MAX_EVENTS {
-            return;
+            return tracing::warn!(assignment.id = %self.claim.id, "progress is not stored any more");
         }
         // A step that another worker repeats reports again.
         let key = format!("progress:{}:{}:{number}", self.step, self.claim.fence);

@@ -1,7 +1,7 @@
 //! Steps of assignments, executed by the AI proxy in the user's name.
 
-use std::convert::Infallible;
 use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use pia_kernel::{GroupId, Unavailable, UserId};
 use pia_pods::{HostedSkill, ProgressSink, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 
 /// Minimum time between two events of the progress of a step.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
@@ -60,10 +60,8 @@ impl ProxySteps {
         let skill = HostedSkill { connector, name: skill, material, timeout };
         let (sender, reports) = watch::channel(String::new());
         let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
-        let reply = tokio::select! {
-            reply = self.pods.run_skill(ToolCaller { user, group }, skill, sink) => reply,
-            never = append(reports, progress) => match never {},
-        };
+        let run = self.pods.run_skill(ToolCaller { user, group }, skill, sink);
+        let reply = with_progress(run, reports, progress).await;
         let reply = reply.map_err(|err| pod_error(&err))?;
         let is_error = reply.is_error;
         let text = reply.into_text();
@@ -117,15 +115,35 @@ impl StepExecutor for ProxySteps {
     }
 }
 
-/// Appends the reports of a pod to the progress of a step: of those that follow each
-/// other quickly, the last.
-async fn append(mut reports: watch::Receiver<String>, progress: &StepProgress) -> Infallible {
-    while reports.changed().await.is_ok() {
+/// Runs a skill, and appends the reports of its pod to the progress of the step: of
+/// those that follow each other quickly, the last. They become rarer the longer it
+/// takes, so that a day has fewer events than a step may have.
+async fn with_progress<T>(
+    run: impl Future<Output = T>,
+    mut reports: watch::Receiver<String>,
+    progress: &StepProgress,
+) -> T {
+    let (mut run, started_at) = (pin!(run), Instant::now());
+    let mut due_at = started_at;
+    loop {
+        tokio::select! {
+            biased;
+            reply = &mut run => return reply,
+            () = reported(&mut reports, due_at) => {}
+        }
+        // Outside of `select!`: what the database has begun must not be dropped.
         let report = reports.borrow_and_update().clone();
         progress.append(&report).await;
-        sleep(PROGRESS_EVERY).await;
+        due_at = Instant::now() + PROGRESS_EVERY.max(started_at.elapsed() / 10);
     }
-    pending().await
+}
+
+/// Waits for a report after a time.
+async fn reported(reports: &mut watch::Receiver<String>, due_at: Instant) {
+    sleep_until(due_at).await;
+    if reports.changed().await.is_err() {
+        pending::<()>().await;
+    }
 }
 
 fn failed(code: FailureCode, message: &str) -> StepError {
