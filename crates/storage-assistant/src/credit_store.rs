@@ -246,7 +246,8 @@ impl CreditStore for SqlCreditStore {
     async fn load_group_budgets(&self, min_share: Micros) -> Result<Vec<GroupBudget>, Unavailable> {
         let at = (*self.context.weeks.get(), self.context.clock.now());
         Ok(on_conn!(self.context.db.reader(), |conn| {
-            group_budgets::current(conn.used_group_windows(min_share).await?, min_share, at)?
+            let windows = conn.used_group_windows(min_share, at.1).await?;
+            group_budgets::current(windows, min_share, at)?
         })?)
     }
 

@@ -1,16 +1,20 @@
 //! Budgets of groups that are nearly used up.
 
+use std::time::Duration;
+
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_assistant::{Gauge, GroupBudget, Micros, Weeks, WindowKind};
+use pia_assistant::{GroupBudget, Micros, Weeks, WindowKind};
 use pia_kernel::{BudgetPeriod, GroupId, Timestamp};
 use pia_storage::schema::{credit_windows, group_settings};
-use pia_storage::{DbError, connection_trait};
+use pia_storage::{DbError, DbInstant, connection_trait};
 
 use crate::window_row::WindowRow;
 
 /// Maximum number of windows that are read.
 const MAX_WINDOWS: i64 = 1000;
+
+const WEEK_AND_A_DAY: Duration = Duration::from_hours(8 * 24);
 
 /// Window of a group with its limits of a day and of a week.
 type LimitedWindow = (WindowRow, i64, i64);
@@ -19,10 +23,12 @@ connection_trait! {
     /// Statements about budgets of groups.
     pub(crate) trait GroupBudgetStatements {
         /// Returns the windows of groups of which at least this part of each
-        /// credit was used when they were last written.
+        /// credit was used when they were last written, but none of past weeks; those
+        /// with the most used credits first.
         async fn used_group_windows(
             &mut self,
             min_share: Micros,
+            now: Timestamp,
         ) -> Result<Vec<LimitedWindow>, DbError> {
             let (daily, weekly) =
                 (group_settings::credits_group_daily, group_settings::credits_group_weekly);
@@ -31,12 +37,15 @@ connection_trait! {
             let of = |period: BudgetPeriod| credit_windows::kind.eq(period.name());
             let is_daily = of(BudgetPeriod::GroupDaily).and(daily.gt(0)).and(used().ge(daily));
             let is_weekly = of(BudgetPeriod::GroupWeekly).and(weekly.gt(0)).and(used().ge(weekly));
+            // Weeks begin at different times in different zones.
+            let week_at_least = DbInstant(now - WEEK_AND_A_DAY);
+            let is_recent = credit_windows::week.is_null().or(credit_windows::week.ge(week_at_least));
             let settings = group_settings::table
                 .on(group_settings::group_id.nullable().eq(credit_windows::group_id));
             let windows = credit_windows::table
                 .inner_join(settings)
-                .filter(is_daily.or(is_weekly))
-                .order(credit_windows::key)
+                .filter(is_daily.or(is_weekly.and(is_recent)))
+                .order((credit_windows::used.desc(), credit_windows::key))
                 .limit(MAX_WINDOWS);
             Ok(windows.select((WindowRow::as_select(), daily, weekly)).load(self).await?)
         }
@@ -57,8 +66,8 @@ pub(crate) fn current(
         let WindowKind::Limit(period) = window.key.kind else { continue };
         let limit = if period == BudgetPeriod::GroupDaily { daily } else { weekly };
         if window.used.0 / min_share.0.max(1) >= limit {
-            let gauge = Gauge { limit, used: window.used.rounded_up() };
-            budgets.push(GroupBudget { group: GroupId(window.key.owner), period, gauge });
+            let (group, used) = (GroupId(window.key.owner), window.used);
+            budgets.push(GroupBudget { group, period, limit, used });
         }
     }
     budgets.sort_by_key(|it| std::cmp::Reverse(it.percent()));

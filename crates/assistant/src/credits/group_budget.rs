@@ -2,7 +2,10 @@
 
 use pia_kernel::{BudgetPeriod, GroupId};
 
-use super::refusal::Gauge;
+use super::rates::Micros;
+
+/// A percent of a credit.
+const MICROS_PER_PERCENT: i64 = 10_000;
 
 /// Budget of a group with its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,14 +14,15 @@ pub struct GroupBudget {
     pub group: GroupId,
     /// Period in which it is counted.
     pub period: BudgetPeriod,
-    /// Limit and used credits.
-    pub gauge: Gauge,
+    /// Limit, in credits; above zero.
+    pub limit: i64,
+    /// Used part of it.
+    pub used: Micros,
 }
 
 impl GroupBudget {
     /// Returns the used part in percent, which may exceed 100.
     pub fn percent(&self) -> i64 {
-        let Gauge { limit, used } = self.gauge;
-        used.saturating_mul(100).checked_div(limit).unwrap_or_default()
+        (self.used.0 / MICROS_PER_PERCENT).checked_div(self.limit).unwrap_or_default()
     }
 }

@@ -31,7 +31,7 @@ async fn budgets_are_found_while_they_are_nearly_used_up(db: Database) {
     execute(&db, insert).await;
     let found = async || {
         let found = store.load_group_budgets(pia_assistant::Micros(800_000)).await.unwrap();
-        let budget = |it: GroupBudget| (it.group, it.period, it.gauge.limit, it.percent());
+        let budget = |it: GroupBudget| (it.group, it.period, it.limit, it.percent());
         found.into_iter().map(budget).collect::<Vec<_>>()
     };
     let (daily, weekly) = (BudgetPeriod::GroupDaily, BudgetPeriod::GroupWeekly);

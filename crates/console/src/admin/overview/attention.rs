@@ -10,22 +10,22 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
 
-const TITLE: Text = Text::new("Needs attention", "Braucht Aufmerksamkeit");
+const TITLE: Text = Text::new("Needs attention", "Erfordert Aufmerksamkeit");
 const ALL_GOOD: Text =
-    Text::new("Nothing needs your attention.", "Nichts braucht Ihre Aufmerksamkeit.");
+    Text::new("Nothing needs your attention.", "Nichts erfordert Ihre Aufmerksamkeit.");
 const LICENCE: Text = Text::new("Licence", "Lizenz");
 const LICENCE_MISSING: Text = Text::new("No licence is in force", "Es gilt keine Lizenz");
 const LICENCE_EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
 const LICENCE_ENDS: Text = Text::new("Ends on {}", "Endet am {}");
-const OPEN_STEP: Text = Text::new("One step is to do", "Ein Schritt ist zu erledigen");
-const OPEN_STEPS: Text = Text::new("{} steps are to do", "{} Schritte sind zu erledigen");
+const OPEN_STEP: Text = Text::new("One step left to do", "Ein Schritt ist noch zu erledigen");
+const OPEN_STEPS: Text = Text::new("{} steps left to do", "{} Schritte sind noch zu erledigen");
 const BUDGET: Text = Text::new("Budget of {}", "Budget von {}");
 const DAILY_USED: Text = Text::new(
-    "{} % of {} credits of 24 hours are used",
+    "{} % of the {} credits for 24 hours are used",
     "{} % von {} Credits für 24 Stunden sind verbraucht",
 );
 const WEEKLY_USED: Text = Text::new(
-    "{} % of {} credits of this week are used",
+    "{} % of the {} credits for this week are used",
     "{} % von {} Credits dieser Woche sind verbraucht",
 );
 /// Maximum number of budgets; the fullest come first.
@@ -88,7 +88,7 @@ async fn budgets(
         let group = &groups.iter().find(|entry| entry.group.id == it.group)?.group;
         let text = if it.period == BudgetPeriod::GroupDaily { DAILY_USED } else { WEEKLY_USED };
         let number = |it: i64| format::number(page.language, it);
-        let text = page.fill(text, &[&number(it.percent()), &number(it.gauge.limit)]);
+        let text = page.fill(text, &[&number(it.percent()), &number(it.limit)]);
         let label = page.fill(BUDGET, &[group.name.as_str()]);
         Some((label, Cell::link(text, format!("admin/groups/{}", group.id))))
     };
