@@ -106,6 +106,18 @@ impl SettingOverrides {
         Ok(running.map(|it| (it.clone(), take(&it.key))).collect())
     }
 
+    /// Checks changes of several settings together, without storing them.
+    pub async fn check(&self, changes: &[(&str, String)]) -> Result<(), SettingOverrideError> {
+        let mut layer = self.store.load().await?;
+        for (key, value) in changes {
+            let (key, value) = (self.find(key)?.key, value.clone());
+            layer.settings.retain(|it| it.key != key);
+            let updated_at = self.clock.now();
+            layer.settings.push(SettingOverride { key, value, updated_at, updated_by: None });
+        }
+        self.running.check(&layer.values()).map_err(SettingOverrideError::Invalid)
+    }
+
     /// Changes a setting on this instance, and within seconds on all others.
     pub async fn set(
         &self,

@@ -7,7 +7,7 @@ mod server;
 mod services;
 
 use pia_policy::{Feature, RunningSetting};
-use pia_web::{ApiError, Route};
+use pia_web::{ApiError, Licensing, Route};
 
 use super::models::test as model_test;
 use super::settings;
@@ -23,8 +23,8 @@ pub(super) const TITLE: Text = Text::new("First steps", "Erste Schritte");
 const INTRO: Text = Text::new(
     "What this server needs before people use it. Leave this page at any time: it shows what is \
      done, whoever did it and wherever.",
-    "Was dieser Server braucht, bevor Personen ihn nutzen. Verlassen Sie diese Seite jederzeit: \
-     Sie zeigt, was erledigt ist, gleich durch wen und wo.",
+    "Was dieser Server braucht, bevor er genutzt wird. Verlassen Sie diese Seite jederzeit: \
+     Sie zeigt, was erledigt ist, ganz gleich, von wem und wo.",
 );
 const STEP: Text = Text::new("Step", "Schritt");
 /// Path of the page.
@@ -63,13 +63,15 @@ struct ServerState {
 }
 
 pub(super) fn routes() -> Vec<Route> {
+    // As on the pages of settings.
+    let renewing = |route| Route { licensing: Licensing::MayHaveEnded, ..route };
     let licensed = |feature, route| Route { feature: Some(feature), ..route };
     vec![
         page("/admin/first-steps", |it| it.to(show)),
-        form("/admin/first-steps/email", |it| it.to(set_up_email)),
+        renewing(form("/admin/first-steps/email", |it| it.to(set_up_email))),
         form("/admin/first-steps/test-email", |it| it.to(send_test_email)),
         licensed(Feature::AiProxy, form("/admin/first-steps/test-call", |it| it.to(test_model))),
-        form("/admin/first-steps/registration", |it| it.to(set_registration)),
+        renewing(form("/admin/first-steps/registration", |it| it.to(set_registration))),
         licensed(
             Feature::GroupManagement,
             form("/admin/first-steps/group", |it| it.to(create_group)),
@@ -90,8 +92,12 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn set_up_email(page: PageContext, fields: FormFields) -> PageResult {
-    // In this order no step is invalid: a mail server needs a sender.
-    let changes = [("Smtp:From", "from"), ("Smtp:Security", "security"), ("Smtp:Host", "host")];
+    if page.api.mails.is_configured() {
+        // Somebody else did it meanwhile.
+        return page.redirect(PATH);
+    }
+    // The server sends nothing before the last one is set.
+    let changes = [("Smtp:Security", "security"), ("Smtp:From", "from"), ("Smtp:Host", "host")];
     let changes = changes.map(|(key, field)| (key, fields.text(field).to_owned()));
     change_settings(&page, &fields, changes.into()).await
 }
@@ -110,6 +116,7 @@ async fn change_settings(
     let changed = match page.require_owner(proof(fields)).await {
         Ok(()) => {
             let change = async move {
+                settings.check(&changes).await?;
                 for (key, value) in changes {
                     settings.set(by, key, &value).await?;
                 }
@@ -130,9 +137,12 @@ async fn send_test_email(page: PageContext, fields: FormFields) -> PageResult {
 
 async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
     let (models, by, key) = (page.api.models.clone(), page.user(), fields.text("key").to_owned());
-    let result = page.run(async move { models.test(by, &key).await }).await?;
+    let result = page.run(async move { models.test(by, &key).await }).await;
     let mut view = view(&page).await?;
-    view.sections.insert(0, model_test::result_section(&page, &result));
+    match result {
+        Ok(result) => view.sections.insert(0, model_test::result_section(&page, &result)),
+        Err(err) => return page.refuse(view, err),
+    }
     Ok(page.render(view))
 }
 
@@ -238,9 +248,9 @@ impl StepState {
         let (text, tone) = match self {
             Self::Done => (Text::new("Done", "Erledigt"), Tone::Good),
             Self::Open => (Text::new("To do", "Zu erledigen"), Tone::Warning),
-            Self::Optional => (Text::new("Optional", "Freiwillig"), Tone::Neutral),
+            Self::Optional => (Text::new("Optional", "Optional"), Tone::Neutral),
             Self::NotLicensed => {
-                (Text::new("Not in your licence", "Nicht in Ihrer Lizenz"), Tone::Neutral)
+                (Text::new("Not in your licence", "Nicht in Ihrer Lizenz enthalten"), Tone::Neutral)
             }
         };
         Cell::badge(page.t(text), tone)

@@ -169,7 +169,7 @@ fn feature_texts(feature: Feature) -> (Text, Text) {
             ),
         ),
         Feature::Sync => (
-            Text::new("Synchronization", "Synchronisierung"),
+            Text::new("Synchronisation", "Synchronisierung"),
             Text::new(
                 "Devices of an account share settings, personas and chats.",
                 "Die Geräte eines Kontos teilen Einstellungen, Personas und Chats.",

@@ -52,7 +52,7 @@ const SECRET_HINT: Text = Text::new(
     "Geheime Werte werden in Dateien oder der Umgebung gesetzt, damit sie nicht in der Datenbank \
      stehen.",
 );
-const NEEDS_RESTART: Text = Text::new("Needs a restart", "Braucht einen Neustart");
+const NEEDS_RESTART: Text = Text::new("Needs a restart", "Neustart erforderlich");
 const RESTART_HINT: Text = Text::new(
     "Set {} in a settings file, or the environment variable {}, and restart the server.",
     "Setzen Sie {} in einer Einstellungsdatei oder die Umgebungsvariable {}, und starten Sie den \

@@ -32,5 +32,5 @@ pub(super) const LICENCE_ERRORS: &[(&str, Text)] = &[
             "Dieser Server ist zu alt für die Lizenz, oder die Lizenz ist fehlerhaft.",
         ),
     ),
-    ("license_expired", Text::new("The licence has ended.", "Die Lizenz ist abgelaufen.")),
+    ("license_expired", Text::new("The licence has expired.", "Die Lizenz ist abgelaufen.")),
 ];

@@ -387,7 +387,12 @@ fn pages_have_the_access_of_their_folders() {
         let writes = route.method == "POST";
         // What an expired licence permits too: to secure the server, and to renew.
         let always = ["/admin/users", "/admin/scim", "/admin/feedback", "/admin/audit"];
-        let renewing = ["/admin/settings", "/admin/licence"];
+        let renewing = [
+            "/admin/settings",
+            "/admin/licence",
+            "/admin/first-steps/email",
+            "/admin/first-steps/registration",
+        ];
         let mut always = always.iter().chain(&renewing);
         let may_end = is_account || always.any(|it| route.path.starts_with(it));
         let is_expected = match route.licensing {

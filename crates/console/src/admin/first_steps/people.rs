@@ -11,7 +11,7 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Text, format};
 
-const ADMINISTRATOR: Text = Text::new("Administrator", "Administration");
+const ADMINISTRATOR: Text = Text::new("Administrator account", "Administratorkonto");
 const ACCOUNT: Text = Text::new("Your account", "Ihr Konto");
 const PROTECTION: Text = Text::new("Second factor or passkey", "Zweiter Faktor oder Passkey");
 const PROTECTED: Text = Text::new("On", "Ein");
@@ -31,7 +31,7 @@ const RULE: &str = "LocalAuth:Registration";
 const GROUP: Text = Text::new("First group", "Erste Gruppe");
 const GROUP_INTRO: Text = Text::new(
     "Groups give their members models, budgets, policies and knowledge. New accounts are in the \
-     default group, which may be all that you need.",
+     default group, and that may be all you need.",
     "Gruppen geben ihren Mitgliedern Modelle, Budgets, Richtlinien und Wissen. Neue Konten sind in \
      der Standardgruppe; mehr brauchen Sie vielleicht nicht.",
 );

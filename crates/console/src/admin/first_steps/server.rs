@@ -16,7 +16,7 @@ const ADDRESS: Text = Text::new("Public address", "Öffentliche Adresse");
 const ADDRESS_INTRO: Text = Text::new(
     "The address at which people reach this server. Links in emails, passkeys and identity \
      providers depend on it.",
-    "Die Adresse, unter der Personen diesen Server erreichen. Links in E-Mails, Passkeys und \
+    "Die Adresse, unter der dieser Server erreichbar ist. Links in E-Mails, Passkeys und \
      Identitätsanbieter hängen von ihr ab.",
 );
 const ADDRESS_DEFAULT: Text = Text::new(

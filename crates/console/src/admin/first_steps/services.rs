@@ -33,11 +33,11 @@ const SENT: Text = Text::new("Sent since the start", "Seit dem Start gesendet");
 const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
 const OUTBOX: Text = Text::new("Show outbox", "Postausgang anzeigen");
 
-const PROVIDER: Text = Text::new("Provider of models", "Anbieter von Modellen");
+const PROVIDER: Text = Text::new("Model provider", "Modellanbieter");
 const PROVIDER_INTRO: Text = Text::new(
     "A model that answers chats. Try it with a test call, which the provider bills.",
     "Ein Modell, das Chats beantwortet. Prüfen Sie es mit einem Testaufruf, den der Anbieter \
-     berechnet.",
+     in Rechnung stellt.",
 );
 const NO_PROVIDER: Text = Text::new(
     "Set Ai__Model and Ai__ApiKey in the environment, for another provider than OpenAI also \

@@ -26,7 +26,7 @@ pub(super) static AREAS: [SettingArea; 11] = [
     area("email", Text::new("Email", "E-Mail"), &["Smtp"]),
     area(
         "models",
-        Text::new("Models and credits", "Modelle und Guthaben"),
+        Text::new("Models and credits", "Modelle und Credits"),
         &["Ai", "TokenUsage", "FreeTier"],
     ),
     area(
@@ -35,7 +35,7 @@ pub(super) static AREAS: [SettingArea; 11] = [
         &["Knowledge", "Embeddings", "Rerank", "Chunking"],
     ),
     area("assignments", Text::new("Assignments", "Aufträge"), &["Operators", "Workflow"]),
-    area("sync", Text::new("Synchronization", "Synchronisierung"), &["Sync"]),
+    area("sync", Text::new("Synchronisation", "Synchronisierung"), &["Sync"]),
     area("limits", Text::new("Rate limits", "Anfragelimits"), &["RateLimits"]),
     area(
         "records",

@@ -41,7 +41,9 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
 
     let first = states(&ada).await;
     let overview = ada.get("/admin").await.text();
-    let invalid = send(&ada, "email", &[("host", "mail.example"), ("from", "nobody")]).await;
+    let invalid = [("host", "mail.example"), ("from", "nobody"), ("security", "tls")];
+    let invalid = send(&ada, "email", &invalid).await;
+    let overridden = app.count("setting_overrides").await;
     let email = [("host", "127.0.0.1"), ("from", "pia@example.org"), ("security", "none")];
     let email = send(&ada, "email", &email).await;
     let letter = send(&ada, "test-email", &[]).await;
@@ -54,14 +56,15 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     assert_eq!(continued.header("location"), Some("../admin/first-steps"));
     let (done, open, free) = ("Done", "To do", "Optional");
     assert_eq!(first, [done, open, open, free, open, open, free]);
-    assert!(overview.contains("4 steps are to do"), "{overview}");
+    assert!(overview.contains("4 steps left to do"), "{overview}");
     assert_eq!((invalid.status, unnamed.status), (400, 400), "{}", invalid.text());
+    assert_eq!(overridden, 0, "a part was set");
     assert!(invalid.text().contains("value=\"nobody\""), "{}", invalid.text());
     for answer in [email, letter, registration, group] {
         assert_eq!(answer.status, 303, "{}", answer.text());
     }
     assert_eq!(states(&ada).await, [done, open, open, done, open, done, done]);
-    assert!(ada.get("/admin").await.text().contains("3 steps are to do"));
+    assert!(ada.get("/admin").await.text().contains("3 steps left to do"));
     assert!(page.contains("127.0.0.1") && page.contains("Console"), "{page}");
     assert!(page.contains("Server__PublicUrl") && page.contains("Ai__Model"), "{page}");
     let german = ada.get(&format!("{PAGE}?lang=de")).await.text();
