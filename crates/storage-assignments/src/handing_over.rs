@@ -1,6 +1,6 @@
 //! Handing over of assignments.
 //!
-//! On PostgreSQL it takes two round trips: the first locks the account and counts, the
+//! On PostgreSQL it takes two round trips, and one more with row-level security: the first locks the account and counts, the
 //! second writes, and the transaction begins and ends in them.
 
 use diesel::prelude::*;
