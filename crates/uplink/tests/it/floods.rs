@@ -120,6 +120,19 @@ async fn a_flood_of_unknown_methods_harms_no_other_pod() {
 }
 
 #[actix_web::test]
+async fn a_flood_of_progress_harms_no_other_pod() {
+    let report =
+        json!({ "callId": "0199f0e0-0000-7000-8000-0000000000ff", "message": "x".repeat(200) });
+    let reports = (0..FLOOD).map(|number| {
+        json!({
+            "type": 1, "invocationId": number.to_string(), "target": "Progress",
+            "arguments": [report],
+        })
+    });
+    flooded("progress", reports).await;
+}
+
+#[actix_web::test]
 async fn a_flood_of_streams_harms_no_other_pod() {
     let streams = (0..FLOOD).map(|number| match number % 3 {
         0 => json!({ "type": 4, "invocationId": number.to_string(), "target": "Unknown", "arguments": [] }),
