@@ -7,11 +7,12 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use actix_web::web::{Data, Json};
 use actix_web::{HttpRequest, HttpResponse};
+use pia_http::LicenceResponse;
 use pia_identity::NewAdmin;
-use pia_kernel::{Secret, Timestamp};
-use pia_policy::{Licence, SetupState};
+use pia_kernel::Secret;
+use pia_policy::SetupState;
 use pia_web::{ApiError, Gates, RawBody};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::administrator;
 use crate::auth::page_layout::PageLayout;
@@ -46,17 +47,6 @@ enum Step {
     #[default]
     License,
     Administrator,
-}
-
-/// Facts about the installed licence.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct UploadResponse {
-    licensee: String,
-    edition: String,
-    features: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<Timestamp>,
 }
 
 /// Renders the form of the next step. Once the set-up is complete, a browser
@@ -95,7 +85,7 @@ pub(crate) async fn upload(
     console: Data<SetupPages>,
     request: HttpRequest,
     body: RawBody,
-) -> Result<Json<UploadResponse>, ApiError> {
+) -> Result<Json<LicenceResponse>, ApiError> {
     let token = request.headers().get("x-setup-token").and_then(|it| it.to_str().ok());
     handle_upload(&console, token.unwrap_or_default(), &body).await
 }
@@ -191,7 +181,7 @@ async fn handle_upload(
     console: &SetupPages,
     token: &str,
     body: &[u8],
-) -> Result<Json<UploadResponse>, ApiError> {
+) -> Result<Json<LicenceResponse>, ApiError> {
     console.install(token, body).await?.map(|it| Json(it.into())).map_err(refused)
 }
 
@@ -200,17 +190,6 @@ pub(crate) fn is_form(request: &HttpRequest) -> bool {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
-}
-
-impl From<Licence> for UploadResponse {
-    fn from(licence: Licence) -> Self {
-        Self {
-            licensee: licence.licensee,
-            edition: licence.edition,
-            features: licence.features.iter().map(|it| it.name()).collect(),
-            expires_at: licence.expires_at,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod sync;
 
 pub use admin::audit::export_audit_log;
 pub use admin::effective::{EffectiveLimit, EffectiveSettings};
+pub use admin::licence::LicenceResponse;
 pub use admin::usage::export_usage;
 pub use ai::AiApi;
 pub use api::Api;

@@ -4,7 +4,7 @@ use actix_web::ResponseError as _;
 use actix_web::test::TestRequest;
 use pia_identity::FirstAdminOutcome;
 use pia_kernel::{Language, Timestamp, Unavailable};
-use pia_policy::{Edition, InstallError, LicenceError, SetupState, SigningKey, Terms};
+use pia_policy::{Edition, InstallError, Licence, LicenceError, SetupState, SigningKey, Terms};
 use serde_json::{Value, json};
 
 use super::testing::{Admins, LicenceUpload, services};

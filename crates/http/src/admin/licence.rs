@@ -19,7 +19,7 @@ pub(crate) struct LicenceRequest {
 /// Licence in force.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct LicenceResponse {
+pub struct LicenceResponse {
     licensee: String,
     edition: String,
     features: Vec<&'static str>,
