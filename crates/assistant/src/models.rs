@@ -8,7 +8,7 @@ use std::time::Duration;
 use pia_kernel::{EffectWriter, Secret, SideEffects, Unavailable, UserId};
 
 use crate::gateway::Gateway;
-use crate::routing::attempts::EntryAttempts;
+use crate::routing::attempts::{AttemptOutcome, EntryAttempts};
 use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
 use crate::routing::target::{Mode, Target};
 
@@ -141,6 +141,21 @@ impl Models {
             keys_in_cooldown: keys.count_in_cooldown(model.keys(), timer.elapsed()),
             model,
         }
+    }
+}
+
+impl ModelEntry {
+    /// Returns the outcome of the last call, if it means that the provider does
+    /// not serve this model: being at capacity passes, and a refused request
+    /// may be the caller's fault.
+    pub fn failure(&self) -> Option<AttemptOutcome> {
+        self.attempts.last.filter(|it| match it {
+            AttemptOutcome::Answered | AttemptOutcome::Busy | AttemptOutcome::Refused => false,
+            AttemptOutcome::KeyRefused
+            | AttemptOutcome::Failed
+            | AttemptOutcome::Unreachable
+            | AttemptOutcome::Silent => true,
+        })
     }
 }
 

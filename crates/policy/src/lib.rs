@@ -53,7 +53,7 @@ pub use groups::{
 };
 #[cfg(any(test, feature = "mock"))]
 pub use groups::{MockGroupStore, MockGroupWatch};
-pub use licence::{Licence, LicenceError, LicenceState, Licensed};
+pub use licence::{EXPIRY_NOTICE, Licence, LicenceError, LicenceState, Licensed};
 pub use licence_replacement::LicenceReplacement;
 #[cfg(any(test, feature = "mock"))]
 pub use personas::MockPersonaStore;

@@ -1,11 +1,15 @@
 //! Licence of the operator.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use pia_kernel::Timestamp;
 use uuid::Uuid;
 
 use crate::feature::Feature;
+
+/// Time before the end of a licence from which administrators are reminded of it.
+pub const EXPIRY_NOTICE: Duration = Duration::from_hours(30 * 24);
 
 /// Licence whose signature was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +73,13 @@ pub enum Licensed<'a> {
     Valid(&'a Licence),
 }
 
+impl Licence {
+    /// Returns whether it expires within [`EXPIRY_NOTICE`], or has expired.
+    pub fn expires_soon(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|it| it < now + EXPIRY_NOTICE)
+    }
+}
+
 impl LicenceState {
     /// Returns whether the licence includes a feature, even if it has expired.
     pub fn includes(&self, feature: Feature, now: Timestamp) -> bool {
@@ -126,6 +137,23 @@ mod tests {
         let before = Timestamp::from_micros(end.micros() - second);
         assert_eq!(state.at(before), Licensed::Valid(&licence));
         assert_eq!(state.at(end), Licensed::Expired(&licence));
+    }
+
+    #[test]
+    fn administrators_are_reminded_thirty_days_before_the_end() {
+        let end = Timestamp::from_micros(2_000_000_000_000_000);
+        let key = SigningKey::generate().unwrap();
+        let terms = Terms::new("A Company", Edition::Community, Timestamp::UNIX_EPOCH);
+        let parse = |expires_at| {
+            let terms = Terms { expires_at, ..terms.clone() };
+            Licence::parse(key.issue(&terms).unwrap(), &key.verifying_key()).unwrap()
+        };
+
+        let limited = parse(Some(end));
+
+        assert!(!limited.expires_soon(end - EXPIRY_NOTICE));
+        assert!(limited.expires_soon(end - EXPIRY_NOTICE + Duration::from_secs(1)));
+        assert!(!parse(None).expires_soon(end));
     }
 
     #[test]

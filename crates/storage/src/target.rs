@@ -1,6 +1,7 @@
 //! Database named by a connection string.
 
 use std::fmt;
+use std::path::Path;
 
 use crate::error::TargetError;
 use crate::postgres_target::PostgresTarget;
@@ -70,6 +71,14 @@ impl DatabaseTarget {
         match &self.0 {
             TargetKind::Sqlite(_) => None,
             TargetKind::Postgres(target) => target.user(),
+        }
+    }
+
+    /// Returns the folder of the database's file; `None` if it is on a server.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.0 {
+            TargetKind::Sqlite(target) => target.path.parent(),
+            TargetKind::Postgres(_) => None,
         }
     }
 

@@ -8,6 +8,9 @@ use pia_kernel::{AssignmentId, Timestamp, Unavailable};
 use crate::event::NewEvent;
 use crate::run::{Run, RunChange, RunClaim, RunFailure, WorkerId};
 
+/// Time that an assignment may wait before it needs attention.
+const MAX_DELAY: Duration = Duration::from_mins(10);
+
 /// Worker, as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
@@ -32,6 +35,13 @@ pub struct QueueState {
     pub running: i64,
     /// Time at which the oldest one that waits was handed over.
     pub oldest_queued_at: Option<Timestamp>,
+}
+
+impl QueueState {
+    /// Returns whether an assignment has waited for more than ten minutes.
+    pub fn is_delayed(&self, now: Timestamp) -> bool {
+        self.oldest_queued_at.is_some_and(|it| it + MAX_DELAY < now)
+    }
 }
 
 /// Store of assignments for workers and timers.
@@ -127,4 +137,20 @@ pub trait RunStore: Send + Sync {
 
     /// Lists the workers that are alive.
     async fn workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_delayed_when_its_oldest_has_waited_for_ten_minutes() {
+        let now = Timestamp::from_micros(2_000_000_000_000_000);
+        let waiting_since =
+            |oldest| QueueState { oldest_queued_at: oldest, ..QueueState::default() };
+
+        assert!(!waiting_since(None).is_delayed(now));
+        assert!(!waiting_since(Some(now - MAX_DELAY)).is_delayed(now));
+        assert!(waiting_since(Some(now - MAX_DELAY - Duration::from_secs(1))).is_delayed(now));
+    }
 }

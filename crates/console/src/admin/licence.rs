@@ -48,8 +48,6 @@ const LICENCE_TEXT_HINT: Text = Text::new(
 );
 /// Path of the page.
 pub(super) const PATH: &str = "admin/licence";
-/// Time before its end at which a licence needs attention, in microseconds.
-pub(super) const SOON_MICROS: i64 = 30 * 24 * 3600 * 1_000_000;
 
 pub(super) fn routes() -> Vec<Route> {
     let replaced = form("/admin/licence", |it| it.to(replace));
@@ -131,10 +129,12 @@ fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts
 }
 
 pub(super) fn status_cell(page: &PageContext, licence: &Licence, now: Timestamp) -> Cell {
-    let (text, tone) = match licence.expires_at.map(|it| it.micros() - now.micros()) {
-        Some(left) if left <= 0 => (EXPIRED, Tone::Bad),
-        Some(left) if left < SOON_MICROS => (EXPIRES_SOON, Tone::Warning),
-        Some(_) | None => (IN_FORCE, Tone::Good),
+    let (text, tone) = if licence.expires_at.is_some_and(|it| it <= now) {
+        (EXPIRED, Tone::Bad)
+    } else if licence.expires_soon(now) {
+        (EXPIRES_SOON, Tone::Warning)
+    } else {
+        (IN_FORCE, Tone::Good)
     };
     Cell::badge(page.t(text), tone)
 }
