@@ -22,6 +22,7 @@ pub(crate) mod personas;
 pub(crate) mod plugins;
 pub(crate) mod pods;
 pub(crate) mod policy_versions;
+pub(crate) mod problems;
 pub(crate) mod row_version;
 pub(crate) mod scim_tokens;
 mod session;

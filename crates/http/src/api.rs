@@ -19,7 +19,9 @@ use pia_policy::{
 use pia_sync::Chats;
 use pia_web::{ApiError, ConcurrencyLimiter, Runner};
 
-use crate::{AssignmentsApi, BrowserRedirects, HttpError, KnowledgeApi, Readiness, SyncApi};
+use crate::{
+    AssignmentsApi, BrowserRedirects, HostStatus, HttpError, KnowledgeApi, Readiness, SyncApi,
+};
 
 /// Use cases that handlers call.
 #[derive(Clone)]
@@ -80,6 +82,8 @@ pub struct Api {
     pub maintenance: Arc<dyn MaintenanceLog>,
     /// Dependencies that `/ready` checks.
     pub readiness: Arc<dyn Readiness>,
+    /// Machine of this instance.
+    pub host: Arc<dyn HostStatus>,
     /// True if `/openapi/v1.json` is published.
     pub openapi: LiveSetting<bool>,
     /// Runner of use cases.

@@ -7,6 +7,7 @@ mod bridges;
 mod checkpoints;
 mod compose;
 mod free_group;
+mod host;
 mod housekeeping;
 mod knowledge_worker;
 mod licence;

@@ -14,7 +14,7 @@ use crate::{admin, auth};
 const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![login(), logout(), session(), description()]
+    vec![login(), logout(), session(), description(), problems()]
 }
 
 fn login() -> Route {
@@ -100,6 +100,21 @@ fn description() -> Route {
         docs: Docs {
             summary: "Returns this description of the admin routes.",
             answer: ResponseDoc::Other("application/json"),
+            ..session().docs
+        },
+        ..session()
+    }
+}
+
+fn problems() -> Route {
+    Route {
+        path: "/api/admin/problems",
+        access: Access::Console(&[Role::Admin]),
+        handler: |route| route.to(admin::problems::list),
+        docs: Docs {
+            summary: "Lists what needs attention: problems of the server and of the instance that \
+                      answers.",
+            answer: ResponseDoc::List(wire::<admin::problems::ProblemResponse>),
             ..session().docs
         },
         ..session()

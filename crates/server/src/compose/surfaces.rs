@@ -20,6 +20,7 @@ use super::infrastructure::Infrastructure;
 use super::operations::OperationParts;
 use super::use_cases::UseCases;
 use crate::bridges::PageAccounts;
+use crate::host::Host;
 use crate::readiness::ReadinessChecks;
 
 /// Builds the services of the JSON API.
@@ -82,6 +83,7 @@ pub(super) fn api(
         connectors: pods.0,
         tools: pods.1,
         readiness: Arc::new(readiness),
+        host: Arc::new(Host::new(&base.config.latest())),
         openapi: base.config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
         sign_ins: sign_ins(base, runner),

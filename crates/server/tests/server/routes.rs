@@ -132,6 +132,7 @@ const EXPECTED: &str = "
     POST /admin/logout             console   ended      global
     GET  /api/admin/session        console   ended      global
     GET  /api/admin/openapi.json   console   ended      global
+    GET  /api/admin/problems       admins    ended      global
     GET  /api/admin/client-policies              admins  ended     global
     GET  /api/admin/client-policies/{id}         admins  ended     global
     GET  /api/admin/client-policies/{id}/groups  admins  ended     global
@@ -417,7 +418,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 214);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 215);
 }
 
 #[tokio::test(flavor = "multi_thread")]
