@@ -78,7 +78,7 @@ fn status(page: &PageContext, run: &MaintenanceRun) -> Cell {
     Cell::badge(page.t(text), tone).detail(error)
 }
 
-fn task_text(task: MaintenanceKind) -> Text {
+pub(super) fn task_text(task: MaintenanceKind) -> Text {
     match task {
         MaintenanceKind::Sessions => Text::new("Expired sessions", "Abgelaufene Sitzungen"),
         MaintenanceKind::SignInHistory => Text::new("Old sign-ins", "Alte Anmeldungen"),

@@ -109,8 +109,8 @@ async fn test(page: PageContext, key: Path<String>, _: FormFields) -> PageResult
     Ok(page.render(view))
 }
 
-pub(super) fn path_of(entry: &ModelEntry) -> String {
-    format!("admin/models/{}", path_segment(&entry.key))
+pub(super) fn path_of(key: &str) -> String {
+    format!("admin/models/{}", path_segment(key))
 }
 
 fn row(page: &PageContext, entry: &ModelEntry) -> Row {
@@ -123,7 +123,7 @@ fn row(page: &PageContext, entry: &ModelEntry) -> Row {
         CatalogueModel::Search(_) => String::new(),
     };
     Row::new(vec![
-        Cell::link(title, path_of(entry)).detail(model),
+        Cell::link(title, path_of(&entry.key)).detail(model),
         Cell::text(provider(&entry.model)),
         Cell::text(used_for(page, entry)),
         Cell::text(price),
@@ -191,7 +191,7 @@ fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
         .below(page.t(TITLE), "admin/models")
         .section(facts_section(page, &entry, target.as_deref()))
         .section(attempts::section(page, &entry))
-        .section(test::section(page, &path_of(&entry)));
+        .section(test::section(page, &path_of(&entry.key)));
     let view = match &target {
         Some(it) => view.section(rates_section(page, it.rates)),
         None => view,

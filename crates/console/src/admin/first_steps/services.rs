@@ -112,7 +112,7 @@ fn model(page: &PageContext, entry: &ModelEntry, section: Section) -> Section {
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));
     section
         .facts([
-            (page.t(MODEL), Cell::link(title, models::path_of(entry)).detail(detail)),
+            (page.t(MODEL), Cell::link(title, models::path_of(&entry.key)).detail(detail)),
             (page.t(LAST_CALL), models::attempts::last(page, &entry.attempts)),
         ])
         .form(test.hidden("key", entry.key.as_str()).about(title))

@@ -54,7 +54,7 @@ pub(super) fn section(page: &PageContext, entry: &ModelEntry) -> Section {
 }
 
 /// Returns the text of an outcome.
-pub(super) fn outcome_text(outcome: AttemptOutcome) -> Text {
+pub(in crate::admin) fn outcome_text(outcome: AttemptOutcome) -> Text {
     match outcome {
         AttemptOutcome::Answered => Text::new("Answered", "Beantwortet"),
         AttemptOutcome::KeyRefused => Text::new("API key refused", "API-Schlüssel abgelehnt"),

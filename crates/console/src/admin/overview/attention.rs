@@ -1,11 +1,12 @@
 //! Problems that an administrator should act on.
 
 use pia_assistant::GroupBudget;
+use pia_http::{Problem, Volume};
 use pia_kernel::{BudgetPeriod, Timestamp};
-use pia_policy::{GroupEntry, Licensed};
+use pia_policy::GroupEntry;
 use pia_web::ApiError;
 
-use crate::admin::{first_steps, licence};
+use crate::admin::{first_steps, jobs, licence, models};
 use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
@@ -13,10 +14,30 @@ use crate::ui::{Cell, Section, Text, format};
 const TITLE: Text = Text::new("Needs attention", "Erfordert Aufmerksamkeit");
 const ALL_GOOD: Text =
     Text::new("Nothing needs your attention.", "Nichts erfordert Ihre Aufmerksamkeit.");
+const THIS_INSTANCE: Text = Text::new(
+    "Models, disk space and the certificate are those of the instance that shows this page.",
+    "Modelle, Speicherplatz und Zertifikat sind die der Instanz, die diese Seite anzeigt.",
+);
 const LICENCE: Text = Text::new("Licence", "Lizenz");
 const LICENCE_MISSING: Text = Text::new("No licence is in force", "Es gilt keine Lizenz");
-const LICENCE_EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
-const LICENCE_ENDS: Text = Text::new("Ends on {}", "Endet am {}");
+const EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
+const ENDS: Text = Text::new("Ends on {}", "Endet am {}");
+const CERTIFICATE: Text = Text::new("TLS certificate", "TLS-Zertifikat");
+const CERTIFICATE_HINT: Text = Text::new(
+    "Renew it, and restart the server, which reads it at its start.",
+    "Erneuern Sie es, und starten Sie den Server neu, der es beim Start liest.",
+);
+const DISK_SPACE: Text = Text::new("Disk space", "Speicherplatz");
+const FREE: Text = Text::new("{} of {} free", "{} von {} frei");
+const EMAIL: Text = Text::new("Email", "E-Mail");
+const EMAIL_FAILED: Text = Text::new("Failed to send: {}", "Nicht gesendet: {}");
+const EMAILS_POSTPONED: Text = Text::new("Trying again: {}", "Neuer Versuch folgt: {}");
+const MODEL: Text = Text::new("Model {}", "Modell {}");
+const ASSIGNMENTS: Text = Text::new("Assignments", "Aufträge");
+const DELAYED: Text =
+    Text::new("{} waiting, the oldest since {}", "{} in der Warteschlange, der älteste seit {}");
+const MAINTENANCE: Text = Text::new("Maintenance", "Wartung");
+const MAINTENANCE_FAILED: Text = Text::new("Failed: {}", "Fehlgeschlagen: {}");
 const OPEN_STEP: Text = Text::new("One step left to do", "Ein Schritt ist noch zu erledigen");
 const OPEN_STEPS: Text = Text::new("{} steps left to do", "{} Schritte sind noch zu erledigen");
 const BUDGET: Text = Text::new("Budget of {}", "Budget von {}");
@@ -28,44 +49,106 @@ const WEEKLY_USED: Text = Text::new(
     "{} % of the {} credits for this week are used",
     "{} % von {} Credits dieser Woche sind verbraucht",
 );
-/// Maximum number of budgets; the fullest come first.
-const MAX_BUDGETS: usize = 10;
+/// Maximum number of problems; the most urgent come first.
+const MAX_PROBLEMS: usize = 20;
+
+/// Problem with its label, and the path of its page.
+struct LabelledProblem {
+    label: String,
+    text: String,
+    path: String,
+}
 
 /// Returns the section of what needs attention.
 pub(super) async fn section(
     page: &PageContext,
     groups: &[GroupEntry],
 ) -> Result<Section, ApiError> {
-    let mut facts = Vec::new();
-    facts.extend(licence(page)?.map(|it| (page.t(LICENCE).to_owned(), it)));
-    facts.extend(
-        open_steps(page, groups.len()).await?.map(|it| (page.t(first_steps::TITLE).to_owned(), it)),
-    );
-    facts.extend(budgets(page, groups).await?);
+    let licence = page.gates()?.licence.get();
+    let mut problems = page.api.problems(&licence).await?;
+    problems.sort_by_key(|it| !it.is_critical());
+    let facts: Vec<_> = problems.iter().filter_map(|it| fact(page, groups, it)).collect();
+    let steps = open_steps(page, groups.len()).await?;
     let section = Section::new("attention", page.t(TITLE));
-    if facts.is_empty() {
+    if facts.is_empty() && steps.is_none() {
         return Ok(section.paragraph(page.t(ALL_GOOD)));
     }
-    Ok(section.facts(facts))
+    let steps = steps.map(|it| (page.t(first_steps::TITLE).to_owned(), it));
+    let facts = facts.into_iter().take(MAX_PROBLEMS).chain(steps);
+    Ok(section.intro(page.t(THIS_INSTANCE)).facts(facts))
 }
 
-fn licence(page: &PageContext) -> Result<Option<Cell>, ApiError> {
-    let gates = page.gates()?;
-    let (state, now) = (gates.licence.get(), gates.clock.now());
-    let day =
-        |at: Option<Timestamp>| at.map_or_else(String::new, |it| format::day(page.language, it));
-    let ends_soon = |at: Option<Timestamp>| {
-        at.is_some_and(|it| it.micros() - now.micros() < licence::SOON_MICROS)
+/// Returns a problem with its label; `None` if it is of a group that was deleted
+/// meanwhile.
+fn fact(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Option<(String, Cell)> {
+    let tone = if problem.is_critical() { Tone::Bad } else { Tone::Warning };
+    let detail = match problem {
+        Problem::CertificateExpiresSoon(_) => page.t(CERTIFICATE_HINT),
+        _ => "",
     };
-    let (text, tone) = match state.at(now) {
-        Licensed::Not => (page.t(LICENCE_MISSING).to_owned(), Tone::Bad),
-        Licensed::Expired(it) => (page.fill(LICENCE_EXPIRED, &[&day(it.expires_at)]), Tone::Bad),
-        Licensed::Valid(it) if ends_soon(it.expires_at) => {
-            (page.fill(LICENCE_ENDS, &[&day(it.expires_at)]), Tone::Warning)
+    let LabelledProblem { label, text, path } = notice(page, groups, problem)?;
+    let path = (!path.is_empty()).then_some(path);
+    Some((label, Cell { path, ..Cell::badge(text, tone).detail(detail) }))
+}
+
+fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Option<LabelledProblem> {
+    let notice = |label: Text, text: String, path: &str| LabelledProblem {
+        label: page.t(label).to_owned(),
+        text,
+        path: path.to_owned(),
+    };
+    let day = |text: Text, at: Timestamp| page.fill(text, &[&format::day(page.language, at)]);
+    let count = |text: Text, count: u64| page.fill(text, &[&format::number(page.language, count)]);
+    Some(match problem {
+        Problem::NoLicence => notice(LICENCE, page.t(LICENCE_MISSING).to_owned(), licence::PATH),
+        Problem::LicenceExpired(at) => notice(LICENCE, day(EXPIRED, *at), licence::PATH),
+        Problem::LicenceExpiresSoon(at) => notice(LICENCE, day(ENDS, *at), licence::PATH),
+        Problem::CertificateExpiresSoon(at) => notice(CERTIFICATE, day(ENDS, *at), ""),
+        Problem::VolumeNearlyFull(it) => volume_notice(page, it),
+        Problem::EmailsFailed(it) => {
+            notice(EMAIL, count(EMAIL_FAILED, *it), "admin/mail?state=failed")
         }
-        Licensed::Valid(_) => return Ok(None),
-    };
-    Ok(Some(Cell::badge(text, tone)))
+        Problem::EmailsPostponed(it) => {
+            notice(EMAIL, count(EMAILS_POSTPONED, *it), "admin/mail?state=postponed")
+        }
+        Problem::ModelFailed { key, outcome } => LabelledProblem {
+            label: page.fill(MODEL, &[key]),
+            text: page.t(models::attempts::outcome_text(*outcome)).to_owned(),
+            path: models::path_of(key),
+        },
+        Problem::AssignmentsDelayed { queued, since } => {
+            let queued = format::number(page.language, *queued);
+            let text = page.fill(DELAYED, &[&queued, &format::time(page.language, *since)]);
+            notice(ASSIGNMENTS, text, "admin/assignments")
+        }
+        Problem::MaintenanceFailed(task) => {
+            let text = page.fill(MAINTENANCE_FAILED, &[page.t(jobs::task_text(*task))]);
+            notice(MAINTENANCE, text, "admin/jobs")
+        }
+        Problem::BudgetNearlyUsed(it) => budget_notice(page, groups, it)?,
+    })
+}
+
+fn volume_notice(page: &PageContext, volume: &Volume) -> LabelledProblem {
+    let bytes = |bytes| format::bytes(page.language, bytes);
+    let free = page.fill(FREE, &[&bytes(volume.free), &bytes(volume.size)]);
+    let text = format!("{}: {free}", volume.folder.display());
+    LabelledProblem { label: page.t(DISK_SPACE).to_owned(), text, path: String::new() }
+}
+
+fn budget_notice(
+    page: &PageContext,
+    groups: &[GroupEntry],
+    it: &GroupBudget,
+) -> Option<LabelledProblem> {
+    let group = &groups.iter().find(|entry| entry.group.id == it.group)?.group;
+    let text = if it.period == BudgetPeriod::GroupDaily { DAILY_USED } else { WEEKLY_USED };
+    let number = |it: i64| format::number(page.language, it);
+    Some(LabelledProblem {
+        label: page.fill(BUDGET, &[group.name.as_str()]),
+        text: page.fill(text, &[&number(it.percent()), &number(it.limit)]),
+        path: format!("admin/groups/{}", group.id),
+    })
 }
 
 async fn open_steps(page: &PageContext, groups: usize) -> Result<Option<Cell>, ApiError> {
@@ -75,22 +158,4 @@ async fn open_steps(page: &PageContext, groups: usize) -> Result<Option<Cell>, A
         count => page.fill(OPEN_STEPS, &[&format::number(page.language, count as u64)]),
     };
     Ok(Some(Cell::link(text, first_steps::PATH)))
-}
-
-/// Returns the budgets of groups that are nearly used up.
-async fn budgets(
-    page: &PageContext,
-    groups: &[GroupEntry],
-) -> Result<Vec<(String, Cell)>, ApiError> {
-    let credits = page.api.credits.clone();
-    let budgets = page.run_identity(async move { credits.nearly_used_budgets().await }).await?;
-    let row = |it: &GroupBudget| {
-        let group = &groups.iter().find(|entry| entry.group.id == it.group)?.group;
-        let text = if it.period == BudgetPeriod::GroupDaily { DAILY_USED } else { WEEKLY_USED };
-        let number = |it: i64| format::number(page.language, it);
-        let text = page.fill(text, &[&number(it.percent()), &number(it.limit)]);
-        let label = page.fill(BUDGET, &[group.name.as_str()]);
-        Some((label, Cell::link(text, format!("admin/groups/{}", group.id))))
-    };
-    Ok(budgets.iter().filter_map(row).take(MAX_BUDGETS).collect())
 }

@@ -17,7 +17,6 @@ on_both_databases!(
     a_waiting_email_is_listed_without_its_link_and_discarded,
     a_test_email_reaches_the_administrator,
     the_last_runs_of_maintenance_are_listed,
-    a_budget_that_is_nearly_used_up_needs_attention,
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
     a_licence_in_force_is_replaced,
 );
@@ -108,36 +107,6 @@ async fn the_last_runs_of_maintenance_are_listed(database: TestDatabase) {
     .await;
 
     assert!(page.contains("Completed") && !page.contains("Failed"), "{page}");
-}
-
-async fn a_budget_that_is_nearly_used_up_needs_attention(database: TestDatabase) {
-    let app = start_with_admin(TestConfig::on(database)).await;
-    let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    app.admin("group set default credits.group-daily=100").await.expect("a limit");
-    let quarter = SystemClock.now().micros() / (15 * 60 * 1_000_000);
-    let used = |credits: i64| {
-        format!(
-            "UPDATE credit_windows SET used = {credits}000000, buckets = '{quarter}:{credits}000000'"
-        )
-    };
-    app.execute(
-        "INSERT INTO credit_windows (key, kind, owner_id, group_id, total, used, reserved, \
-             last_used, buckets) \
-         SELECT '00000000-0000-7000-8000-000000000001:group-daily', 'group-daily', id, id, 0, 0, \
-             0, 0, '' FROM user_groups",
-    )
-    .await;
-
-    app.execute(&used(79)).await;
-    let below = ada.get("/admin").await.text();
-    app.execute(&used(80)).await;
-    let reached = ada.get("/admin").await.text();
-    let german = ada.get("/admin?lang=de").await.text();
-
-    assert!(!below.contains("Budget of"), "{below}");
-    assert!(reached.contains("Budget of Default"), "{reached}");
-    assert!(reached.contains("80 % of the 100 credits for 24 hours are used"), "{reached}");
-    assert!(german.contains("80 % von 100 Credits für 24 Stunden sind verbraucht"), "{german}");
 }
 
 async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained(

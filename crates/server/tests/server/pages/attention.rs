@@ -1,0 +1,91 @@
+//! Problems that the overview and the JSON API list.
+
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
+use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::on_both_databases;
+use pia_server_testkit::patience::until;
+use pia_testkit::databases::TestDatabase;
+use serde_json::Value;
+
+use super::signed_in::{ADA, Visitor, start_with_admin};
+
+on_both_databases!(
+    failures_need_attention_until_they_end,
+    a_budget_that_is_nearly_used_up_needs_attention,
+);
+
+/// Returns the kinds and subjects of the listed problems.
+async fn problems(ada: &Visitor<'_>) -> Vec<(String, String)> {
+    let response = ada.get("/api/admin/problems").await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
+    let problems = response.body.as_array().expect("a list");
+    problems.iter().map(|it| (text(it, "kind"), text(it, "subject"))).collect()
+}
+
+async fn failures_need_attention_until_they_end(database: TestDatabase) {
+    let unreachable = TestConfig::on(database).with_mail().with_upstream("http://127.0.0.1:9");
+    let app = start_with_admin(unreachable).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    until(async || {
+        let page = ada.get("/admin/jobs").await.text();
+        (!page.contains("Not run yet") && !page.contains("Running")).then_some(())
+    })
+    .await;
+    let before = problems(&ada).await;
+    let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
+    for address in ["eve@example.org", "bob@example.org"] {
+        app.queue(email.clone().to_address(SystemClock.now(), address)).await;
+    }
+
+    app.execute("UPDATE mails SET failed_at = queued_at, sealed = NULL, failure = 'refused'").await;
+    app.execute("UPDATE maintenance_runs SET last_error = 'canary' WHERE name = 'feedback'").await;
+    ada.submit("/admin/models/Ai/test").await;
+    let during = problems(&ada).await;
+    let page = ada.get("/admin").await.text();
+    let german = ada.get("/admin?lang=de").await.text();
+    app.execute("DELETE FROM mails").await;
+    app.execute("UPDATE maintenance_runs SET last_error = NULL").await;
+    let after = problems(&ada).await;
+
+    assert_eq!(before, []);
+    let expected =
+        [("model_failed", "Ai"), ("emails_failed", ""), ("maintenance_failed", "feedback")];
+    assert_eq!(during, expected.map(|(kind, subject)| (kind.to_owned(), subject.to_owned())));
+    for text in ["Provider not reachable", "Failed to send: 2", "Failed: Old feedback"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(german.contains("Nicht gesendet: 2"), "{german}");
+    assert!(!page.contains("canary"), "{page}");
+    assert_eq!(after, [("model_failed".to_owned(), "Ai".to_owned())]);
+}
+
+async fn a_budget_that_is_nearly_used_up_needs_attention(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    app.admin("group set default credits.group-daily=100").await.expect("a limit");
+    let quarter = SystemClock.now().micros() / (15 * 60 * 1_000_000);
+    let used = |credits: i64| {
+        format!(
+            "UPDATE credit_windows SET used = {credits}000000, buckets = '{quarter}:{credits}000000'"
+        )
+    };
+    app.execute(
+        "INSERT INTO credit_windows (key, kind, owner_id, group_id, total, used, reserved, \
+             last_used, buckets) \
+         SELECT '00000000-0000-7000-8000-000000000001:group-daily', 'group-daily', id, id, 0, 0, \
+             0, 0, '' FROM user_groups",
+    )
+    .await;
+
+    app.execute(&used(79)).await;
+    let below = ada.get("/admin").await.text();
+    app.execute(&used(80)).await;
+    let reached = ada.get("/admin").await.text();
+    let german = ada.get("/admin?lang=de").await.text();
+
+    assert!(!below.contains("Budget of"), "{below}");
+    assert!(reached.contains("Budget of Default"), "{reached}");
+    assert!(reached.contains("80 % of the 100 credits for 24 hours are used"), "{reached}");
+    assert!(german.contains("80 % von 100 Credits für 24 Stunden sind verbraucht"), "{german}");
+}
