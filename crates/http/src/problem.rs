@@ -80,7 +80,8 @@ impl Api {
             Some(Problem::ModelFailed { key: it.key, outcome })
         }));
         let api = self.clone();
-        problems.extend(self.run(async move { api.stored_problems(now).await }).await?);
+        let stored = Box::pin(self.run(async move { api.stored_problems(now).await }));
+        problems.extend(stored.await?);
         Ok(problems)
     }
 
